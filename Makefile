@@ -1,0 +1,54 @@
+# `make play` and `make test` are all a newcomer needs; each sets up what it uses in .venv/.
+VENV := .venv
+BIN := $(VENV)/bin
+FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
+  "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
+
+.PHONY: help play test lint types imports unit bench docs setup clean
+.DEFAULT_GOAL := help
+
+help: ## say what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+play: $(VENV)/.play ## set up everything and start a game
+	@$(BIN)/tower || test $$? -eq 130
+
+test: lint types imports unit ## set up everything and run every check
+
+setup: $(VENV)/.dev ## set up the development environment
+
+lint: $(VENV)/.dev ## style, formatting and common mistakes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev ## strict types
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev ## who may import whom
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.dev ## the tests
+	$(BIN)/pytest -n auto
+
+bench: $(VENV)/.dev ## speed, as ratios measured in one run
+	$(BIN)/python bench/startup.py
+
+docs: $(VENV)/.dev ## write the generated parts of the documentation anew
+	$(BIN)/python -m tests.reference
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist
+
+$(VENV)/bin/python:
+	@python=$$($(FIND_PYTHON)); test -n "$$python" || { \
+	  echo "Number Tower needs Python 3.11 or newer (with its venv module); none was found." >&2; exit 1; }; \
+	  echo "Setting up in $(VENV)/ (once) ..."; "$$python" -m venv $(VENV)
+
+$(VENV)/.play: pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@ $(VENV)/.play

@@ -1,0 +1,7 @@
+"""`python -m number_tower` is the command `tower`."""
+
+import sys
+
+from number_tower.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,154 @@
+"""The numbered blocks of a game: any set of distinct positive integers, written and read as people write them.
+
+A set in equal steps is kept as a `range`, so a game of a million blocks costs nothing until it is played.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_BLOCKS = 1_000_000
+LARGEST_NUMBER = 10**18
+"""Beyond any game people play, and small enough to be written, added and sent anywhere."""
+
+_A_SET = "positive whole numbers, such as 1-9 or 1,3,5"
+
+
+class BlocksError(ValueError):
+    """A set of blocks that cannot be one, and why."""
+
+
+def block_set(given: object) -> Sequence[int]:
+    """Return the blocks that were given, in rising order and as compactly as they allow."""
+    if isinstance(given, str):
+        return _read(given)
+    if isinstance(given, range):
+        ordered = given if given.step > 0 else given[::-1]
+        return _checked(range(ordered.start, ordered.stop, ordered.step))
+    if not isinstance(given, list | tuple | set | frozenset):
+        raise BlocksError(f"expected {_A_SET}; got {given!r:.60}")
+    for number in given:
+        if type(number) is not int:
+            raise BlocksError(f"expected {_A_SET}; got {number!r:.60} among them")
+    return _checked(_compact(given))
+
+
+def runs(numbers: Sequence[int], separator: str = ",") -> str:
+    """Write numbers with each run of three or more as `a-b`: `1-6,8,9,11-30`."""
+    return separator.join(_run_texts(numbers))
+
+
+def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
+    """Say whether some of these blocks add up to a total, each used at most `copies` times (None: as often as wanted).
+
+    Only what is known is said: None means that finding out would take too long.
+    """
+    if isinstance(blocks, range):
+        return _progression_adds_up(blocks, total, copies)
+    if copies is not None and sum(blocks) * copies < total:
+        return False
+    if total * len(blocks) > 10**9:
+        return None
+    sums = 1
+    within = (2 << total) - 1
+    for block in blocks:
+        if copies is None:
+            shift = block
+            while shift <= total:
+                sums |= sums << shift & within
+                shift *= 2
+        else:
+            for _ in range(copies):
+                sums |= sums << block & within
+    return bool(sums >> total & 1)
+
+
+def _progression_adds_up(blocks: range, total: int, copies: int | None) -> bool | None:
+    """Numbers in equal steps add up to every step between the smallest and the largest sum of k of them.
+
+    For if k of them are not the k largest, one of them can be exchanged for the next larger.
+    """
+    low, high, step = blocks[0], blocks[-1], blocks.step
+    if copies is None:
+        fewest = -(-total // high)
+        most = min(total // low, fewest + step - 1)
+        if most - fewest > 10**6:
+            return None
+        return any((total - k * low) % step == 0 for k in range(fewest, most + 1))
+    if (low + high) * len(blocks) // 2 * copies < total:
+        return False
+    least = greatest = 0
+    for k in range(len(blocks) * copies):
+        least += blocks[k // copies]
+        greatest += blocks[-1 - k // copies]
+        if least > total:
+            return False
+        if total <= greatest and (total - least) % step == 0:
+            return True
+    return False
+
+
+def _read(text: str) -> Sequence[int]:
+    spans: list[range] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        first = _whole(low, part)
+        spans.append(range(first, (_whole(high, part) if dash else first) + 1))
+        if not spans[-1]:
+            raise BlocksError(f"expected the smaller number first; got {part.strip()!r}")
+    if sum(map(len, spans)) > MOST_BLOCKS:
+        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks")
+    if len(spans) == 1:
+        return _checked(spans[0])
+    return _checked(_compact([number for span in spans for number in span]))
+
+
+def _whole(text: str, part: str) -> int:
+    text = text.strip()
+    if not (text.isascii() and text.isdigit()):
+        raise BlocksError(f"expected {_A_SET}; got {part.strip()!r:.60}")
+    if len(text) > len(str(LARGEST_NUMBER)):
+        raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}; got one of {len(text)} digits")
+    return int(text)
+
+
+def _compact(numbers: Iterable[int]) -> Sequence[int]:
+    ordered = tuple(sorted(numbers))
+    for lower, higher in pairwise(ordered):
+        if lower == higher:
+            raise BlocksError(f"expected each block once; got {lower} twice")
+    if len(ordered) < 2:
+        return range(ordered[0], ordered[0] + 1) if ordered else ordered
+    steps = range(ordered[0], ordered[-1] + 1, ordered[1] - ordered[0])
+    return steps if len(steps) == len(ordered) and tuple(steps) == ordered else ordered
+
+
+def _checked(blocks: Sequence[int]) -> Sequence[int]:
+    if not blocks:
+        raise BlocksError("expected at least one block; got none")
+    if len(blocks) > MOST_BLOCKS:
+        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks; got {len(blocks):,}")
+    if blocks[0] < 1:
+        raise BlocksError(f"expected blocks of 1 and above; got {blocks[0]}")
+    if blocks[-1] > LARGEST_NUMBER:
+        raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}")
+    return blocks
+
+
+def _run_texts(numbers: Sequence[int]) -> Iterable[str]:
+    if isinstance(numbers, range) and numbers.step == 1 and len(numbers) > 2:
+        yield f"{numbers[0]}-{numbers[-1]}"
+        return
+    start = 0
+    for end in range(1, len(numbers) + 1):
+        if end < len(numbers) and numbers[end] == numbers[end - 1] + 1:
+            continue
+        if end - start > 2:
+            yield f"{numbers[start]}-{numbers[end - 1]}"
+        else:
+            yield from map(str, numbers[start:end])
+        start = end

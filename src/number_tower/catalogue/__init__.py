@@ -1,0 +1,203 @@
+"""The games on offer, one data file each, and the reader that a player's own rule file goes through as well."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from number_tower.rules import Rules, RulesError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST_FILE = 64 * 1024
+"""Bytes; the catalogue's own files need a tenth of it."""
+
+OPTIONS = ("target", "blocks", "opening", "hidden")
+"""What players may choose for one game; all but `hidden`, which is a choice of the table, change the rules."""
+
+_HERE = Path(__file__).parent
+_TEXTS = ("title", "summary", "about")
+
+
+class CatalogueError(ValueError):
+    """A game that cannot be had, and why."""
+
+
+class UnknownGame(CatalogueError):  # noqa: N818 - named for what it says
+    """Neither a game of the catalogue nor a rule file."""
+
+
+class RuleFileError(CatalogueError):
+    """A rule file that is wrong: the file, the key, and what was expected."""
+
+    def __init__(self, file: str, key: str, problem: str) -> None:
+        super().__init__(f"{file}: {key}: {problem}" if key else f"{file}: {problem}")
+        self.file = file
+        self.key = key
+        self.problem = problem
+
+
+class OptionError(CatalogueError):
+    """An option that a game does not take, and those that it does."""
+
+    def __init__(self, game: str, option: str, taken: tuple[str, ...]) -> None:
+        super().__init__(f"{game} takes no option {option}; it takes {', '.join(taken) or 'none'}")
+        self.game = game
+        self.option = option
+        self.taken = taken
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """A game as data: its rules as they stand, the options it takes, and the words it is played in."""
+
+    name: str
+    source: str
+    rules: Rules
+    title: str
+    summary: str
+    about: str
+    options: tuple[str, ...]
+    voice: Mapping[str, object]
+
+    def check_options(self, chosen: Mapping[str, object]) -> None:
+        """Refuse an option that this game does not take."""
+        for option in chosen:
+            if option not in self.options:
+                raise OptionError(self.name, shown(option).strip("'"), self.options)
+
+    def with_options(self, chosen: Mapping[str, object]) -> Rules:
+        """Return the rules with the options chosen."""
+        self.check_options(chosen)
+        values: dict[str, Any] = {key: value for key, value in chosen.items() if key != "hidden"}
+        return replace(self.rules, **values)
+
+    def options_of(self, rules: Rules) -> dict[str, object] | None:
+        """Say which options make these rules of this rulebook; None if none do."""
+        theirs, ours = rules.written(), self.rules.written()
+        differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
+        if any(key not in self.options or key not in theirs for key in differ):
+            return None
+        return {key: theirs[key] for key in OPTIONS if key in differ}
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the games of the catalogue."""
+    return tuple(sorted(path.stem for path in _HERE.glob("*.toml")))
+
+
+def games() -> list[Rulebook]:
+    """Return every rulebook of the catalogue."""
+    return [load(name) for name in names()]
+
+
+def load(source: str | os.PathLike[str]) -> Rulebook:
+    """Return a rulebook of the catalogue by its name, or one's own by its path."""
+    text = os.fspath(source)
+    if text in names():
+        return _own(text)
+    if text.endswith(".toml") or "/" in text or os.sep in text or Path(text).is_file():
+        return _read(Path(text), shown(text).strip("'\""), text)
+    raise UnknownGame(
+        f"there is no game called {shown(text)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
+    )
+
+
+def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
+    """Return the rulebook that a recorded game was played by, or a plain one that knows its rules and no more."""
+    if name in names() and load(name).options_of(mechanics) is not None:
+        return load(name)
+    return Rulebook(name, "rules", mechanics, title=name, summary="", about="", options=OPTIONS, voice={})
+
+
+def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
+    """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
+    if isinstance(source, Rules):
+        values: dict[str, Any] = options
+        return replace(source, **values)
+    return load(source).with_options(options)
+
+
+@cache
+def _own(name: str) -> Rulebook:
+    path = _HERE / f"{name}.toml"
+    return replace(_read(path, path.name, str(path)), source=name)
+
+
+def _read(path: Path, file: str, source: str) -> Rulebook:
+    table = read_toml(path, file)
+    for key in table:
+        if key not in {*_TEXTS, "options", "rules", "voice"}:
+            expected = "title, summary, about, options, [rules] or [voice]"
+            raise RuleFileError(file, shown(key), f"unknown; expected {expected}")
+    mechanics = _rules(file, table.get("rules"))
+    name = path.stem
+    if not name.isprintable():
+        raise RuleFileError(file, "", "expected a file name without control characters")
+    title, summary, about = (_text(file, key, table.get(key, "")) for key in _TEXTS)
+    voice = table.get("voice", {})
+    if not isinstance(voice, dict):
+        raise RuleFileError(file, "voice", f"expected a table; got {shown(voice)}")
+    return Rulebook(
+        name=name,
+        source=source,
+        rules=mechanics,
+        title=title or name,
+        summary=summary,
+        about=about,
+        options=_options(file, table.get("options"), mechanics),
+        voice=voice,
+    )
+
+
+def read_toml(path: Path, file: str) -> dict[str, object]:
+    """Read a small TOML file that may come from a stranger."""
+    import tomllib  # noqa: PLC0415 - a table of rules given in Python needs no reader
+
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise RuleFileError(file, "", "there is no such file") from None
+    except (OSError, ValueError) as trouble:
+        reason = getattr(trouble, "strerror", None) or "not a file that can be read"
+        raise RuleFileError(file, "", f"cannot be read: {reason}") from None
+    if len(content) > LARGEST_FILE:
+        raise RuleFileError(file, "", f"larger than any rule file needs to be ({LARGEST_FILE // 1024} KiB)")
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError:
+        raise RuleFileError(file, "", "not TOML: expected text in UTF-8") from None
+    except RecursionError:
+        raise RuleFileError(file, "", "not TOML that can be read: nested too deeply") from None
+    except ValueError as wrong:
+        raise RuleFileError(file, "", f"not TOML: {shown(str(wrong), 120).strip(chr(39))}") from None
+
+
+def _rules(file: str, given: object) -> Rules:
+    if not isinstance(given, dict):
+        raise RuleFileError(file, "rules", "expected a [rules] table")
+    try:
+        return Rules.read(given)
+    except RulesError as wrong:
+        raise RuleFileError(file, f"rules.{wrong.key}", wrong.problem) from None
+
+
+def _text(file: str, key: str, given: object) -> str:
+    if not isinstance(given, str) or not given.replace("\n", "").isprintable():
+        raise RuleFileError(file, key, "expected text without control characters")
+    return given.strip()
+
+
+def _options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]:
+    """Without a list, a game takes every option that its rules give a meaning to."""
+    if given is None:
+        return tuple(option for option in OPTIONS if option != "target" or mechanics.target is not None)
+    if not isinstance(given, list) or any(option not in OPTIONS for option in given):
+        raise RuleFileError(file, "options", f"expected a list of {', '.join(OPTIONS)}; got {shown(given)}")
+    return tuple(option for option in OPTIONS if option in given)

@@ -1,0 +1,66 @@
+"""Towers drawn in text: a row a block, the wider the larger; its edges, and its colour, say whose it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from number_tower.cli.screen import SEAT_COLOURS, paint
+
+if TYPE_CHECKING:
+    from number_tower.table import Table
+    from number_tower.voice import Voice
+
+MOST_ROWS = 12
+_WIDEST = 16
+_EDGES = (("[", "]"), ("(", ")"))
+
+
+def drawn(table: Table, voice: Voice, *, colour: bool = False) -> str:
+    """Draw what stands on the table."""
+    game = table.game
+    names = voice.name(table, 0), voice.name(table, 1)
+    of_target = "" if game.rules.target is None else f" of {game.rules.target}"
+    placed = list(zip(game.moves, game.movers, strict=True))
+    if game.rules.towers == "shared":
+        columns = [_column(table, placed, [f"height {game.heights[0]}{of_target}"], colour=colour)]
+        legend = "   ".join(f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True))
+        return _side_by_side(columns) + f"  {legend}\n"
+    columns = [
+        _column(
+            table,
+            [(block, mover) for block, mover in placed if mover == player],
+            [names[player], f"height {game.heights[player]}{of_target}"],
+            colour=colour,
+        )
+        for player in (0, 1)
+    ]
+    return _side_by_side(columns)
+
+
+def _column(table: Table, placed: list[tuple[int, int]], captions: list[str], *, colour: bool) -> list[tuple[str, str]]:
+    """Return the rows of one tower from the top down, each plain, to be measured, and as it is shown."""
+    largest = table.game.rules.blocks[-1]
+    rows: list[tuple[str, str]] = []
+    for block, mover in reversed(placed[-MOST_ROWS:]):
+        left, right = _EDGES[mover]
+        inner = len(str(block)) + 2 + _WIDEST * block // largest
+        row = f"{left}{str(block).center(inner)}{right}"
+        rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
+    if len(placed) > MOST_ROWS:
+        rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
+    ground = "=" * (len(str(largest)) + 4 + _WIDEST)
+    return [*rows, (ground, ground), *((text, text) for text in captions)]
+
+
+def _side_by_side(columns: list[list[tuple[str, str]]]) -> str:
+    height = max(map(len, columns))
+    widths = [max(len(plain) for plain, _ in column) for column in columns]
+    lines: list[str] = []
+    for row in range(height):
+        line = ""
+        for column, width in zip(columns, widths, strict=True):
+            plain, shown = column[row - height] if row >= height - len(column) else ("", "")
+            indent = (width - len(plain)) // 2
+            line += "  " + " " * indent + shown + " " * (width - len(plain) - indent)
+        lines.append(line.rstrip())
+    return "\n" + "\n".join(lines) + "\n"

@@ -1,0 +1,17 @@
+"""What the command cannot do, in one line, and the exit code that says so."""
+
+from __future__ import annotations
+
+FINISHED = 0
+INPUT_ENDED = 1
+DAMAGED_RECORD = 1
+WRONG_CALL = 2
+INTERRUPTED = 130
+
+
+class Failure(Exception):  # noqa: N818 - it is caught once, at the top, and shown
+    """Something that was asked for and cannot be had."""
+
+    def __init__(self, code: int, problem: str) -> None:
+        super().__init__(problem)
+        self.code = code

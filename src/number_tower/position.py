@@ -1,0 +1,151 @@
+"""One moment of play: the blocks left, the towers' heights and tops, and whose turn it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from number_tower.rules import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from number_tower.rules import Rules
+
+Ending = Literal["exact", "stuck", "higher", "level", "resigned", "forfeit", "abandoned"]
+"""Why a game is over: the first four follow from the position, the others are declared by someone."""
+
+Refusal = Literal["over", "not_a_block", "used", "opening", "fit", "target"]
+"""Why a block cannot be placed now, in the order in which it is said."""
+
+Pair = tuple[int, int]
+"""One value for each player; what the players share stands in both."""
+
+
+class Outcome(NamedTuple):
+    """How a game ended: who won (None: nobody), and why it was over."""
+
+    winner: int | None
+    reason: Ending
+
+
+class MoveError(ValueError):
+    """A block that cannot be placed, the machine-readable reason, and the ply at which it was tried, if known."""
+
+    def __init__(self, block: int, reason: Refusal, ply: int | None = None) -> None:
+        super().__init__(block, reason, ply)
+        self.block = block
+        self.reason = reason
+        self.ply = ply
+
+    def __str__(self) -> str:
+        where = "" if self.ply is None else f"move {self.ply}: "
+        return f"{where}{self.block} cannot be placed ({self.reason.replace('_', ' ')})"
+
+
+class NotABlock(MoveError):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+    """The number is no block of this game, now or ever."""
+
+
+class NotLegal(MoveError):  # noqa: N818 - likewise
+    """The block exists, but cannot be placed now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What there is to know to play on; it knows nothing of names, words or history.
+
+    Whoever is to move can move, or the game is over: a forced skip is resolved when a block is placed.
+    Once it is over, `to_move` is whose turn it would be.
+    """
+
+    rules: Rules = field(hash=False, repr=False)
+    left: Pair
+    heights: Pair
+    tops: Pair
+    to_move: int
+
+    @classmethod
+    def start(cls, rules: Rules, first: int = 0) -> Position:
+        """Return the empty towers, with all blocks there."""
+        return cls(rules, (rules.every, rules.every), (0, 0), (EMPTY, EMPTY), first)
+
+    @property
+    def legal_mask(self) -> int:
+        """The blocks that may be placed now, as a mask; none once the target is reached."""
+        return 0 if self._reached else self._placeable(self.to_move)
+
+    @property
+    def legal(self) -> tuple[int, ...]:
+        """The blocks that may be placed now, rising."""
+        return self.rules.numbers(self.legal_mask)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The ending, if this position is one."""
+        other = 1 - self.to_move
+        if self._reached:
+            return Outcome(other, "exact")
+        if self._placeable(self.to_move):
+            return None
+        if self.rules.stuck == "loses":
+            return Outcome(other, "stuck")
+        mine, theirs = self.heights
+        if mine == theirs:
+            return Outcome(None, "level")
+        return Outcome(0 if mine > theirs else 1, "higher")
+
+    def refusal(self, block: int) -> Refusal | None:
+        """Say why a block cannot be placed now; None if it can."""
+        if not self.rules.has(block):
+            return "not_a_block"
+        bit = self.rules.bit(block)
+        if self.legal_mask & bit:
+            return None
+        if self.outcome is not None:
+            return "over"
+        return next(reason for reason, mask in self.refusals() if mask & bit)
+
+    def refusals(self) -> Iterator[tuple[Refusal, int]]:
+        """Give the blocks that cannot be placed now, as masks, each under the first reason that applies."""
+        rules, mover = self.rules, self.to_move
+        left, top = self.left[mover], self.tops[mover]
+        fits = left & rules.fits(top)
+        yield "used", rules.every & ~left
+        yield "opening" if top == EMPTY else "fit", left & ~fits
+        yield "target", fits & ~rules.room(self.heights[mover])
+
+    def place(self, block: int) -> Position:
+        """Return the position after the player to move has placed a block."""
+        rules, mover = self.rules, self.to_move
+        reason = self.refusal(block)
+        if reason is not None:
+            raise (NotABlock if reason == "not_a_block" else NotLegal)(block, reason)
+        left = self.left
+        if rules.supply == "shared":
+            pool = left[mover] & ~rules.bit(block)
+            left = (pool, pool)
+        elif rules.supply == "own":
+            left = _with(left, mover, left[mover] & ~rules.bit(block))
+        height = self.heights[mover] + block
+        if rules.towers == "shared":
+            heights, tops = (height, height), (block, block)
+        else:
+            heights, tops = _with(self.heights, mover, height), _with(self.tops, mover, block)
+        after = Position(rules, left, heights, tops, 1 - mover)
+        if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._placeable(mover):
+            return Position(rules, left, heights, tops, mover)
+        return after
+
+    @property
+    def _reached(self) -> bool:
+        """Whether the player who has just placed brought a tower to the target."""
+        return self.heights[1 - self.to_move] == self.rules.target
+
+    def _placeable(self, player: int) -> int:
+        rules = self.rules
+        return self.left[player] & rules.fits(self.tops[player]) & rules.room(self.heights[player])
+
+
+def _with(pair: Pair, slot: int, value: int) -> Pair:
+    return (value, pair[1]) if slot == 0 else (pair[0], value)

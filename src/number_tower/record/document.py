@@ -1,0 +1,120 @@
+"""A table as one JSON document: the rules in full, so that it can be read wherever and whenever it is found."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+
+from number_tower import catalogue
+from number_tower.record.checks import RecordError, declared, replayed, seated
+from number_tower.rules import Rules, RulesError, shown
+from number_tower.table import Declaration, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORMAT = 1
+
+_KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result")
+
+Kind = TypeVar("Kind")
+
+
+def to_json(table: Table) -> str:
+    """Write a table as one JSON document, on one line."""
+    game, outcome = table.game, table.outcome
+    options = None
+    if table.rulebook in catalogue.names():
+        options = catalogue.load(table.rulebook).options_of(game.rules)
+    document = {
+        "number_tower": FORMAT,
+        "game": table.rulebook,
+        "rules": game.rules.written(),
+        "options": options or {},
+        "names": table.names,
+        "hidden": table.hidden,
+        "first": game.first + 1,
+        "moves": game.moves,
+        "result": outcome
+        and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
+    }
+    return json.dumps(document, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Table:
+    """Read a table back from a JSON document, checking everything that follows from something else."""
+    document = _document(text)
+    name = _typed(document, "game", str, "a game's name")
+    if not name.isprintable():
+        raise RecordError("game", "expected a name without control characters")
+    try:
+        rules = Rules.read(_typed(document, "rules", dict, "a table of rules"))
+    except RulesError as wrong:
+        raise RecordError(f"rules.{wrong.key}", wrong.problem) from None
+    _check_options(_typed(document, "options", dict, "a table of options"), rules)
+    first = _typed(document, "first", int, "1 or 2")
+    if first not in {1, 2}:
+        raise RecordError("first", f"expected 1 or 2; got {shown(first)}")
+    moves = _typed(document, "moves", list, "a list of numbers")
+    for ply, block in enumerate(moves, 1):
+        if type(block) is not int:
+            raise RecordError(f"move {ply}", f"expected a number; got {shown(block)}")
+    table = replayed(name, rules, first - 1, tuple(moves))
+    table = seated(table, document.get("names"), hidden=_typed(document, "hidden", bool, "true or false"))
+    return _with_result(table, document.get("result"))
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as wrong:
+        raise RecordError(f"line {wrong.lineno}, column {wrong.colno}", f"not JSON: {wrong.msg}") from None
+    except (ValueError, RecursionError):
+        raise RecordError("", "not JSON that a record could be") from None
+    if not isinstance(document, dict) or "number_tower" not in document:
+        raise RecordError("", 'expected a record: an object with "number_tower", "game", "rules" and "moves"')
+    if document["number_tower"] != FORMAT:
+        version = shown(document["number_tower"])
+        raise RecordError("number_tower", f"this program reads records of format {FORMAT}; this one is {version}")
+    for key in document:
+        if key not in _KEYS:
+            raise RecordError(shown(key), f"unknown; expected {', '.join(_KEYS)}")
+    return cast("dict[str, Any]", document)
+
+
+def _typed(document: Mapping[str, Any], key: str, kind: type[Kind], expected: str) -> Kind:
+    if key not in document:
+        raise RecordError(key, f"missing; expected {expected}")
+    if type(document[key]) is not kind:
+        raise RecordError(key, f"expected {expected}; got {shown(document[key])}")
+    return cast("Kind", document[key])
+
+
+def _check_options(options: Mapping[str, object], rules: Rules) -> None:
+    written = rules.written()
+    for key, value in options.items():
+        if key not in catalogue.OPTIONS or written.get(key) != value:
+            raise RecordError(f"options.{shown(key)}", f"the rules say {shown(written.get(key))}; got {shown(value)}")
+
+
+def _with_result(table: Table, result: object) -> Table:
+    derived = table.game.outcome
+    if result is None:
+        if derived is not None:
+            raise RecordError("result", f"the moves end the game ({derived.reason}); got none")
+        return table
+    expected = 'expected null, or "winner" (1, 2 or null) and "reason"'
+    if not isinstance(result, dict) or result.keys() != {"winner", "reason"}:
+        raise RecordError("result", f"{expected}; got {shown(result)}")
+    winner, reason = result["winner"], result["reason"]
+    if winner not in (None, 1, 2) or isinstance(winner, bool):
+        raise RecordError("result.winner", f"expected 1, 2 or null; got {shown(winner)}")
+    outcome = (None if winner is None else winner - 1, reason)
+    if derived is not None:
+        if outcome != derived:
+            won = "nobody wins" if derived.winner is None else f"{derived.winner + 1} wins"
+            raise RecordError("result", f"the moves say that {won} ({derived.reason}); got {shown(result)}")
+        return table
+    if reason not in get_args(Declaration) or (winner is None) != (reason == "abandoned"):
+        raise RecordError("result", f"the moves do not end the game; got {shown(result)}")
+    return declared(table, reason, 0 if winner is None else 2 - winner, "result")

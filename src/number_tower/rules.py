@@ -1,0 +1,262 @@
+"""A rulebook's mechanics: what the blocks are, where they lie, what fits, and what happens to a stuck player.
+
+A rulebook is three tables of bit masks. With block `i` of the game as bit `i` of an integer,
+
+    legal = left & fits(top) & room(height)
+
+so a game is a point in a small space of rules, and everything else works on any such point.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Supply = Literal["own", "shared", "endless"]
+Towers = Literal["own", "shared"]
+Fit = Literal["any", "descending", "ascending", "related", "unrelated"]
+Stuck = Literal["loses", "skips"]
+
+EMPTY = 0
+"""What lies on top of a tower without blocks."""
+
+_REMEMBERED_BITS = 1 << 28
+
+
+class RulesError(ValueError):
+    """Rules that cannot be: which key is wrong, and what was expected."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key}: {problem}")
+        self.key = key
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One game's mechanics, complete and checked; what is left out is as the rulings say."""
+
+    blocks: Sequence[int] = range(1, 10)
+    supply: Supply = "shared"
+    towers: Towers = "shared"
+    fit: Fit = "any"
+    step: int | None = None
+    target: int | None = None
+    stuck: Stuck = "loses"
+    opening: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", _blocks("blocks", self.blocks))
+        for key, words in _VOCABULARIES.items():
+            _check_word(key, getattr(self, key), words)
+        _check_number("step", self.step)
+        _check_number("target", self.target)
+        if self.step is not None and self.fit != "ascending":
+            raise RulesError("step", f'expected only with fit "ascending"; this fit is "{self.fit}"')
+        if self.opening is not None:
+            object.__setattr__(self, "opening", self._permitted(self.opening))
+        if self._could_never_end():
+            raise RulesError(
+                "supply",
+                f'with endless blocks, no target and fit "{self.fit}" the game could never end;'
+                ' expected a target, a supply that runs out, or fit "ascending"',
+            )
+
+    def __reduce__(self) -> tuple[type[Rules], tuple[object, ...]]:
+        """Travel between processes as the rules alone, without the masks remembered on the way."""
+        return Rules, tuple(getattr(self, field.name) for field in fields(self))
+
+    @classmethod
+    def read(cls, table: Mapping[str, object]) -> Rules:
+        """Make rules from keys and values such as a rule file or a record holds."""
+        known = [field.name for field in fields(cls)]
+        for key in table:
+            if key not in known:
+                raise RulesError(shown(key), f"unknown; expected one of {', '.join(known)}")
+        values: dict[str, Any] = dict(table)
+        return cls(**values)
+
+    def written(self) -> dict[str, object]:
+        """Give every rule as a rule file writes it; `read` makes the same rules of it."""
+        table: dict[str, object] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in {"blocks", "opening"} and value is not None:
+                value = runs(value)
+            if value is not None:
+                table[field.name] = value
+        return table
+
+    # The three tables ------------------------------------------------------------------------------------
+
+    def fits(self, top: int) -> int:
+        """Return the blocks that may lie on `top`; on an empty tower, the permitted openings."""
+        mask = self._fits_seen.get(top)
+        if mask is None:
+            mask = self._openings if top == EMPTY else _FITS[self.fit](self, top)
+            _remember(self._fits_seen, top, mask, len(self.blocks))
+        return mask
+
+    def room(self, height: int) -> int:
+        """Return the blocks that keep a tower of this height within the target."""
+        if self.target is None:
+            return self.every
+        mask = self._room_seen.get(height)
+        if mask is None:
+            mask = self.up_to(self.target - height)
+            _remember(self._room_seen, height, mask, len(self.blocks))
+        return mask
+
+    @cached_property
+    def every(self) -> int:
+        """All blocks of the game, as a mask."""
+        return (1 << len(self.blocks)) - 1
+
+    def up_to(self, number: int) -> int:
+        """Return the blocks not above a number, as a mask."""
+        return (1 << bisect_right(self.blocks, number)) - 1
+
+    def where(self, holds: Callable[[int], bool]) -> int:
+        """Return the blocks of which something holds, as a mask."""
+        return int("0" + "".join("1" if holds(block) else "0" for block in reversed(self.blocks)), 2)
+
+    # Between blocks and bits -----------------------------------------------------------------------------
+
+    def has(self, number: object) -> bool:
+        """Say whether something is a block of this game."""
+        if not isinstance(number, int):
+            return False
+        place = bisect_left(self.blocks, number)
+        return place < len(self.blocks) and self.blocks[place] == number
+
+    def bit(self, block: int) -> int:
+        """Return the mask of one block."""
+        return 1 << bisect_left(self.blocks, block)
+
+    def mask(self, blocks: Iterable[int]) -> int:
+        """Return the mask of some blocks of the game."""
+        chosen = frozenset(blocks)
+        return self.where(chosen.__contains__)
+
+    def numbers(self, mask: int) -> tuple[int, ...]:
+        """Return the blocks of a mask, rising."""
+        return tuple(compress(self.blocks, map(int, bin(mask)[:1:-1])))
+
+    # What follows from the rules -------------------------------------------------------------------------
+
+    @property
+    def target_in_reach(self) -> bool | None:
+        """Whether some of the blocks that one tower can get add up to the target (None: no target, or not known)."""
+        if self.target is None:
+            return None
+        if self.supply == "endless":
+            return adds_up(self.blocks, self.target, None)
+        return adds_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
+
+    # ---------------------------------------------------------------------------------------------------
+
+    def _permitted(self, opening: object) -> Sequence[int]:
+        permitted = _blocks("opening", opening)
+        for block in permitted:
+            if not self.has(block):
+                raise RulesError("opening", f"expected blocks of this game ({runs(self.blocks)}); got {block}")
+        return permitted
+
+    def _could_never_end(self) -> bool:
+        """Endless blocks without a target end only where no block can come round again.
+
+        A rising tower never repeats. Every other fit lets a block lie on itself, or is mutual: then
+        one block that fits on an opening already makes a circle.
+        """
+        if self.supply != "endless" or self.target is not None or self.fit == "ascending":
+            return False
+        return any(map(self.fits, self.blocks if self.opening is None else self.opening))
+
+    @cached_property
+    def _openings(self) -> int:
+        return self.every if self.opening is None else self.mask(self.opening)
+
+    @cached_property
+    def _fits_seen(self) -> dict[int, int]:
+        return {}
+
+    @cached_property
+    def _room_seen(self) -> dict[int, int]:
+        return {}
+
+
+def _any(rules: Rules, top: int) -> int:  # noqa: ARG001 - every fit has one signature
+    return rules.every
+
+
+def _descending(rules: Rules, top: int) -> int:
+    return rules.up_to(top)
+
+
+def _ascending(rules: Rules, top: int) -> int:
+    highest = rules.every if rules.step is None else rules.up_to(top + rules.step)
+    return highest & ~rules.up_to(top)
+
+
+def _related(rules: Rules, top: int) -> int:
+    return rules.where(lambda block: block % top == 0 or top % block == 0)
+
+
+def _unrelated(rules: Rules, top: int) -> int:
+    return rules.every & ~_related(rules, top)
+
+
+_FITS: dict[Fit, Callable[[Rules, int], int]] = {
+    "any": _any,
+    "descending": _descending,
+    "ascending": _ascending,
+    "related": _related,
+    "unrelated": _unrelated,
+}
+
+_VOCABULARIES: dict[str, tuple[str, ...]] = {
+    "supply": get_args(Supply),
+    "towers": get_args(Towers),
+    "fit": get_args(Fit),
+    "stuck": get_args(Stuck),
+}
+
+
+def _blocks(key: str, given: object) -> Sequence[int]:
+    try:
+        return block_set(given)
+    except BlocksError as wrong:
+        raise RulesError(key, str(wrong)) from None
+
+
+def _check_word(key: str, word: object, words: tuple[str, ...]) -> None:
+    if word not in words:
+        raise RulesError(key, f"expected one of {', '.join(words)}; got {shown(word)}")
+
+
+def _check_number(key: str, number: object) -> None:
+    if number is not None and (type(number) is not int or not 1 <= number <= LARGEST_NUMBER):
+        raise RulesError(key, f"expected a positive whole number up to {LARGEST_NUMBER:,}; got {shown(number)}")
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Show a stranger's value, cut short and with nothing in it that a terminal would act on."""
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):
+        return "something that cannot be shown"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _remember(seen: dict[int, int], key: int, mask: int, bits: int) -> None:
+    if len(seen) * bits > _REMEMBERED_BITS:
+        seen.clear()
+    seen[key] = mask

@@ -1,0 +1,106 @@
+"""People at a game: what they are called, what is hidden from them, and what they declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from number_tower.position import Outcome
+
+if TYPE_CHECKING:
+    from number_tower.game import Game
+    from number_tower.position import Refusal
+
+LONGEST_NAME = 40
+
+Declaration = Literal["resigned", "forfeit", "abandoned"]
+"""What ends a game although the position does not: a player gives up, is ruled out, or both leave."""
+
+Unplaceable = Literal["unavailable"]
+"""All that may be said of a used block where blocks are hidden."""
+
+_JOINERS = "\u200c\u200d"
+
+
+class TableError(ValueError):
+    """Something that people at a table cannot do, and why."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A game with the people at it; every change makes a new table with a higher version."""
+
+    game: Game
+    rulebook: str = "rules"
+    names: tuple[str, str] | None = None
+    hidden: bool = False
+    declared: Outcome | None = None
+    version: int = 0
+
+    def __post_init__(self) -> None:
+        if self.names is not None:
+            object.__setattr__(self, "names", player_names(self.names))
+
+    def play(self, block: int) -> Table:
+        """Place a block for the player to move."""
+        if self.declared is not None:
+            raise TableError("the game is over")
+        return replace(self, game=self.game.play(block), version=self.version + 1)
+
+    @property
+    def may_undo(self) -> bool:
+        """Whether the last move can be taken back: at one table, always, unless a result was declared."""
+        return bool(self.game.moves) and self.declared is None
+
+    def undo(self) -> Table:
+        """Take the last move back, whoever made it."""
+        if not self.may_undo:
+            raise TableError("there is no move to take back")
+        return replace(self, game=self.game.undo(), version=self.version + 1)
+
+    def declare(self, reason: Declaration, player: int) -> Table:
+        """End the game by word: a player resigns or forfeits and the other wins, or it is abandoned and nobody does."""
+        if self.outcome is not None:
+            raise TableError("the game is over")
+        if reason not in get_args(Declaration) or player not in (0, 1):
+            raise TableError(f"expected one of {', '.join(get_args(Declaration))}, by player 0 or 1")
+        winner = None if reason == "abandoned" else 1 - player
+        return replace(self, declared=Outcome(winner, reason), version=self.version + 1)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the game ended, by the position or by word."""
+        return self.declared or self.game.outcome
+
+    @property
+    def shows_blocks(self) -> bool:
+        """Whether the blocks left and the legal moves may be listed."""
+        return not self.hidden
+
+    def refusal(self, block: int) -> Refusal | Unplaceable | None:
+        """Say why a block cannot be placed, as far as this table may know."""
+        reason = self.game.position.refusal(block)
+        return "unavailable" if self.hidden and reason == "used" else reason
+
+
+def player_names(names: object) -> tuple[str, str]:
+    """Return two names fit to be shown, or say what is wrong with them."""
+    if not isinstance(names, list | tuple) or len(names) != 2:
+        raise TableError("expected two names, such as Ann,Ben")
+    first, second = map(_name, names)
+    if first.casefold() == second.casefold():
+        raise TableError(f"expected two different names; both are {first}")
+    return first, second
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise TableError("expected names made of letters")
+    name = given.strip()
+    if not name.strip(_JOINERS):
+        raise TableError("expected two names, such as Ann,Ben; one is empty")
+    if len(name) > LONGEST_NAME:
+        raise TableError(f"expected names of at most {LONGEST_NAME} characters; one has {len(name)}")
+    if not all(letter.isprintable() or letter in _JOINERS for letter in name):
+        raise TableError(f"expected names without control characters; got {name!a}")
+    return name
