@@ -1,16 +1,23 @@
-"""Number Tower: five number-stacking games for two, one engine, and the exact truth about every position."""
+"""Number Tower: five number-stacking games for two, one engine, and the exact truth about every position.
 
-from number_tower.blocks import BlocksError
-from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGame, rules
-from number_tower.game import Event, Game
-from number_tower.position import MoveError, NotABlock, NotLegal, Outcome, Position
+What is named here is loaded when it is first used, so that the command answers at once.
+"""
+
+from typing import TYPE_CHECKING
+
 from number_tower.rules import Rules, RulesError
-from number_tower.table import Table, TableError
+
+if TYPE_CHECKING:
+    import os
+
+    from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGame
+    from number_tower.game import Event, Game
+    from number_tower.position import MoveError, NotABlock, NotLegal, Outcome, Position
+    from number_tower.table import Table, TableError
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BlocksError",
     "CatalogueError",
     "Event",
     "Game",
@@ -28,3 +35,27 @@ __all__ = [
     "UnknownGame",
     "rules",
 ]
+
+_ROOMS = {
+    "number_tower.position": ("MoveError", "NotABlock", "NotLegal", "Outcome", "Position"),
+    "number_tower.game": ("Event", "Game"),
+    "number_tower.table": ("Table", "TableError"),
+    "number_tower.catalogue": ("CatalogueError", "OptionError", "RuleFileError", "UnknownGame"),
+}
+
+
+# From here on `rules` is what users call; the module of this name was loaded above and stays importable.
+def rules(source: "str | os.PathLike[str] | Rules", **options: object) -> Rules:
+    """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
+    from number_tower import catalogue  # noqa: PLC0415 - loaded when it is first used
+
+    return catalogue.rules(source, **options)
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module  # noqa: PLC0415 - loaded when it is first used
+
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(import_module(room), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -38,9 +38,9 @@ def _supply(rules: Rules, noun: str) -> str:
     tower = "a tower of your own" if rules.towers == "own" else "one shared tower"
     match rules.supply:
         case "own":
-            return f"You build {tower}. Each player has {what}, and uses each once."
+            return f"You build {tower}, each player with {what}, each used once."
         case "shared":
-            return f"You build {tower}. Both players take from one pool: {what}, each used once."
+            return f"You build {tower}, taking from one pool: {what}, each used once."
         case "endless":
             return f"You build {tower} from {what}, each as often as you like."
 
@@ -71,12 +71,12 @@ def _goal(rules: Rules) -> str:
     if rules.target is None:
         return ""
     tower = "your tower" if rules.towers == "own" else "the tower"
-    return f"No tower may pass a height of {rules.target}; bring {tower} to exactly {rules.target} and you win at once."
+    return f"Bring {tower} to a height of exactly {rules.target} to win at once; never pass it."
 
 
 def _stuck(rules: Rules, noun: str) -> str:
     if rules.stuck == "loses":
         end = "" if rules.target is not None else " The last to place wins."
         return f"If you cannot place a {noun} on your turn, you lose.{end}"
-    draw = "the higher tower wins and level towers draw" if rules.towers == "own" else "the game is a draw"
-    return f"If you cannot place a {noun}, you skip your turn; when neither player can, {draw}."
+    end = "the higher tower wins, and level towers draw" if rules.towers == "own" else "the game is a draw"
+    return f"If you cannot place a {noun}, you skip; when neither can, {end}."

@@ -6,9 +6,9 @@ empty tower, nothing available, hidden blocks), which a game that does not need 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.brief import brief, fitting
@@ -217,7 +217,7 @@ class Voice:
 
 @cache
 def _plain() -> Mapping[str, object]:
-    return read_toml(Path(__file__).with_name("plain.toml"), "plain.toml")
+    return read_toml(os.path.join(os.path.dirname(__file__), "plain.toml"), "plain.toml")
 
 
 def _fields(moment: str) -> dict[str, Callable[[Scene], Value]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from number_tower.rules import Rules, RulesError, shown
@@ -19,7 +18,7 @@ LARGEST_FILE = 64 * 1024
 OPTIONS = ("target", "blocks", "opening", "hidden")
 """What players may choose for one game; all but `hidden`, which is a choice of the table, change the rules."""
 
-_HERE = Path(__file__).parent
+_HERE = os.path.dirname(__file__)
 _TEXTS = ("title", "summary", "about")
 
 
@@ -88,7 +87,7 @@ class Rulebook:
 @cache
 def names() -> tuple[str, ...]:
     """Return the games of the catalogue."""
-    return tuple(sorted(path.stem for path in _HERE.glob("*.toml")))
+    return tuple(sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml")))
 
 
 def games() -> list[Rulebook]:
@@ -101,8 +100,8 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
     text = os.fspath(source)
     if text in names():
         return _own(text)
-    if text.endswith(".toml") or "/" in text or os.sep in text or Path(text).is_file():
-        return _read(Path(text), shown(text).strip("'\""), text)
+    if text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text):
+        return _read(text, shown(text).strip("'\""))
     raise UnknownGame(
         f"there is no game called {shown(text)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
     )
@@ -125,18 +124,17 @@ def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
 
 @cache
 def _own(name: str) -> Rulebook:
-    path = _HERE / f"{name}.toml"
-    return replace(_read(path, path.name, str(path)), source=name)
+    return replace(_read(os.path.join(_HERE, f"{name}.toml"), f"{name}.toml"), source=name)
 
 
-def _read(path: Path, file: str, source: str) -> Rulebook:
+def _read(path: str, file: str) -> Rulebook:
     table = read_toml(path, file)
     for key in table:
         if key not in {*_TEXTS, "options", "rules", "voice"}:
             expected = "title, summary, about, options, [rules] or [voice]"
             raise RuleFileError(file, shown(key), f"unknown; expected {expected}")
     mechanics = _rules(file, table.get("rules"))
-    name = path.stem
+    name = os.path.basename(path).removesuffix(".toml")
     if not name.isprintable():
         raise RuleFileError(file, "", "expected a file name without control characters")
     title, summary, about = (_text(file, key, table.get(key, "")) for key in _TEXTS)
@@ -145,7 +143,7 @@ def _read(path: Path, file: str, source: str) -> Rulebook:
         raise RuleFileError(file, "voice", f"expected a table; got {shown(voice)}")
     return Rulebook(
         name=name,
-        source=source,
+        source=path,
         rules=mechanics,
         title=title or name,
         summary=summary,
@@ -155,12 +153,12 @@ def _read(path: Path, file: str, source: str) -> Rulebook:
     )
 
 
-def read_toml(path: Path, file: str) -> dict[str, object]:
+def read_toml(path: str, file: str) -> dict[str, object]:
     """Read a small TOML file that may come from a stranger."""
     import tomllib  # noqa: PLC0415 - a table of rules given in Python needs no reader
 
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise RuleFileError(file, "", "there is no such file") from None

@@ -8,18 +8,28 @@ from number_tower import catalogue
 from number_tower.brief import brief
 from number_tower.catalogue import CatalogueError, OptionError, Rulebook
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, WRONG_CALL, Failure
-from number_tower.cli.screen import Screen, complain, visible
+from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, WRONG_CALL, Failure, complain
+from number_tower.cli.screen import Screen, visible
 from number_tower.game import Game
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, player_names
+from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
 
 _RULE_OPTIONS = ("target", "blocks", "opening")
+
+
+def perform(asked: Namespace) -> int:
+    """Do what was asked for, and return the exit code."""
+    try:
+        return _COMMANDS[asked.command](asked)
+    except CatalogueError as wrong:
+        raise Failure(WRONG_CALL, str(wrong)) from None
 
 
 def welcome(_: Namespace) -> int:
@@ -58,7 +68,7 @@ def rules(asked: Namespace) -> int:
     screen.show(screen.strong(book.title) + "\n")
     if book.about:
         screen.show(f"\n{fill(book.about, 80)}\n")
-    screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics)))
+    screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics, Voice(book).noun)))
     screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {visible(book.source)}\n")
     return FINISHED
 
@@ -78,7 +88,7 @@ def replay(asked: Namespace) -> int:
     table, book = _recorded(asked.ref)
     Dialogue(table, book, screen).retell()
     if table.outcome is None:
-        screen.show("\n\nThe game is unfinished here.\n")
+        screen.show("\nHere the record ends; the game is unfinished.\n")
     return FINISHED
 
 
@@ -182,3 +192,14 @@ def _dashed(options: tuple[str, ...]) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
+
+
+_COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
+    None: welcome,
+    "play": play,
+    "resume": resume,
+    "replay": replay,
+    "games": games,
+    "rules": rules,
+    "completion": completion,
+}

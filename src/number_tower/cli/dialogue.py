@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.cli.answers import COMMANDS, understand
 from number_tower.cli.drawing import drawn
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED
-from number_tower.cli.screen import InputEnded, complain
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain
 from number_tower.voice import Scene, Voice
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Dialogue:
             now = replace(self.table, game=game, declared=None)
             if earlier is not None:
                 self.screen.show(f"{self.voice.prompt(earlier)}{game.moves[-1]}\n")
-            self._tell(now)
+            self._tell(now, draw=game == self.table.game)
             earlier = now
         if self.table.declared is not None:
             self._tell(self.table)
@@ -78,13 +77,19 @@ class Dialogue:
         self._change(self.table.play(number))
         self._tell(self.table)
 
-    def _tell(self, table: Table) -> None:
+    def _tell(self, table: Table, *, draw: bool = True) -> None:
         for said in self.voice.tell(table):
             self.screen.say(said)
-            if said.moment == "start" and self.tossed:
-                self.screen.say(self.voice.say("tossed", Scene(table, self.voice, table.game.first)))
-            if said.moment.startswith("placed") and self.screen.fancy:
+            if said.moment == "start":
+                self._introduce(table)
+            if said.moment.startswith("placed") and self.screen.fancy and draw:
                 self.screen.show(drawn(table, self.voice, colour=True))
+
+    def _introduce(self, table: Table) -> None:
+        if self.tossed:
+            self.screen.say(self.voice.say("tossed", Scene(table, self.voice, table.game.first)))
+        if self.screen.typed:
+            self.screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.)\n")
 
     def _change(self, table: Table) -> None:
         """Keep a change before it is announced."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 FINISHED = 0
 INPUT_ENDED = 1
 DAMAGED_RECORD = 1
+NO_OUTPUT = 1
 WRONG_CALL = 2
 INTERRUPTED = 130
 
@@ -15,3 +18,13 @@ class Failure(Exception):  # noqa: N818 - it is caught once, at the top, and sho
     def __init__(self, code: int, problem: str) -> None:
         super().__init__(problem)
         self.code = code
+
+
+class InputEnded(Exception):  # noqa: N818 - named for what happened
+    """There is no more input, though an answer was asked for."""
+
+
+def complain(text: str) -> None:
+    """Say on standard error, in one line, what is wrong."""
+    sys.stdout.flush()
+    print(f"tower: {text}", file=sys.stderr)

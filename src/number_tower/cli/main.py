@@ -10,34 +10,65 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from number_tower import __version__, catalogue
-from number_tower.catalogue import CatalogueError
-from number_tower.cli import commands
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, Failure
-from number_tower.cli.screen import InputEnded, complain
+from number_tower import __version__
+from number_tower.cli.failure import (
+    FINISHED,
+    INPUT_ENDED,
+    INTERRUPTED,
+    NO_OUTPUT,
+    WRONG_CALL,
+    Failure,
+    InputEnded,
+    complain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+COMMANDS = ("play", "resume", "replay", "games", "rules", "completion")
+
+
+class Help(argparse.HelpFormatter):
+    """Lays help out the same on every terminal, so that the reference in the documentation is what people see."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=96)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong, and what would be right, in one line."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=Help, allow_abbrev=False, **settings)
+
     def error(self, message: str) -> NoReturn:
         """End a wrong call."""
+        message = message.removeprefix("argument ").replace("invalid choice:", "there is no")
         raise Failure(WRONG_CALL, f"{message} (see: {self.prog} --help)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; everything that can go wrong ends here in one clear line."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it serves until the process ends
     try:
-        code = _run(sys.argv[1:] if argv is None else argv)
+        code = _answer(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as trouble:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINISHED
+        if isinstance(trouble, BrokenPipeError):
+            return FINISHED
+        complain(f"the output cannot be written: {trouble.strerror}")
+        return NO_OUTPUT
+    return code
+
+
+def _answer(argv: Sequence[str]) -> int:
+    try:
+        return _run(argv)
     except KeyboardInterrupt:
         complain("stopped.")
         return INTERRUPTED
@@ -47,20 +78,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Failure as failure:
         complain(str(failure))
         return failure.code
-    except CatalogueError as wrong:
-        complain(str(wrong))
-        return WRONG_CALL
-    return code
 
 
 def parser() -> Parser:
     """Describe every command and option."""
-    tower = Parser(prog="tower", description="Five number-stacking games for two players.", allow_abbrev=False)
+    tower = Parser(prog="tower", description="Five number-stacking games for two players.")
     tower.add_argument("--version", action="version", version=f"Number Tower {__version__}")
-    tower.set_defaults(run=commands.welcome)
-    add = tower.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    add = tower.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser, prog="tower")
 
-    play = add.add_parser("play", help="play a game at this keyboard", allow_abbrev=False)
+    play = add.add_parser("play", help="play a game at this keyboard")
     _game(play)
     play.add_argument("--names", metavar="ANN,BEN", help="what the players are called")
     play.add_argument(
@@ -69,31 +95,23 @@ def parser() -> Parser:
     play.add_argument("--seed", type=_seed, metavar="N", help="make the coin toss repeatable")
     play.add_argument("--hidden", action="store_true", help="do not show which blocks are left")
     _record(play)
-    play.set_defaults(run=commands.play)
 
-    resume = add.add_parser("resume", help="go on with a recorded game", allow_abbrev=False)
+    resume = add.add_parser("resume", help="go on with a recorded game")
     _ref(resume)
     _record(resume)
-    resume.set_defaults(run=commands.resume)
 
-    replay = add.add_parser("replay", help="print a recorded game again, in its voice", allow_abbrev=False)
+    replay = add.add_parser("replay", help="print a recorded game again, in its voice")
     _ref(replay)
-    replay.set_defaults(run=commands.replay)
 
-    games = add.add_parser("games", help="list the games", allow_abbrev=False)
-    games.set_defaults(run=commands.games)
+    add.add_parser("games", help="list the games")
 
-    rules = add.add_parser("rules", help="print the rules of a game in brief", allow_abbrev=False)
+    rules = add.add_parser("rules", help="print the rules of a game in brief")
     _game(rules)
-    rules.set_defaults(run=commands.rules)
 
-    completion = add.add_parser(
-        "completion", help='print shell completion, e.g. eval "$(tower completion bash)"', allow_abbrev=False
-    )
+    completion = add.add_parser("completion", help='print shell completion, e.g. eval "$(tower completion bash)"')
     completion.add_argument(
         "shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"), help="the shell to complete in"
     )
-    completion.set_defaults(run=commands.completion)
     return tower
 
 
@@ -103,9 +121,28 @@ def _run(argv: Sequence[str]) -> int:
         import argcomplete  # noqa: PLC0415 - only for completion
 
         argcomplete.autocomplete(tower)
-    asked = tower.parse_args(argv)
-    code: int = asked.run(asked)
-    return code
+    _check_command(argv)
+    try:
+        asked, unknown = tower.parse_known_args(argv)
+    except SystemExit as done:
+        return int(done.code or FINISHED)
+    if unknown:
+        call = " ".join(filter(None, ("tower", asked.command)))
+        raise Failure(WRONG_CALL, f"{unknown[0]!a} is not something that `{call}` takes (see: {call} --help)")
+    from number_tower.cli import commands  # noqa: PLC0415 - `--version` and `--help` need none of it
+
+    return commands.perform(asked)
+
+
+def _check_command(argv: Sequence[str]) -> None:
+    """Meet a wrong command before argparse does: a game's name in its place means that someone wants to play it."""
+    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
+        return
+    from number_tower import catalogue  # noqa: PLC0415 - only for a wrong call
+
+    if argv[0] in catalogue.names() or argv[0].endswith(".toml"):
+        raise Failure(WRONG_CALL, f"to play {argv[0]}: tower play {argv[0]}")
+    raise Failure(WRONG_CALL, f"there is no command {argv[0]!a}; the commands are {', '.join(COMMANDS)}")
 
 
 def _game(command: argparse.ArgumentParser) -> None:
@@ -128,6 +165,8 @@ def _record(command: argparse.ArgumentParser) -> None:
 
 def _games(prefix: str, **_: object) -> Iterable[str]:
     from argcomplete.completers import FilesCompleter  # noqa: PLC0415 - only for completion
+
+    from number_tower import catalogue  # noqa: PLC0415 - likewise
 
     return (*catalogue.names(), *FilesCompleter(["toml"])(prefix))
 

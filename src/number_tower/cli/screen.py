@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from number_tower.cli.failure import InputEnded
+
 if TYPE_CHECKING:
     from number_tower.voice import Said
 
@@ -16,10 +18,6 @@ SEAT_COLOURS = ("36", "35")
 
 _BOLD = "1"
 _COLOURS = {"refused": "33", "skipped": "33", "unreachable": "33", "end": "1;32"}
-
-
-class InputEnded(Exception):  # noqa: N818 - named for what happened
-    """There is no more input, though an answer was asked for."""
 
 
 class Screen:
@@ -33,6 +31,7 @@ class Screen:
         self.typed = sys.stdin is not None and sys.stdin.isatty()
         seen = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.fancy = seen and not os.environ.get("NO_COLOR")
+        self._columns = _columns() if seen else sys.maxsize
         if self.typed:
             import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
 
@@ -53,20 +52,30 @@ class Screen:
     def say(self, said: Said) -> None:
         """Show a piece of the dialogue."""
         kind = said.moment.partition("_")[0]
+        text = self._wrapped(said.text)
         if not self.fancy:
-            self.show(said.text)
+            self.show(text)
         elif kind in _COLOURS:
-            self.show(paint(said.text, _COLOURS[kind]))
+            self.show(paint(text, _COLOURS[kind]))
         elif kind in {"turn", "start"}:
             code = _BOLD if kind == "start" else f"{_BOLD};{SEAT_COLOURS[said.player]}"
-            before, heading, after = _first_line(said.text)
+            before, heading, after = _first_line(text)
             self.show(before + paint(heading, code) + after)
         else:
-            self.show(said.text)
+            self.show(text)
 
     def show(self, text: str) -> None:
         """Show text as it is."""
         print(text, end="")
+
+    def _wrapped(self, text: str) -> str:
+        """Break lines between words where the terminal would break them anywhere; in a pipe, leave them alone."""
+        lines = text.split("\n")
+        if max(map(len, lines)) <= self._columns:
+            return text
+        from textwrap import fill  # noqa: PLC0415 - only for lines that are too long
+
+        return "\n".join(fill(line, self._columns, subsequent_indent="  ") for line in lines)
 
     def strong(self, text: str) -> str:
         """Return text that stands out where that is possible."""
@@ -84,10 +93,11 @@ def visible(text: str, most: int = 200) -> str:
     return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 
-def complain(text: str) -> None:
-    """Say on standard error, in one line, what is wrong."""
-    sys.stdout.flush()
-    print(f"tower: {text}", file=sys.stderr)
+def _columns() -> int:
+    try:
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns, 20)
+    except OSError:
+        return 80
 
 
 def _line() -> str:

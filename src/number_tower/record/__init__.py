@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from number_tower.record.checks import NoRecord, RecordError
@@ -21,7 +20,7 @@ LARGEST_RECORD = 16 * 1024 * 1024
 
 def read(ref: str) -> Table:
     """Return the table that a line of text, or a file with a record in it, describes."""
-    if not os.path.exists(ref):  # noqa: PTH110 - Path.exists raises on names that no file can have
+    if not os.path.exists(ref):
         if not is_line(ref):
             raise NoRecord("", f"{shown(ref)} is neither a file nor a record {EXAMPLE}")
         return from_line(ref)
@@ -34,7 +33,7 @@ def read(ref: str) -> Table:
 
 def _content(path: str) -> str:
     try:
-        with Path(path).open("rb") as stream:
+        with open(path, "rb") as stream:
             content = stream.read(LARGEST_RECORD + 1)
     except OSError as trouble:
         raise NoRecord(shown(path).strip("'"), f"cannot be read: {trouble.strerror}") from None

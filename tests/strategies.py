@@ -1,0 +1,44 @@
+"""Random rules from the whole vocabulary, and random games by them."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from hypothesis import strategies as st
+
+from number_tower import Game, Rules, RulesError
+from number_tower.rules import Fit, Stuck, Supply, Towers
+
+
+def _rules_or_none(**chosen: Any) -> Rules | None:
+    try:
+        return Rules(**chosen)
+    except RulesError:
+        return None
+
+
+@st.composite
+def any_rules(draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highest: int = 40) -> Rules:
+    """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out."""
+    blocks = sorted(draw(st.sets(st.integers(1, largest), min_size=1, max_size=most_blocks)))
+    fit = draw(st.sampled_from(get_args(Fit)))
+    made = _rules_or_none(
+        blocks=blocks,
+        supply=draw(st.sampled_from(get_args(Supply))),
+        towers=draw(st.sampled_from(get_args(Towers))),
+        fit=fit,
+        step=draw(st.none() | st.integers(1, largest)) if fit == "ascending" else None,
+        target=draw(st.none() | st.integers(1, highest)),
+        stuck=draw(st.sampled_from(get_args(Stuck))),
+        opening=draw(st.none() | st.sets(st.sampled_from(blocks), min_size=1)),
+    )
+    return made if made is not None else Rules(blocks=tuple(blocks), target=draw(st.integers(1, highest)))
+
+
+@st.composite
+def any_game(draw: st.DrawFn, *, to_the_end: bool = False) -> Game:
+    """Play random legal moves by random rules."""
+    game = Game(draw(any_rules()), draw(st.integers(0, 1)))
+    while game.outcome is None and (to_the_end or draw(st.integers(0, 7))):
+        game = game.play(draw(st.sampled_from(game.legal)))
+    return game
