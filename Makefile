@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play test lint types imports unit bench docs setup clean
+.PHONY: help play test lint types imports unit bench golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -33,8 +33,11 @@ unit: $(VENV)/.dev ## the tests
 bench: $(VENV)/.dev ## speed, as ratios measured in one run
 	$(BIN)/python bench/startup.py
 
+golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
+	$(BIN)/python tests/sessions.py
+
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
-	$(BIN)/python -m tests.reference
+	$(BIN)/python tests/reference.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist

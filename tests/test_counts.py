@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from counting import Tree
 
+from counting import Tree
 from number_tower import Game, Rules, catalogue, rules
 
 DATA = Path(__file__).parent / "data"

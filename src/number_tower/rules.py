@@ -25,6 +25,9 @@ Towers = Literal["own", "shared"]
 Fit = Literal["any", "descending", "ascending", "related", "unrelated"]
 Stuck = Literal["loses", "skips"]
 
+UNNAMED = "rules"
+"""What a game is called that has rules and no rulebook."""
+
 EMPTY = 0
 """What lies on top of a tower without blocks."""
 
@@ -254,6 +257,12 @@ def shown(value: object, most: int = 60) -> str:
     except (ValueError, RecursionError):
         return "something that cannot be shown"
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def shown_path(path: str) -> str:
+    """Show a file's name in the same way, whole where it can be and from its end where it cannot."""
+    text = path if path.isprintable() else ascii(path)[1:-1]
+    return text if len(text) <= 200 else "..." + text[-197:]
 
 
 def _remember(seen: dict[int, int], key: int, mask: int, bits: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from number_tower.position import Outcome
+from number_tower.rules import UNNAMED
 
 if TYPE_CHECKING:
     from number_tower.game import Game
@@ -31,7 +32,7 @@ class Table:
     """A game with the people at it; every change makes a new table with a higher version."""
 
     game: Game
-    rulebook: str = "rules"
+    rulebook: str = UNNAMED
     names: tuple[str, str] | None = None
     hidden: bool = False
     declared: Outcome | None = None

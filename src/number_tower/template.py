@@ -35,7 +35,7 @@ class Template:
             if field is not None and (conversion or field not in known):
                 wrong = shown(field + (f"!{conversion}" if conversion else "")).strip("'")
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
-            if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec):
+            if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
                 raise ValueError(f"expected a short separator after {{{field}:; got {shown(spec)}")
             self._segments.append((literal, field, spec or ""))
 

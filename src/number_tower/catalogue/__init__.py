@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from number_tower.rules import Rules, RulesError, shown
+from number_tower.rules import UNNAMED, Rules, RulesError, shown, shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
     if text in names():
         return _own(text)
     if text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text):
-        return _read(text, shown(text).strip("'\""))
+        return _read(text, shown_path(text))
     raise UnknownGame(
         f"there is no game called {shown(text)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
     )
@@ -111,7 +111,8 @@ def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
     """Return the rulebook that a recorded game was played by, or a plain one that knows its rules and no more."""
     if name in names() and load(name).options_of(mechanics) is not None:
         return load(name)
-    return Rulebook(name, "rules", mechanics, title=name, summary="", about="", options=OPTIONS, voice={})
+    title = "Number Tower, by these rules:" if name == UNNAMED else name
+    return Rulebook(name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={})
 
 
 def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:

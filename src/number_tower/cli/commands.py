@@ -9,9 +9,9 @@ from number_tower.brief import brief
 from number_tower.catalogue import CatalogueError, OptionError, Rulebook
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, WRONG_CALL, Failure, complain
-from number_tower.cli.screen import Screen, visible
+from number_tower.cli.screen import Screen
 from number_tower.game import Game
-from number_tower.rules import Rules, RulesError
+from number_tower.rules import Rules, RulesError, shown_path
 from number_tower.table import Table, TableError, player_names
 from number_tower.voice import Voice
 
@@ -47,7 +47,7 @@ def welcome(_: Namespace) -> int:
             book = _chosen(answer)
             return _begin(Table(Game(book.rules), book.name), book, screen)
         except CatalogueError as wrong:
-            screen.show(f"{_sentence(str(wrong))}\n" if answer else "")
+            screen.show(f"That cannot be played: {wrong}.\n" if answer else "")
 
 
 def games(_: Namespace) -> int:
@@ -69,7 +69,7 @@ def rules(asked: Namespace) -> int:
     if book.about:
         screen.show(f"\n{fill(book.about, 80)}\n")
     screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics, Voice(book).noun)))
-    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {visible(book.source)}\n")
+    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {shown_path(book.source)}\n")
     return FINISHED
 
 
@@ -172,12 +172,11 @@ def _recorded(ref: str) -> tuple[Table, Rulebook]:
     from number_tower import record  # noqa: PLC0415 - only records need it
 
     try:
-        table = record.read(ref)
+        return record.read(ref)
     except record.NoRecord as missing:
         raise Failure(WRONG_CALL, str(missing)) from None
     except record.RecordError as damaged:
         raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
-    return table, catalogue.rulebook_for(table.rulebook, table.game.rules)
 
 
 def _listed(books: list[Rulebook], screen: Screen) -> str:
@@ -188,10 +187,6 @@ def _listed(books: list[Rulebook], screen: Screen) -> str:
 def _dashed(options: tuple[str, ...]) -> str:
     *most, last = (f"--{option}" for option in options) if options else ["none"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
 
 
 _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.cli.answers import COMMANDS, understand
 from number_tower.cli.drawing import drawn
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain, no_more_interrupts
 from number_tower.voice import Scene, Voice
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Dialogue:
             complain(self._unfinished("the input ended before the game did.").strip())
             return INPUT_ENDED
         except KeyboardInterrupt:
+            no_more_interrupts()
             self.screen.show("\n")
             complain(self._unfinished("stopped.").strip())
             return INTERRUPTED
@@ -95,7 +96,7 @@ class Dialogue:
         """Keep a change before it is announced."""
         self.table = table
         if self.keeper is not None and (trouble := self.keeper.keep(table)):
-            complain(f"the game could not be kept in {self.keeper.path} ({trouble}). It goes on; nothing is lost yet.")
+            complain(f"the game could not be kept in {self.keeper.path} ({trouble}). It goes on as {self._line()}")
 
     def _help(self) -> None:
         self.screen.say(self.voice.say("help", Scene(self.table, self.voice, self.table.game.to_move)))
@@ -123,9 +124,12 @@ class Dialogue:
         """Say how to go on with a game that was left, as long as there is something to go on with."""
         from shlex import quote  # noqa: PLC0415 - only when a game is left
 
-        from number_tower import record  # noqa: PLC0415 - likewise
-
         if not self.table.game.moves:
             return f"{what}\n"
-        ref = self.keeper.path if self.keeper else record.to_line(self.table, self.book)
+        ref = self.keeper.path if self.keeper and self.keeper.up_to_date else self._line()
         return f"{what} To go on with it: tower resume {quote(ref)}\n"
+
+    def _line(self) -> str:
+        from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept
+
+        return record.to_line(self.table, self.book)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from number_tower.cli.screen import SEAT_COLOURS, paint
 
 if TYPE_CHECKING:
+    from number_tower.game import Game
     from number_tower.table import Table
     from number_tower.voice import Voice
 
@@ -19,22 +20,30 @@ def drawn(table: Table, voice: Voice, *, colour: bool = False) -> str:
     """Draw what stands on the table."""
     game = table.game
     names = voice.name(table, 0), voice.name(table, 1)
-    of_target = "" if game.rules.target is None else f" of {game.rules.target}"
     placed = list(zip(game.moves, game.movers, strict=True))
     if game.rules.towers == "shared":
-        columns = [_column(table, placed, [f"height {game.heights[0]}{of_target}"], colour=colour)]
+        columns = [_column(table, placed, [_caption(game, 0)], colour=colour)]
         legend = "   ".join(f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True))
         return _side_by_side(columns) + f"  {legend}\n"
     columns = [
         _column(
             table,
             [(block, mover) for block, mover in placed if mover == player],
-            [names[player], f"height {game.heights[player]}{of_target}"],
+            [names[player], _caption(game, player)],
             colour=colour,
         )
         for player in (0, 1)
     ]
     return _side_by_side(columns)
+
+
+def _caption(game: Game, player: int) -> str:
+    """Say how high a tower is, where that matters, or else what lies on top."""
+    if game.rules.target is not None:
+        return f"height {game.heights[player]} of {game.rules.target}"
+    if game.rules.stuck == "skips":
+        return f"height {game.heights[player]}"
+    return f"top {game.position.tops[player]}" if game.position.tops[player] else "empty"
 
 
 def _column(table: Table, placed: list[tuple[int, int]], captions: list[str], *, colour: bool) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 FINISHED = 0
@@ -22,6 +23,11 @@ class Failure(Exception):  # noqa: N818 - it is caught once, at the top, and sho
 
 class InputEnded(Exception):  # noqa: N818 - named for what happened
     """There is no more input, though an answer was asked for."""
+
+
+def no_more_interrupts() -> None:
+    """Let a second Ctrl-C not disturb the answer to the first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def complain(text: str) -> None:

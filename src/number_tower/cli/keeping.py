@@ -18,6 +18,7 @@ class Keeper:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.up_to_date = True
         self._file = Path(os.path.realpath(path))
 
     def begin(self, table: Table) -> str | None:
@@ -36,7 +37,9 @@ class Keeper:
         try:
             self._write(table)
         except OSError as trouble:
+            self.up_to_date = False
             return trouble.strerror
+        self.up_to_date = True
         return None
 
     def _write(self, table: Table) -> None:

@@ -22,6 +22,7 @@ from number_tower.cli.failure import (
     Failure,
     InputEnded,
     complain,
+    no_more_interrupts,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def _answer(argv: Sequence[str]) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
+        no_more_interrupts()
         complain("stopped.")
         return INTERRUPTED
     except InputEnded:

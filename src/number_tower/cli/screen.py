@@ -95,9 +95,10 @@ def visible(text: str, most: int = 200) -> str:
 
 def _columns() -> int:
     try:
-        return max(os.get_terminal_size(sys.stdout.fileno()).columns, 20)
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except OSError:
-        return 80
+        columns = 0
+    return columns if columns >= 20 else 80
 
 
 def _line() -> str:

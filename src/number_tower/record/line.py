@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 
 from number_tower import catalogue
 from number_tower.record.checks import RecordError, declared, replayed, seated
-from number_tower.rules import Rules, RulesError, shown
+from number_tower.rules import UNNAMED, Rules, RulesError, shown
 from number_tower.table import Declaration, Table
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def to_line(table: Table, book: Rulebook | None = None) -> str:
         book = catalogue.load(table.rulebook)
     options = None if book is None else book.options_of(game.rules)
     if book is None or options is None:
-        name, options = "rules", _differences(game.rules)
+        name, options = UNNAMED, _differences(game.rules)
     else:
         name = book.source
     if game.first:
@@ -59,6 +59,11 @@ def to_line(table: Table, book: Rulebook | None = None) -> str:
 
 def from_line(text: str) -> Table:
     """Read a table back from one line."""
+    return with_rulebook(text)[0]
+
+
+def with_rulebook(text: str) -> tuple[Table, Rulebook]:
+    """Read a table back from one line, and the rulebook that it names."""
     parts = _LINE.fullmatch(text)
     if parts is None:
         raise RecordError("", f"{shown(text)} is not a record {EXAMPLE}")
@@ -68,13 +73,13 @@ def from_line(text: str) -> Table:
     hidden = _yes("hidden", options.pop("hidden", "no"))
     names = options.pop("names", None)
     results: dict[Declaration, str] = {key: options.pop(key) for key in get_args(Declaration) if key in options}
-    rulebook, rules = _rules(name, options, hidden=hidden)
-    table = replayed(rulebook, rules, first, _numbers(parts["moves"]))
+    book, rules = _rules(name, options, hidden=hidden)
+    table = replayed(book.name, rules, first, _numbers(parts["moves"]))
     table = seated(table, names and [_ESCAPED.sub(_unescape, part) for part in names.split(",")], hidden=hidden)
     for reason, value in results.items():
         player = 0 if reason == "abandoned" and _yes(reason, value) else _seat(reason, value)
         table = declared(table, reason, player, reason)
-    return table
+    return table, book
 
 
 def _options(text: str) -> dict[str, str]:
@@ -95,21 +100,19 @@ def _options(text: str) -> dict[str, str]:
     return options
 
 
-def _rules(name: str, options: Mapping[str, str], *, hidden: bool) -> tuple[str, Rules]:
+def _rules(name: str, options: Mapping[str, str], *, hidden: bool) -> tuple[Rulebook, Rules]:
     values: dict[str, object] = dict(options)
     for key in ("target", "step"):
         if key in options:
             values[key] = _number(key, options[key])
-    if name == "rules":
-        try:
-            return name, Rules.read(values)
-        except RulesError as wrong:
-            raise RecordError(wrong.key, wrong.problem) from None
-    if hidden:
+    if name != UNNAMED and hidden:
         values["hidden"] = True
     try:
+        if name == UNNAMED:
+            rules = Rules.read(values)
+            return catalogue.rulebook_for(name, rules), rules
         book = catalogue.load(name)
-        return book.name, book.with_options(values)
+        return book, book.with_options(values)
     except catalogue.CatalogueError as wrong:
         raise RecordError("", str(wrong)) from None
     except RulesError as wrong:

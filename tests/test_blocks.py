@@ -1,0 +1,113 @@
+"""Sets of blocks, as people write them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from number_tower.blocks import LARGEST_NUMBER, MOST_BLOCKS, BlocksError, adds_up, block_set, runs
+
+some_numbers = st.sets(st.integers(1, 40), min_size=1, max_size=12)
+
+
+@given(some_numbers)
+def test_a_set_written_in_runs_reads_back_the_same(numbers: set[int]) -> None:
+    assert list(block_set(runs(sorted(numbers)))) == sorted(numbers)
+
+
+@given(some_numbers)
+def test_the_same_blocks_are_equal_however_they_are_given(numbers: set[int]) -> None:
+    ordered = sorted(numbers)
+    ways = (numbers, frozenset(numbers), ordered, ordered[::-1], tuple(ordered), ",".join(map(str, ordered)))
+    assert len({block_set(way) for way in ways}) == 1
+
+
+def test_runs_of_three_or_more_are_written_with_a_dash() -> None:
+    assert runs([1, 2, 3, 4, 5, 6, 8, 9, *range(11, 31)]) == "1-6,8,9,11-30"
+    assert runs([1, 2]) == "1,2"
+    assert runs(range(1, 3)) == "1,2"
+    assert runs(range(2, 9, 2)) == "2,4,6,8"
+    assert runs([]) == ""
+
+
+def test_spaces_and_mixed_runs_are_understood() -> None:
+    assert list(block_set(" 1 - 3, 7 ,9-10")) == [1, 2, 3, 7, 9, 10]
+
+
+def test_a_million_blocks_take_no_room() -> None:
+    assert block_set("1-1000000") == range(1, 1_000_001)
+    assert block_set(range(1_000_000, 0, -1)) == range(1, 1_000_001)
+    assert isinstance(block_set([2, 4, 6, 8]), range)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "positive whole numbers"),
+        ("a", "positive whole numbers"),
+        ("1-", "positive whole numbers"),
+        ("-3", "positive whole numbers"),
+        ("1,,2", "positive whole numbers"),
+        ("٣", "positive whole numbers"),
+        ("9-1", "smaller number first"),
+        ("1,2,2", "each block once; got 2 twice"),
+        ("1-3,2-5", "each block once"),
+        ("0-4", "1 and above"),
+        ([], "at least one block"),
+        (range(5, 5), "at least one block"),
+        (range(5), "1 and above"),
+        ([3, -1], "1 and above"),
+        ([1, True], "got True among them"),
+        ([1, 2.0], "got 2.0 among them"),
+        (["1"], "got '1' among them"),
+        (None, "got None"),
+        (9, "got 9"),
+        ({"a": 1}, "positive whole numbers"),
+        (f"1-{MOST_BLOCKS + 1}", "at most 1,000,000 blocks"),
+        ("1-999999999999", "at most 1,000,000 blocks"),
+        (range(1, MOST_BLOCKS + 2), "at most 1,000,000 blocks"),
+        ([LARGEST_NUMBER + 1], "numbers up to"),
+        ("9" * 5000, "one of 5000 digits"),
+    ],
+)
+def test_what_is_no_set_of_blocks_is_refused_with_what_was_expected(given: object, said: str) -> None:
+    with pytest.raises(BlocksError) as refused:
+        block_set(given)
+    assert said in str(refused.value)
+
+
+def _reachable(blocks: list[int], total: int, copies: int) -> bool:
+    supply = blocks * copies
+    return any(sum(chosen) == total for size in range(len(supply) + 1) for chosen in combinations(supply, size))
+
+
+@given(st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 60), st.sampled_from([1, 2]))
+def test_adding_up_agrees_with_trying_every_choice(numbers: set[int], total: int, copies: int) -> None:
+    assert adds_up(block_set(numbers), total, copies) == _reachable(sorted(numbers), total, copies)
+
+
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 6), st.integers(1, 80), st.sampled_from([1, 2, None]))
+def test_numbers_in_equal_steps_add_up_as_any_numbers_do(
+    low: int, step: int, count: int, total: int, copies: int | None
+) -> None:
+    blocks = range(low, low + step * count, step)
+    assert adds_up(blocks, total, copies) == adds_up(tuple(blocks), total, copies)
+
+
+@given(st.sets(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 40))
+def test_endless_blocks_add_up_as_coins_do(numbers: set[int], total: int) -> None:
+    payable = {0}
+    for amount in range(1, total + 1):
+        if any(amount - coin in payable for coin in numbers):
+            payable.add(amount)
+    assert adds_up(block_set(numbers), total, None) == (total in payable)
+
+
+def test_what_would_take_too_long_to_find_out_is_left_open() -> None:
+    assert adds_up((1, 5, 11), 10**15, None) is None
+    assert adds_up(range(3, 10**17, 10**17 - 5), 10**18 + 1, None) is None
+    assert adds_up((2, 3, 5, 7, 11), 10**15, 1) is False
+    assert adds_up(range(1, 1_000_001), 500_000_500_001, 1) is False

@@ -1,0 +1,187 @@
+"""The five games as data, and a player's own file beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import number_tower as nt
+from number_tower import OptionError, RuleFileError, Rules, UnknownGame, catalogue
+from number_tower.catalogue import LARGEST_FILE, load
+from number_tower.voice import Voice
+
+
+def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_five_games_are_as_the_rulings_table_says() -> None:
+    one_to_nine = range(1, 10)
+    assert {book.name: book.rules for book in catalogue.games()} == {
+        "race": Rules(one_to_nine, "own", "own", "any", target=15),
+        "draft": Rules(one_to_nine, "shared", "own", "descending", target=15, stuck="skips"),
+        "summit": Rules(one_to_nine, "own", "shared", "any", target=20),
+        "climb": Rules(range(1, 31), "shared", "shared", "ascending", step=5),
+        "factor": Rules(one_to_nine, "shared", "shared", "related"),
+    }
+
+
+def test_each_game_takes_the_options_that_the_rulings_give_it() -> None:
+    assert {book.name: set(book.options) for book in catalogue.games()} == {
+        "race": {"target", "blocks", "opening"},
+        "draft": {"target", "blocks", "opening"},
+        "summit": {"target", "blocks", "opening", "hidden"},
+        "climb": {"blocks", "opening"},
+        "factor": {"blocks", "opening"},
+    }
+
+
+def test_each_game_says_what_it_is() -> None:
+    for book in catalogue.games():
+        assert book.title
+        assert len(book.summary) < 70
+        assert 200 < len(book.about) < 700
+        assert "\n" not in book.about, "one paragraph"
+
+
+def test_a_rules_table_is_all_that_a_rule_file_needs(tmp_path: Path) -> None:
+    book = load(written(tmp_path, "[rules]\n"))
+    assert (book.name, book.title, book.rules) == ("mygame", "mygame", Rules())
+    assert book.options == ("blocks", "opening", "hidden")
+    assert load(written(tmp_path, "[rules]\ntarget = 9\n")).options == ("target", "blocks", "opening", "hidden")
+
+
+def test_every_key_of_the_rules_can_be_given(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '[rules]\nblocks = [2, 3, 5]\nsupply = "own"\ntowers = "own"\nfit = "ascending"\nstep = 2\n'
+        'target = 12\nstuck = "skips"\nopening = "2-3"\n',
+    )
+    assert nt.rules(path) == Rules((2, 3, 5), "own", "own", "ascending", 2, 12, "skips", (2, 3))
+    assert nt.rules(str(path)) == nt.rules(path)
+
+
+def test_a_rule_file_needs_no_particular_ending_if_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "[rules]\ntarget = 7\n", "sevens")
+    assert load("sevens").rules.target == 7
+
+
+def test_rules_are_found_by_name_by_path_or_as_they_are() -> None:
+    assert nt.rules("draft", target=21, blocks=range(1, 13)) == nt.rules(
+        Rules(range(1, 13), "shared", "own", "descending", target=21, stuck="skips")
+    )
+    assert nt.rules("climb", opening=[1, 2]).opening == range(1, 3)
+    assert nt.rules("climb", blocks="1-5").blocks == range(1, 6)
+    assert nt.rules(Rules(), target=3).target == 3
+
+
+def test_an_option_that_a_game_does_not_take_is_refused_with_those_it_does() -> None:
+    with pytest.raises(OptionError, match="climb takes no option target; it takes blocks, opening"):
+        nt.rules("climb", target=20)
+    with pytest.raises(OptionError, match="takes no option step"):
+        nt.rules("climb", step=3)
+
+
+def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(UnknownGame, match="climb, draft, factor, race, summit, or a rule file"):
+        nt.rules("chess")
+    with pytest.raises(UnknownGame):
+        nt.rules("")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "said"),
+    [
+        ("", "rules", "expected a [rules] table"),
+        ("rules = 3", "rules", "expected a [rules] table"),
+        ("[rules]\nhight = 3", "rules.'hight'", "unknown; expected one of blocks"),
+        ("colour = 'red'\n[rules]", "'colour'", "unknown; expected title"),
+        ("[rules]\ntarget = 'high'", "rules.target", "expected a positive whole number"),
+        ("[rules]\ntarget = 15.5", "rules.target", "got 15.5"),
+        ("[rules]\ntarget = true", "rules.target", "got True"),
+        ("[rules]\ntarget = 1979-05-27", "rules.target", "expected a positive whole number"),
+        ("[rules]\nblocks = 9", "rules.blocks", "such as 1-9 or 1,3,5"),
+        ("[rules]\nblocks = [1, 'two']", "rules.blocks", "got 'two' among them"),
+        ("[rules]\nfit = 'round'", "rules.fit", "any, descending, ascending, related, unrelated"),
+        ("[rules]\nsupply = 'endless'", "rules.supply", "could never end"),
+        ("[rules]\nopening = [12]", "rules.opening", "blocks of this game"),
+        ("title = 3\n[rules]", "title", "expected text"),
+        ("about = '''a\x7f'''\n[rules]", "", "not TOML"),
+        ('title = "\\u001b[2J"\n[rules]', "title", "without control characters"),
+        ("options = ['colour']\n[rules]", "options", "target, blocks, opening, hidden"),
+        ("options = 'target'\n[rules]", "options", "target, blocks, opening, hidden"),
+        ("voice = 3\n[rules]", "voice", "expected a table"),
+        ("[rules\n", "", "not TOML"),
+        ("[rules]\n[rules]\n", "", "not TOML"),
+        ("x = " + "[" * 5000, "", "not TOML"),
+        ("[rules]\ntarget = " + "9" * 5000, "", "not TOML"),
+        ("#" * LARGEST_FILE + "\n", "", "larger than any rule file needs to be"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
+    tmp_path: Path, text: str, key: str, said: str
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(RuleFileError) as refused:
+        load(path)
+    assert refused.value.file == str(path)
+    assert refused.value.key == key
+    assert said in refused.value.problem
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("voice", "key", "said"),
+    [
+        ("start = 3", "voice.start", "expected text"),
+        ("strat = 'x'", "voice.'strat'", "unknown; expected one of"),
+        ("start = '{colour}'", "voice.start", "unknown field {colour}"),
+        ("start = '{target}'", "voice.start", "unknown field {target}"),
+        ("turn = '{block}'", "voice.turn", "unknown field {block}"),
+        ("start = '{player'", "voice.start", "expected '}'"),
+        ("start = '}'", "voice.start", "Single '}'"),
+        ("players = ['Ann']", "voice.players", "two names"),
+        ("noun = ''", "voice.noun", "short word"),
+        ("noun = 7", "voice.noun", "short word"),
+    ],
+)
+def test_a_wrong_voice_is_refused_the_same_way(tmp_path: Path, voice: str, key: str, said: str) -> None:
+    book = load(written(tmp_path, f"[rules]\n[voice]\n{voice}\n"))
+    with pytest.raises(RuleFileError) as refused:
+        Voice(book)
+    assert (refused.value.key, said in refused.value.problem) == (key, True)
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.toml").mkdir()
+    for name, said in (
+        ("missing.toml", "there is no such file"),
+        ("binary.toml", "expected text in UTF-8"),
+        ("folder.toml", "cannot be read: Is a directory"),
+        ("nul\0.toml", "cannot be read"),
+        ("x" * 5000 + ".toml", "cannot be read: File name too long"),
+    ):
+        with pytest.raises(RuleFileError, match=said):
+            load(tmp_path / name)
+    with pytest.raises(RuleFileError, match="larger than any rule file"):
+        load("/dev/zero")
+
+
+def test_a_file_name_with_control_characters_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "[rules]\n", "a\x1b[31m.toml")
+    with pytest.raises(RuleFileError, match="file name without control characters") as refused:
+        load(path)
+    assert str(refused.value).isprintable()
+
+
+def test_rules_are_recognised_as_a_games_with_options() -> None:
+    draft = load("draft")
+    assert draft.options_of(draft.rules) == {}
+    assert draft.options_of(nt.rules("draft", target=21, opening="3-5")) == {"target": 21, "opening": "3-5"}
+    assert draft.options_of(nt.rules("race")) is None
+    assert load("climb").options_of(nt.rules(nt.rules("climb"), step=4)) is None

@@ -1,0 +1,261 @@
+"""The command as people use it: dialogues to the byte, answers of every kind, and exit codes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sessions
+from number_tower import catalogue
+from number_tower.cli.answers import understand
+from sessions import ROOT, TOWER, plain_environment, tower
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
+    with (GOLDEN / f"{name}.moves").open("rb") as moves:
+        done = subprocess.run(
+            [TOWER, "play", name], stdin=moves, capture_output=True, env=plain_environment(), timeout=60, check=False
+        )
+    assert done.stdout == (GOLDEN / f"{name}.txt").read_bytes()
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_replaying_its_record_tells_it_again(name: str) -> None:
+    moves = ",".join((GOLDEN / f"{name}.moves").read_text().split())
+    done = tower("replay", f"{name}:{moves}")
+    assert done.stdout == (GOLDEN / f"{name}.txt").read_text()
+    assert done.returncode == 0
+
+
+def test_every_game_of_the_catalogue_has_a_dialogue() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(catalogue.names())
+
+
+@pytest.mark.parametrize("name", sessions.names())
+def test_a_session_goes_as_recorded(name: str) -> None:
+    assert sessions.session(name) == (sessions.SESSIONS / f"{name}.out").read_text(encoding="utf-8")
+
+
+def test_no_session_is_left_without_its_answers() -> None:
+    assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.names())
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("", "empty"),
+        ("   ", "empty"),
+        ("abc", "not_a_number"),
+        ("7a", "not_a_number"),
+        ("0x7", "not_a_number"),
+        ("1_0", "not_a_number"),
+        ("1e3", "not_a_number"),
+        ("\x00", "not_a_number"),
+        ("-", "not_a_number"),
+        ("seven", "not_a_number"),
+        ("-3", "not_whole"),
+        ("- 3", "not_whole"),
+        ("+7", "not_whole"),
+        ("3.5", "not_whole"),
+        (".5", "not_whole"),
+        ("1/2", "not_whole"),
+        ("７", "other_digits"),
+        ("٣", "other_digits"),
+        ("²", "other_digits"),
+        ("Ⅶ", "other_digits"),
+        ("½", "other_digits"),
+        ("7 8", "several"),
+        ("7,8", "several"),
+        ("1, 2; 3", "several"),
+    ],
+)
+def test_what_is_no_number_is_met_with_its_own_sentence(typed: str, reason: str) -> None:
+    answer = understand(typed)
+    assert (answer.refused, answer.number, answer.command) == (reason, None, None)
+    assert answer.text.isprintable()
+
+
+@pytest.mark.parametrize(("typed", "number"), [("7", 7), (" 7 ", 7), ("007", 7), ("0", 0), ("000", 0), ("30\r", 30)])
+def test_numbers_are_understood(typed: str, number: int) -> None:
+    assert understand(typed).number == number
+
+
+def test_a_number_too_long_to_be_a_block_is_still_only_a_wrong_number() -> None:
+    answer = understand("9" * 10_000)
+    assert answer.number is not None
+    assert answer.number >= 10**19
+    assert len(answer.text) <= 40
+
+
+@pytest.mark.parametrize("typed", ["help", "HELP", " Help ", "?", "h"])
+def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
+    assert understand(typed).command == "help"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["play"], 2, "which game? One of climb, draft, factor, race, summit, or a rule file."),
+        (["rules"], 2, "which game?"),
+        (["play", "chess"], 2, "the games are climb, draft, factor, race, summit"),
+        (["play", "missing.toml"], 2, "missing.toml: there is no such file"),
+        (["play", "draft", "--target", "x"], 2, "--target: expected a positive whole number; got 'x'"),
+        (["play", "draft", "--target", "-5"], 2, "--target: expected a positive whole number; got '-5'"),
+        (["play", "draft", "--target", "0"], 2, "--target: expected a positive whole number"),
+        (["play", "draft", "--target", "9" * 30], 2, "--target: expected a positive whole number"),
+        (["play", "draft", "--blocks", "5-1"], 2, "--blocks: expected the smaller number first"),
+        (["play", "draft", "--blocks", "1-99999999999"], 2, "--blocks: expected at most 1,000,000 blocks"),
+        (["play", "draft", "--opening", "12"], 2, "--opening: expected blocks of this game (1-9); got 12"),
+        (["play", "draft", "--names", "Ann"], 2, "--names: expected two names, such as Ann,Ben"),
+        (["play", "draft", "--names", "Ann,\x1b[31mBen"], 2, "--names: expected names without control characters"),
+        (["play", "draft", "--first", "3"], 2, "--first: there is no '3'"),
+        (["play", "draft", "--seed", "x"], 2, "--seed: expected a whole number"),
+        (["play", "draft", "--hidden"], 2, "draft takes no --hidden; it takes --target, --blocks and --opening"),
+        (["play", "factor", "--target", "9"], 2, "factor takes no --target; it takes --blocks and --opening"),
+        (["play", "draft", "--colour", "red"], 2, "'--colour' is not something that `tower play` takes"),
+        (["play", "draft", "race"], 2, "'race' is not something that `tower play` takes"),
+        (["--colour"], 2, "'--colour' is not something that `tower` takes"),
+        (["pley"], 2, "there is no command 'pley'; the commands are play, resume, replay, games, rules, completion"),
+        (["draft"], 2, "to play draft: tower play draft"),
+        (["replay"], 2, "REF"),
+        (["replay", "draft"], 2, "'draft' is neither a file nor a record such as draft:9,8,6"),
+        (["replay", "draft:9,9"], 1, "the record cannot be read: move 2 (9): that block had been used"),
+        (["resume", "draft:9,8,7"], 1, "the record cannot be read: move 3 (7): it passes the target 15"),
+        (["completion", "dos"], 2, "there is no 'dos'"),
+        (["play", "draft", "--record", "/nowhere/game.json"], 2, "cannot be kept in /nowhere/game.json: No such file"),
+        (["play", "draft", "--record", str(ROOT)], 2, "is not a file that a game can be kept in"),
+    ],
+)
+def test_a_wrong_call_ends_in_one_clear_line(arguments: list[str], code: int, said: str) -> None:
+    done = tower(*arguments)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("tower: ")
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["play", "--help"], ["games"], ["rules", "race"]])
+def test_what_only_informs_ends_well(arguments: list[str]) -> None:
+    done = tower(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    script = f"yes abc | '{TOWER}' play draft 2>&1 | head -n 3; echo ${{PIPESTATUS[1]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    *_, last = done.stdout.splitlines()
+    assert last == "0"
+    assert len(done.stdout.splitlines()) == 4
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_is_said_in_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [TOWER, "games"], stdout=full, stderr=subprocess.PIPE, text=True, env=plain_environment(), check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "tower: the output cannot be written: No space left on device\n"
+
+
+def test_closed_streams_are_no_accident() -> None:
+    for redirect, code in (("<&-", 1), (">&-", 1), ("2>&-", 1)):
+        done = subprocess.run(
+            ["bash", "-c", f"'{TOWER}' play race {redirect}"],
+            capture_output=True, stdin=subprocess.DEVNULL, text=True, env=plain_environment(), timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, redirect
+        assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on() -> None:
+    with subprocess.Popen(
+        [TOWER, "play", "draft"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=plain_environment(), bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"9\n")
+        seen = b""
+        while seen.count(b"wish to place: ") < 2:
+            seen += os.read(process.stdout.fileno(), 4096)
+        process.send_signal(signal.SIGINT)
+        _, complaint = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert complaint.decode() == "tower: stopped. To go on with it: tower resume draft:9\n"
+
+
+def test_the_hint_of_how_to_go_on_works() -> None:
+    left = tower("play", "draft", "--target", "21", "--names", "Ann,Ben", typed="9\n8\nquit\n")
+    command = left.stdout.splitlines()[-1].partition("tower resume ")[2].strip("'")
+    resumed = tower("resume", command, typed="7\n6\n5\n")
+    assert "Congratulations, Ann! You have built a tower of exactly 21 units" in resumed.stdout
+    assert resumed.returncode == 0
+
+
+def test_answers_that_are_no_text_are_only_wrong_answers() -> None:
+    done = subprocess.run(
+        [TOWER, "play", "race"], input=b"\xff\xfe\n\x1b[2J\n" + b"9" * 100_000 + b"\n7\nquit\n",
+        capture_output=True, env=plain_environment(), timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"\x1b" not in done.stdout
+    assert done.stdout.count(b"is not a number") == 2
+    assert b"You added 7" in done.stdout
+    assert len(done.stdout) < 5000
+
+
+def test_words_survive_a_terminal_that_knows_only_ascii() -> None:
+    done = tower("play", "race", "--names", "Zoë,李", typed="quit\n", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "Zo?'s turn." in done.stdout
+
+
+def test_a_seed_makes_the_coin_toss_repeatable() -> None:
+    first = {tower("play", "race", "--first", "random", "--seed", str(seed)).stdout for seed in range(6) for _ in "ab"}
+    assert len(first) == 2
+
+
+def test_python_m_number_tower_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "number_tower", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == tower("--version").stdout
+
+
+def test_a_sixth_game_is_one_data_file(tmp_path: Path) -> None:
+    (tmp_path / "stairs.toml").write_text(
+        'title = "Stairs"\nsummary = "Up we go."\n[rules]\nblocks = "1-6"\ntowers = "own"\nfit = "ascending"\n'
+        'target = 9\nstuck = "skips"\n[voice]\nplaced = "Up to {height}!"\n'
+    )
+    listed = tower("rules", "stairs.toml", cwd=tmp_path)
+    assert listed.stdout.startswith("Stairs\n")
+    played = tower("play", "stairs.toml", "--names", "Ann,Ben", typed="3\n4\n1\n6\n", cwd=tmp_path)
+    assert played.returncode == 0
+    assert "1 does not fit on 3: the next block must be above 3." in played.stdout
+    assert played.stdout.endswith("Up to 9!\n\nThe tower stands at exactly 9. Ann wins!\n")
+    again = tower("replay", "stairs.toml:3,4,6", cwd=tmp_path)
+    assert "Up to 9!" in again.stdout
+    chosen = tower(typed="stairs.toml\n3\n4\n6\n", cwd=tmp_path)
+    assert chosen.stdout.endswith("Player 1 wins!\n")
+
+
+def test_a_wrong_file_is_refused_at_the_welcome_and_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[rules]\nfit = 'round'\n")
+    (tmp_path / "worse.toml").write_text("[rules]\n[voice]\nstart = '{player.__class__}'\n")
+    done = tower(typed="bad.toml\nworse.toml\nquit\n", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "bad.toml: rules.fit: expected one of any" in done.stdout
+    assert "worse.toml: voice.start: unknown field {player.__class__}" in done.stdout

@@ -1,0 +1,65 @@
+"""What each entry point may load: the first prompt is quick because little is behind it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sessions import plain_environment
+
+NEVER_AT_FIRST = {
+    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "socket", "ssl", "http",
+    "urllib.request", "numpy", "numba", "rich", "textual", "argcomplete", "email", "logging", "multiprocessing",
+    "concurrent", "importlib.metadata", "importlib.resources", "unittest", "json", "pathlib", "shutil", "tempfile",
+    "subprocess", "random",
+}  # fmt: skip
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Run the command in an interpreter of its own up to its first prompt, and list what it imported."""
+    script = (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import number_tower.cli.screen as screen\n"
+        "def prompt(self, text):\n"
+        "    print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+        "    raise SystemExit\n"
+        "screen.Screen.ask = prompt\n"
+        "from number_tower.cli.main import main\n"
+        f"main({list(arguments)!r})\n"
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=plain_environment(), timeout=60, check=False,
+    )  # fmt: skip
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("play", "draft"), ("play", "climb", "--first", "2"), ()])
+def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "number_tower.rules" in modules
+    assert not modules & NEVER_AT_FIRST
+
+
+def test_the_version_needs_no_game() -> None:
+    own = {module for module in loaded("--version") if module.startswith("number_tower.")}
+    assert own <= {
+        "number_tower.blocks",
+        "number_tower.rules",
+        "number_tower.cli",
+        "number_tower.cli.main",
+        "number_tower.cli.failure",
+        "number_tower.cli.screen",
+    }
+
+
+def test_the_engine_needs_nothing_but_the_standard_library() -> None:
+    script = "import number_tower as nt, sys; nt.Game(nt.rules('draft')).play(9); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    tops = {module.partition(".")[0] for module in done.stdout.split()} - {"number_tower", "__main__"}
+    foreign = {top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")}
+    assert foreign <= {"sitecustomize", "usercustomize"}

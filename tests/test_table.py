@@ -1,0 +1,91 @@
+"""People at a game: names, what is hidden, what they declare, and a version that every change raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from number_tower import Game, Outcome, Table, TableError, rules
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(Game(rules("summit")), "summit")
+
+
+def test_every_change_raises_the_version(table: Table) -> None:
+    played = table.play(5)
+    assert [t.version for t in (table, played, played.undo(), played.declare("resigned", 0))] == [0, 1, 2, 2]
+
+
+def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table) -> None:
+    hidden = Table(table.game, "summit", hidden=True).play(5).play(4)
+    opened = table.play(5).play(4)
+    assert (opened.refusal(5), hidden.refusal(5)) == ("used", "unavailable")
+    assert (opened.shows_blocks, hidden.shows_blocks) == (True, False)
+    assert hidden.refusal(12) == "not_a_block"
+    assert hidden.refusal(6) is None
+    nearly = hidden.play(9)
+    assert nearly.refusal(3) == "target", "that a block passes the target may be said"
+
+
+@pytest.mark.parametrize(
+    ("reason", "player", "winner"), [("resigned", 0, 1), ("resigned", 1, 0), ("forfeit", 0, 1), ("abandoned", 0, None)]
+)
+def test_a_declared_result_ends_the_game(table: Table, reason: Any, player: int, winner: int | None) -> None:
+    over = table.play(5).declare(reason, player)
+    assert over.outcome == Outcome(winner, reason)
+    assert not over.may_undo
+    with pytest.raises(TableError):
+        over.play(4)
+    with pytest.raises(TableError):
+        over.undo()
+    with pytest.raises(TableError):
+        over.declare("resigned", 0)
+
+
+def test_only_what_can_be_declared_is(table: Table) -> None:
+    for reason, player in (("exact", 0), ("resigned", 2)):
+        with pytest.raises(TableError, match="expected one of resigned, forfeit, abandoned"):
+            table.declare(reason, player)  # type: ignore[arg-type]  # that it is refused is the point
+
+
+def test_a_derived_result_needs_no_declaration(table: Table) -> None:
+    over = table.play(5).play(4).play(6).play(5)
+    assert over.outcome == Outcome(1, "exact")
+    with pytest.raises(TableError):
+        over.declare("resigned", 0)
+
+
+def test_there_is_nothing_to_take_back_before_the_first_move(table: Table) -> None:
+    assert not table.may_undo
+    with pytest.raises(TableError):
+        table.undo()
+
+
+@pytest.mark.parametrize("names", [("Ann", "Ben"), (" Ann ", "Ben"), ("Zoë", "李"), ("👩‍👧", "می‌خواهم")])
+def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
+    assert Table(Game(), names=names).names == tuple(name.strip() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("Ann",), "two names"),
+        (("Ann", "Ben", "Cem"), "two names"),
+        (("Ann", ""), "one is empty"),
+        (("Ann", "  "), "one is empty"),
+        (("Ann", "\u200d"), "one is empty"),
+        (("Ann", "ann"), "two different names"),
+        (("Ann", "x" * 41), "at most 40 characters"),
+        (("Ann", "\x1b[31mBen"), "control characters"),
+        (("Ann", "Ben\nwins"), "control characters"),
+        (("Ann", "\u202enneB"), "control characters"),
+        (("Ann", 3), "made of letters"),
+        ("Ab", "two names"),
+    ],
+)
+def test_names_that_would_confuse_are_refused(names: Any, said: str) -> None:
+    with pytest.raises(TableError, match=said):
+        Table(Game(), names=names)

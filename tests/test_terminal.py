@@ -1,0 +1,131 @@
+"""On a real terminal: colour and drawn towers, and plain text where that is asked for."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from sessions import ROOT, TOWER, plain_environment
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Terminal:
+    """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self._near, far = pty.openpty()
+        self._process = subprocess.Popen(
+            [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
+            cwd=ROOT, env=plain_environment(**environment),
+        )  # fmt: skip
+        os.close(far)
+        self.seen = ""
+
+    def until(self, text: str, *, seconds: float = 30) -> str:
+        """Look until a text has appeared that was not there before."""
+        start, deadline = len(self.seen), time.monotonic() + seconds
+        while text not in self.seen[start:]:
+            if not select.select([self._near], [], [], max(deadline - time.monotonic(), 0))[0]:
+                pytest.fail(f"never saw {text!r} in {self.seen[start:]!r}")
+            self.seen += self._read()
+        return self.seen[start:]
+
+    def type(self, text: str) -> None:
+        os.write(self._near, text.encode())
+
+    def end(self, *, interrupt: bool = False) -> int:
+        """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
+        for _ in range(300):
+            if interrupt and self._process.poll() is None:
+                self._process.send_signal(signal.SIGINT)
+            if select.select([self._near], [], [], 0.1)[0]:
+                more = self._read()
+                self.seen += more
+                if not more:
+                    break
+        os.close(self._near)
+        return self._process.wait(timeout=30)
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._near, 65536).decode().replace("\r\n", "\n")
+        except OSError:
+            return ""
+
+
+def play_draft(**environment: str) -> str:
+    terminal = Terminal("play", "draft", **environment)
+    for move in ("9\n", "8\n", "6\n"):
+        terminal.until("wish to place: ")
+        terminal.type(move)
+    assert terminal.end() == 0
+    return terminal.seen
+
+
+def test_a_terminal_shows_colour_and_the_towers_drawn() -> None:
+    seen = play_draft()
+    assert "\x1b[1;36mPlayer 1's Turn:\x1b[0m" in seen
+    assert "\x1b[1;35mPlayer 2's Turn:\x1b[0m" in seen
+    plain = ESCAPES.sub("", seen)
+    assert "[         9         ]" in plain
+    assert "(        8        )" in plain
+    assert "height 15 of 15" in plain
+
+
+def test_nothing_is_told_by_colour_alone() -> None:
+    plain = ESCAPES.sub("", play_draft())
+    for line in ("Player 1's Turn:", "You placed block 8 on your tower.", "Congratulations, Player 1!"):
+        assert line in plain
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_plain_text_where_it_is_asked_for(environment: dict[str, str]) -> None:
+    seen = play_draft(**environment)
+    assert "\x1b[1" not in seen
+    assert "\x1b[3" not in seen
+    assert "====" not in seen
+    assert "Congratulations, Player 1!" in seen
+
+
+def test_the_commands_are_introduced_to_whoever_types() -> None:
+    terminal = Terminal("play", "race")
+    terminal.until("Select a number")
+    assert "(help, moves, show, undo, quit: type one of these at any time.)" in terminal.seen
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+
+
+def test_the_welcome_starts_a_game() -> None:
+    terminal = Terminal()
+    terminal.until("Which game? ")
+    terminal.type("factor\n")
+    terminal.until("Select a number")
+    terminal.type("\x04")
+    assert terminal.end() == 1
+    assert "the input ended before the game did" in terminal.seen
+
+
+def test_ctrl_c_at_the_prompt_ends_with_130() -> None:
+    terminal = Terminal("play", "summit")
+    terminal.until("Enter Number Block")
+    terminal.type("5\n")
+    terminal.until("Enter Number Block")
+    assert terminal.end(interrupt=True) == 130
+    assert "tower: stopped. To go on with it: tower resume summit:5" in terminal.seen
+    assert "Traceback" not in terminal.seen
+
+
+def test_long_lines_are_broken_between_words() -> None:
+    terminal = Terminal("play", "draft", "--blocks", "1-40")
+    terminal.until("wish to place: ")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert all(len(ESCAPES.sub("", line)) <= 80 for line in terminal.seen.splitlines())
