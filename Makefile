@@ -37,7 +37,7 @@ golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; re
 	$(BIN)/python tests/sessions.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
-	$(BIN)/python tests/reference.py
+	$(BIN)/python tools/reference.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -84,7 +84,10 @@ def _answer(argv: Sequence[str]) -> int:
 
 def parser() -> Parser:
     """Describe every command and option."""
-    tower = Parser(prog="tower", description="Five number-stacking games for two players.")
+    tower = Parser(
+        prog="tower",
+        description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
+    )
     tower.add_argument("--version", action="version", version=f"Number Tower {__version__}")
     add = tower.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser, prog="tower")
 
