@@ -12,8 +12,8 @@ from number_tower.rules import UNNAMED, Rules, RulesError, shown, shown_path
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LARGEST_FILE = 64 * 1024
-"""Bytes; the catalogue's own files need a tenth of it."""
+LARGEST_FILE = 16 * 1024
+"""Bytes; the five games need a quarter of it, and what takes the reader long would need more."""
 
 OPTIONS = ("target", "blocks", "opening", "hidden")
 """What players may choose for one game; all but `hidden`, which is a choice of the table, change the rules."""
