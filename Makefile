@@ -2,9 +2,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
-  "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
+  "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play test lint types imports unit bench golden docs setup clean
+.PHONY: help play test lint types imports unit fresh bench golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -13,7 +13,7 @@ help: ## say what can be made
 play: $(VENV)/.play ## set up everything and start a game
 	@$(BIN)/tower || test $$? -eq 130
 
-test: lint types imports unit ## set up everything and run every check
+test: lint types imports unit fresh ## set up everything and run every check
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -30,6 +30,12 @@ imports: $(VENV)/.dev ## who may import whom
 unit: $(VENV)/.dev ## the tests
 	$(BIN)/pytest -n auto
 
+fresh: ## `make play` as a newcomer meets it: in a copy of the project, with nothing set up
+	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && git ls-files -co --exclude-standard -z \
+	  | xargs -0 tar -cf - 2>/dev/null | tar -xf - -C "$$copy" \
+	  && { echo draft; cat tests/golden/draft.moves; } | $(MAKE) -s -C "$$copy" play | tail -n 26 \
+	  | diff - tests/golden/draft.txt && echo "make play works in a fresh copy"
+
 bench: $(VENV)/.dev ## speed, as ratios measured in one run
 	$(BIN)/python bench/startup.py
 
@@ -45,7 +51,7 @@ clean: ## remove what the other targets made
 $(VENV)/bin/python:
 	@python=$$($(FIND_PYTHON)); test -n "$$python" || { \
 	  echo "Number Tower needs Python 3.11 or newer (with its venv module); none was found." >&2; exit 1; }; \
-	  echo "Setting up in $(VENV)/ (once) ..."; "$$python" -m venv $(VENV)
+	  echo "Setting up in $(VENV)/ (once) ..."; "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.play: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.blocks import LARGEST_NUMBER, MOST_BLOCKS, BlocksError, adds_up, block_set, runs
+from number_tower.blocks import (
+    LARGEST_NUMBER,
+    MOST_BLOCKS,
+    BlocksError,
+    adds_up,
+    block_set,
+    runs,
+    summed_up,
+    whole_number,
+)
 
 some_numbers = st.sets(st.integers(1, 40), min_size=1, max_size=12)
 
@@ -70,13 +79,25 @@ def test_a_million_blocks_take_no_room() -> None:
         ("1-999999999999", "at most 1,000,000 blocks"),
         (range(1, MOST_BLOCKS + 2), "at most 1,000,000 blocks"),
         ([LARGEST_NUMBER + 1], "numbers up to"),
-        ("9" * 5000, "one of 5000 digits"),
+        ("1-9999999999999999999", "numbers up to"),
+        ("1,2,9999999999999999999", "numbers up to"),
+        (range(1, 10**19), "numbers up to"),
+        (range(1, 10**30), "numbers up to"),
+        (f"1-{LARGEST_NUMBER}", "at most 1,000,000 blocks"),
+        ("9" * 5000, "numbers up to"),
     ],
 )
 def test_what_is_no_set_of_blocks_is_refused_with_what_was_expected(given: object, said: str) -> None:
     with pytest.raises(BlocksError) as refused:
         block_set(given)
     assert said in str(refused.value)
+
+
+def test_numbers_too_long_to_be_written_are_refused_all_the_same() -> None:
+    huge = 16**9000
+    for blocks in ([huge], [huge, huge], huge, [[huge]]):
+        with pytest.raises(BlocksError, match=r"numbers up to|too long to be shown"):
+            block_set(blocks)
 
 
 def _reachable(blocks: list[int], total: int, copies: int) -> bool:
@@ -111,3 +132,22 @@ def test_what_would_take_too_long_to_find_out_is_left_open() -> None:
     assert adds_up(range(3, 10**17, 10**17 - 5), 10**18 + 1, None) is None
     assert adds_up((2, 3, 5, 7, 11), 10**15, 1) is False
     assert adds_up(range(1, 1_000_001), 500_000_500_001, 1) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), (" 007 ", 7), ("0", 0), ("", None), ("x", None), ("-1", None), ("+1", None), ("1_0", None), ("٣", None)],
+)
+def test_numbers_are_read_in_plain_digits_only(text: str, number: int | None) -> None:
+    assert whole_number(text) == number
+
+
+def test_a_number_too_large_for_any_block_stays_too_large() -> None:
+    assert whole_number("9" * 100_000) == LARGEST_NUMBER + 1
+    assert whole_number("0" * 100_000 + "7") == 7
+
+
+def test_very_many_numbers_are_summed_up() -> None:
+    assert summed_up(range(1, 1_000_001)) == "1-1000000"
+    assert summed_up(range(1, 100, 2), ", ").endswith("97, 99")
+    assert summed_up(range(1, 1000, 2)).endswith(",...,995,997,999 (500 in all)")

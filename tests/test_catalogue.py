@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import number_tower as nt
-from number_tower import OptionError, RuleFileError, Rules, UnknownGame, catalogue
+from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGame, catalogue
 from number_tower.catalogue import LARGEST_FILE, load
 from number_tower.voice import Voice
 
@@ -98,12 +98,12 @@ def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
     [
         ("", "rules", "expected a [rules] table"),
         ("rules = 3", "rules", "expected a [rules] table"),
-        ("[rules]\nhight = 3", "rules.'hight'", "unknown; expected one of blocks"),
-        ("colour = 'red'\n[rules]", "'colour'", "unknown; expected title"),
-        ("[rules]\ntarget = 'high'", "rules.target", "expected a positive whole number"),
+        ("[rules]\nhight = 3", "rules.hight", "unknown; expected one of blocks"),
+        ("colour = 'red'\n[rules]", "colour", "unknown; expected title"),
+        ("[rules]\ntarget = 'high'", "rules.target", "expected a whole number from 1 to"),
         ("[rules]\ntarget = 15.5", "rules.target", "got 15.5"),
         ("[rules]\ntarget = true", "rules.target", "got True"),
-        ("[rules]\ntarget = 1979-05-27", "rules.target", "expected a positive whole number"),
+        ("[rules]\ntarget = 1979-05-27", "rules.target", "expected a whole number from 1 to"),
         ("[rules]\nblocks = 9", "rules.blocks", "such as 1-9 or 1,3,5"),
         ("[rules]\nblocks = [1, 'two']", "rules.blocks", "got 'two' among them"),
         ("[rules]\nfit = 'round'", "rules.fit", "any, descending, ascending, related, unrelated"),
@@ -116,6 +116,7 @@ def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
         ("options = 'target'\n[rules]", "options", "target, blocks, opening, hidden"),
         ("voice = 3\n[rules]", "voice", "expected a table"),
         ("[rules\n", "", "not TOML"),
+        ("[rules]\nblocks = 1-9", "", 'text needs quotes, as in blocks = "1-9"'),
         ("[rules]\n[rules]\n", "", "not TOML"),
         ("x = " + "[" * 5000, "", "not TOML"),
         ("[rules]\ntarget = " + "9" * 5000, "", "not TOML"),
@@ -138,12 +139,13 @@ def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
     ("voice", "key", "said"),
     [
         ("start = 3", "voice.start", "expected text"),
-        ("strat = 'x'", "voice.'strat'", "unknown; expected one of"),
+        ("strat = 'x'", "voice.strat", "unknown; did you mean start"),
+        ("xyzzy = 'x'", "voice.xyzzy", "unknown; expected a moment such as start"),
         ("start = '{colour}'", "voice.start", "unknown field {colour}"),
-        ("start = '{target}'", "voice.start", "unknown field {target}"),
+        ("start = '{target}'", "voice.start", "{target} needs a target in [rules]"),
         ("turn = '{block}'", "voice.turn", "unknown field {block}"),
-        ("start = '{player'", "voice.start", "expected '}'"),
-        ("start = '}'", "voice.start", "Single '}'"),
+        ("start = '{player'", "voice.start", "for a brace itself write {{ or }}"),
+        ("start = '}'", "voice.start", "for a brace itself write {{ or }}"),
         ("players = ['Ann']", "voice.players", "two names"),
         ("noun = ''", "voice.noun", "short word"),
         ("noun = 7", "voice.noun", "short word"),
@@ -185,3 +187,28 @@ def test_rules_are_recognised_as_a_games_with_options() -> None:
     assert draft.options_of(nt.rules("draft", target=21, opening="3-5")) == {"target": 21, "opening": "3-5"}
     assert draft.options_of(nt.rules("race")) is None
     assert load("climb").options_of(nt.rules(nt.rules("climb"), step=4)) is None
+
+
+def test_names_are_known_in_any_case_and_a_file_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load("Draft") == load("draft")
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, "[rules]\n")
+    with pytest.raises(UnknownGame, match=r"did you mean mygame\.toml\?"):
+        load("mygame")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "\ufeff[rules]\ntarget = 9\n")).rules.target == 9
+
+
+def test_a_rulebook_by_name_is_never_somebodys_file(tmp_path: Path) -> None:
+    path = written(tmp_path, "[rules]\n")
+    with pytest.raises(UnknownGame):
+        catalogue.named(str(path))
+
+
+def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
+    with pytest.raises(RulesError, match="hidden: unknown"):
+        nt.rules("summit", hidden=True)
+    with pytest.raises(RulesError, match="colour: unknown"):
+        nt.rules(Rules(), colour=3)

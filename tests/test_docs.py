@@ -15,6 +15,7 @@ import pytest
 
 from number_tower import Rules, __version__, catalogue, voice
 from number_tower.catalogue import load
+from number_tower.cli.main import parser
 from number_tower.voice import Voice
 from reference import PAGE, page
 from sessions import ROOT, TOWER, plain_environment
@@ -61,8 +62,10 @@ def test_the_readme_has_a_real_screen_and_the_two_commands() -> None:
     for command in ("make play", "make test"):
         assert command in readme
     assert len(readme.split()) < 1000, "two minutes to read"
-    for call in re.findall(r"^tower .*?(?=  +#|$)", readme, re.MULTILINE):
-        assert shlex.split(call)[0] == "tower"
+    calls = re.findall(r"^tower\b.*?(?=  +#|$)", readme, re.MULTILINE)
+    assert len(calls) > 5
+    for call in calls:
+        parser().parse_args(shlex.split(call)[1:])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)

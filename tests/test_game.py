@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 import plain
-from number_tower import Event, Game, MoveError, Rules
+from number_tower import Event, Game, MoveError, Rules, catalogue
 from strategies import any_game, any_rules
 
 
@@ -108,7 +108,7 @@ def test_games_cannot_be_changed() -> None:
 
 
 def test_legal_moves_are_in_rising_order() -> None:
-    for name in nt.catalogue.names():
+    for name in catalogue.names():
         game = Game(nt.rules(name))
         while game.outcome is None:
             assert list(game.legal) == sorted(game.legal)

@@ -65,10 +65,9 @@ def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> No
         '[rules]\n[voice]\nplayers = ["\\u001b[2J", "B"]',
         '[rules]\n[voice]\nnoun = "\\u202e"',
         '[rules]\n[voice]\nprompt = "\\r"',
-        "\ufeff[rules]",
         "\x00",
     ],
-    ids=range(20),
+    ids=range(19),
 )
 def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(text, encoding="utf-8")

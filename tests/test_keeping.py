@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -72,20 +73,49 @@ def test_resuming_a_line_can_begin_a_record(tmp_path: Path) -> None:
     assert kept(path).game.moves == (9, 8)
 
 
-def test_resuming_a_file_with_a_line_leaves_it_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["draft:9\n", "\n draft:9", "\ufeffdraft:9\n"])
+def test_resuming_a_file_with_a_line_goes_on_as_a_line(tmp_path: Path, before: str) -> None:
     path = tmp_path / "game.txt"
-    path.write_text("draft:9\n")
+    path.write_text(before, encoding="utf-8")
     tower("resume", str(path), typed="8\n")
-    assert path.read_text() == "draft:9\n"
+    assert path.read_text() == "draft:9,8\n"
+
+
+def test_resuming_a_document_with_space_before_it_keeps_it_too(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    path.write_text("\n  " + record.to_json(Table(Game(rules("draft"), moves=(9,)), "draft")))
+    tower("resume", str(path), typed="8\n")
+    assert kept(path).game.moves == (9, 8)
+
+
+def test_resuming_from_a_pipe_works_and_keeps_nothing(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["bash", "-c", f"echo draft:9,8 > '{pipe}'"]):
+        done = tower("resume", str(pipe), typed="6\n")
+    assert done.returncode == 0
+    assert "won the game" in done.stdout
 
 
 def test_an_earlier_game_in_the_file_is_kept_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
-    tower("play", "draft", "--record", str(path), typed="9\n8\n6\n")
-    done = tower("play", "race", "--record", str(path), typed="7\n")
-    assert f"{path} held an earlier game; it is kept as {path}~" in done.stderr
-    assert kept(path).rulebook == "race"
-    assert kept(tmp_path / "game.json~").game.moves == (9, 8, 6)
+    (tmp_path / "game.json~").write_text("somebody's backup")
+    for moves in ("9\n8\n6\n", "7\n"):
+        tower("play", "draft", "--record", str(path), typed=moves)
+    done = tower("play", "draft", "--record", str(path), typed="1\n")
+    assert f"{path} held an earlier game; it is kept as {path}~3" in done.stderr
+    assert (tmp_path / "game.json~").read_text() == "somebody's backup"
+    assert kept(tmp_path / "game.json~2").game.moves == (9, 8, 6)
+    assert kept(tmp_path / "game.json~3").game.moves == (7,)
+    assert kept(path).game.moves == (1,)
+
+
+def test_starting_and_leaving_at_once_disturbs_no_earlier_game(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    for moves in ("9\n8\n6\n", "quit\n", "quit\n", ""):
+        tower("play", "draft", "--record", str(path), typed=moves)
+    assert kept(path).game.moves == (9, 8, 6)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_file_that_is_no_game_is_never_written_over(tmp_path: Path) -> None:
@@ -117,13 +147,14 @@ def test_a_record_that_cannot_be_written_any_more_is_said_and_the_game_goes_on(
 ) -> None:
     table = Table(Game(rules("draft")), "draft")
     keeper = keeping.Keeper(str(tmp_path / "game.json"))
-    assert keeper.begin(table) is None
+    keeper.begin(table)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    assert keeper.keep(table.play(9)) == "No space left on device"
+    assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
+    assert not keeper.up_to_date
     assert kept(tmp_path / "game.json").game.moves == (), "the last complete record is still there"
 
 
@@ -147,7 +178,7 @@ def test_the_game_goes_on_when_its_folder_vanishes(tmp_path: Path) -> None:
     shown, complaint = play_while_the_folder_vanishes(tmp_path / "away", "9\n8\n6\n")
     assert "won the game" in shown
     assert complaint.count("could not be kept") == 3
-    assert complaint.endswith("It goes on as draft:9,8,6\n"), "what was played can be copied from the screen"
+    assert complaint.endswith("; so far it is draft:9,8,6\n"), "what was played can be copied from the screen"
 
 
 def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:

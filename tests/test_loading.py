@@ -54,6 +54,7 @@ def test_the_version_needs_no_game() -> None:
         "number_tower.cli.main",
         "number_tower.cli.failure",
         "number_tower.cli.screen",
+        "number_tower.showing",
     }
 
 

@@ -121,15 +121,15 @@ def test_a_document_holds_everything_in_full() -> None:
         ("draft:٩", "move 1: expected a number"),
         ("chess:1", "there is no game called 'chess'"),
         ("draft(target=x):", "target: expected a number; got 'x'"),
-        ("draft(target=0):", "target: expected a positive whole number"),
+        ("draft(target=0):", "target: expected a whole number from 1 to"),
         ("draft(blocks=a):", "blocks: expected positive whole numbers"),
         ("draft(opening=12):", "opening: expected blocks of this game"),
         ("draft(step=3):", "draft takes no option step"),
         ("climb(target=3):", "climb takes no option target"),
-        ("climb(hidden=yes):", "climb takes no option hidden"),
+        ("climb(hidden=yes):", "hidden: climb takes no option hidden"),
         ("summit(hidden=maybe):", "hidden: expected yes or no"),
         ("draft(first=3):", "first: expected 1 or 2"),
-        ("draft(first=1,first=2):", "'first': given twice"),
+        ("draft(first=1,first=2):", "first: given twice"),
         ("draft(names=Ann):", "names: expected two names"),
         ("draft(names=Ann,Ann):", "names: expected two different names"),
         ("draft(names=Ann,%1B[31m):", "names: expected names without control characters"),
@@ -139,8 +139,8 @@ def test_a_document_holds_everything_in_full() -> None:
         ("draft(resigned=1,forfeit=1):", "forfeit: the game is over"),
         ("rules(fit=round):", "fit: expected one of any"),
         ("rules(supply=endless):", "supply: with endless blocks"),
-        ("rules(colour=red):", "'colour': unknown"),
-        ("missing.toml:1", "missing.toml: there is no such file"),
+        ("rules(colour=red):", "colour: unknown"),
+        ("draft(abandoned=no,resigned=no):", "resigned: expected 1 or 2; got 'no'"),
     ],
 )
 def test_a_damaged_line_is_refused_with_the_place_where_it_goes_wrong(line: str, said: str) -> None:
@@ -176,31 +176,35 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
         ({"game": "dra\x1bft"}, "game: expected a name without control characters"),
         ({"rules": []}, "rules: expected a table of rules"),
         ({"rules": {"fit": "round"}}, "rules.fit: expected one of"),
-        ({"rules": {"hight": 3}}, "rules.'hight': unknown"),
-        ({"options": {"target": 21}}, "options.'target': the rules say 15; got 21"),
-        ({"options": {"colour": 21}}, "options.'colour'"),
+        ({"rules": {"hight": 3}}, "rules.hight: unknown"),
+        ({"options": {"target": 21}}, "options.target: the rules say 15; got 21"),
+        ({"options": {"colour": 21}}, "options.colour: expected target, blocks, opening"),
         ({"first": 0}, "first: expected 1 or 2"),
         ({"first": True}, "first: expected 1 or 2"),
         ({"names": ["Ann"]}, "names: expected two names"),
         ({"names": ["Ann", "B\x07"]}, "names: expected names without control characters"),
         ({"names": "AB"}, "names: expected two names"),
         ({"hidden": 1}, "hidden: expected true or false"),
-        ({"extra": 1}, "'extra': unknown"),
+        ({"extra": 1}, "extra: unknown"),
         ({"result": {"winner": 1, "reason": "exact"}}, "result: the moves do not end the game"),
         ({"result": {"winner": 1}}, 'result: expected null, or "winner"'),
         ({"result": 1}, 'result: expected null, or "winner"'),
         ({"result": {"winner": 3, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
         ({"result": {"winner": True, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
+        ({"result": {"winner": 1.0, "reason": "resigned"}}, "result.winner: expected 1, 2 or null"),
+        ({"result": {"winner": 1, "reason": "bored"}}, "the moves do not end the game: expected a player who won"),
+        ({"number_tower": True}, "number_tower: this program reads records of format 1; this one is True"),
+        ({"number_tower": 1.0}, "number_tower: this program reads records of format 1; this one is 1.0"),
         ({"result": {"winner": None, "reason": "resigned"}}, "result: the moves do not end the game"),
         ({"result": {"winner": 1, "reason": "abandoned"}}, "result: the moves do not end the game"),
         ({"moves": [9, 8, 6]}, "result: the moves end the game (exact); got none"),
         (
             {"moves": [9, 8, 6], "result": {"winner": 2, "reason": "exact"}},
-            "result: the moves say that 1 wins (exact)",
+            "result: the moves say that player 1 wins (exact)",
         ),
         (
             {"moves": [9, 8, 6], "result": {"winner": 1, "reason": "resigned"}},
-            "result: the moves say that 1 wins (exact)",
+            "result: the moves say that player 1 wins (exact)",
         ),
     ],
 )
@@ -256,3 +260,46 @@ def test_a_recorded_game_keeps_its_voice_only_if_it_is_the_games() -> None:
     table = from_json(renamed)
     assert catalogue.rulebook_for(table.rulebook, table.game.rules).voice == {}
     assert catalogue.rulebook_for("draft", rules("draft", target=9)).voice != {}
+
+
+def test_a_document_that_says_something_twice_is_refused() -> None:
+    with pytest.raises(RecordError, match="first: given twice"):
+        from_json(json.dumps(GOOD).replace('"first": 1', '"first": 1, "first": 2'))
+
+
+def test_takebacks_leave_no_trace_in_a_record() -> None:
+    table = Table(Game(rules("draft")), "draft").play(9).undo().play(8)
+    assert from_json(to_json(table)) == table
+    assert from_line(to_line(table)) == table
+
+
+def test_a_hidden_table_of_a_game_that_takes_no_hidden_is_written_by_its_rules() -> None:
+    table = Table(Game(rules("climb")), "climb", hidden=True)
+    assert from_line(to_line(table)) == replace(table, rulebook="rules")
+
+
+@pytest.mark.parametrize("name", ["rules", "x(first=2)", " lead.toml", "-dash.toml"])
+def test_a_file_whose_name_cannot_stand_in_a_line_is_written_by_its_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("[rules]\ntarget = 9\n")
+    book = catalogue.load(name)
+    assert to_line(Table(Game(book.rules), book.name), book) == "rules(target=9):"
+
+
+def test_a_line_from_a_stranger_opens_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[rules]\n")
+    with pytest.raises(RecordError, match="there is no game called"):
+        from_line(f"{path}:1")
+    assert read(f"{path}:1")[0].game.moves == (1,)
+
+
+def test_an_empty_file_and_a_byte_order_mark_are_understood(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    path.write_text(" \n")
+    with pytest.raises(RecordError, match="the file is empty"):
+        read(str(path))
+    path.write_text("\ufeff" + json.dumps(GOOD), encoding="utf-8")
+    assert read(str(path))[0].game.moves == (9, 8)

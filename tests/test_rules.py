@@ -49,7 +49,7 @@ def test_what_is_left_out_is_as_ruled() -> None:
     assert (rules.target, rules.step, rules.opening) == (None, None, None)
 
 
-@pytest.mark.parametrize("something", [0, 10, -1, "9", 9.0, None, 10**30])
+@pytest.mark.parametrize("something", [0, 10, -1, "9", 9.0, None, 10**30, True, False])
 def test_only_blocks_are_blocks(something: object) -> None:
     assert not Rules().has(something)
 
@@ -62,13 +62,13 @@ def test_only_blocks_are_blocks(something: object) -> None:
         ({"fit": "sideways"}, "fit", "any, descending, ascending, related, unrelated; got 'sideways'"),
         ({"stuck": "dances"}, "stuck", "loses, skips"),
         ({"fit": ["any"]}, "fit", "got ['any']"),
-        ({"target": 0}, "target", "positive whole number"),
-        ({"target": -15}, "target", "positive whole number"),
+        ({"target": 0}, "target", "a whole number from 1 to"),
+        ({"target": -15}, "target", "a whole number from 1 to"),
         ({"target": True}, "target", "got True"),
         ({"target": 15.0}, "target", "got 15.0"),
-        ({"target": 10**19}, "target", "up to 1,000,000,000,000,000,000"),
+        ({"target": 10**19}, "target", "from 1 to 1,000,000,000,000,000,000"),
         ({"step": 5}, "step", 'only with fit "ascending"'),
-        ({"fit": "ascending", "step": 0}, "step", "positive whole number"),
+        ({"fit": "ascending", "step": 0}, "step", "a whole number from 1 to"),
         ({"blocks": []}, "blocks", "at least one block"),
         ({"blocks": "1-x"}, "blocks", "positive whole numbers"),
         ({"opening": []}, "opening", "at least one block"),

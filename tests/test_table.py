@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from number_tower import Game, Outcome, Table, TableError, rules
+from number_tower import Game, NotLegal, Outcome, Table, TableError, rules
 
 
 @pytest.fixture
@@ -23,7 +23,9 @@ def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table
     hidden = Table(table.game, "summit", hidden=True).play(5).play(4)
     opened = table.play(5).play(4)
     assert (opened.refusal(5), hidden.refusal(5)) == ("used", "unavailable")
-    assert (opened.shows_blocks, hidden.shows_blocks) == (True, False)
+    assert opened.left(0) == (1, 2, 3, 4, 6, 7, 8, 9)
+    assert opened.legal == (1, 2, 3, 4, 6, 7, 8, 9)
+    assert hidden.left(0) is hidden.left(1) is hidden.legal is None
     assert hidden.refusal(12) == "not_a_block"
     assert hidden.refusal(6) is None
     nearly = hidden.play(9)
@@ -37,8 +39,11 @@ def test_a_declared_result_ends_the_game(table: Table, reason: Any, player: int,
     over = table.play(5).declare(reason, player)
     assert over.outcome == Outcome(winner, reason)
     assert not over.may_undo
-    with pytest.raises(TableError):
+    with pytest.raises(NotLegal) as refused:
         over.play(4)
+    assert refused.value.reason == "over"
+    assert [over.refusal(block) for block in (4, 5, 99)] == ["over", "over", "not_a_block"]
+    assert over.legal == ()
     with pytest.raises(TableError):
         over.undo()
     with pytest.raises(TableError):
@@ -82,10 +87,22 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
         (("Ann", "\x1b[31mBen"), "control characters"),
         (("Ann", "Ben\nwins"), "control characters"),
         (("Ann", "\u202enneB"), "control characters"),
-        (("Ann", 3), "made of letters"),
+        (("Ann", 3), "one is no text"),
         ("Ab", "two names"),
     ],
 )
 def test_names_that_would_confuse_are_refused(names: Any, said: str) -> None:
     with pytest.raises(TableError, match=said):
         Table(Game(), names=names)
+
+
+def test_the_move_that_ended_a_game_can_be_taken_back(table: Table) -> None:
+    over = table.play(5).play(4).play(6).play(5)
+    assert over.may_undo
+    assert over.undo().outcome is None
+
+
+def test_the_version_counts_changes_and_is_no_part_of_what_a_table_is(table: Table) -> None:
+    roundabout = table.play(9).undo().play(8)
+    assert roundabout == table.play(8)
+    assert (roundabout.version, table.play(8).version) == (3, 1)

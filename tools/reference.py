@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from number_tower.cli.main import COMMANDS, parser
+from number_tower.cli.main import parser
 
 if TYPE_CHECKING:
     import argparse
@@ -35,8 +35,8 @@ FOOT = """
 def page() -> str:
     """Return the whole page."""
     described, summaries = _commands(parser())
-    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summaries[name]} |\n" for name in COMMANDS)
-    return HEAD + listed + "".join(_section(name, described[name]) for name in COMMANDS) + FOOT
+    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summaries[name]} |\n" for name in parser().commands)
+    return HEAD + listed + "".join(_section(name, described[name]) for name in parser().commands) + FOOT
 
 
 def _section(name: str, command: argparse.ArgumentParser) -> str:

@@ -5,17 +5,26 @@ A set in equal steps is kept as a `range`, so a game of a million blocks costs n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from number_tower.showing import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 MOST_BLOCKS = 1_000_000
 LARGEST_NUMBER = 10**18
 """Beyond any game people play, and small enough to be written, added and sent anywhere."""
 
+LONGEST_LIST = 60
+"""Entries of a list that people still read."""
+
 _A_SET = "positive whole numbers, such as 1-9 or 1,3,5"
+
+
+Kept = TypeVar("Kept", range, Sequence[int])
 
 
 class BlocksError(ValueError):
@@ -27,19 +36,34 @@ def block_set(given: object) -> Sequence[int]:
     if isinstance(given, str):
         return _read(given)
     if isinstance(given, range):
-        ordered = given if given.step > 0 else given[::-1]
-        return _checked(range(ordered.start, ordered.stop, ordered.step))
+        return _checked(given if given.step > 0 else given[::-1])
     if not isinstance(given, list | tuple | set | frozenset):
-        raise BlocksError(f"expected {_A_SET}; got {given!r:.60}")
+        raise BlocksError(f"expected {_A_SET}; got {shown(given)}")
     for number in given:
         if type(number) is not int:
-            raise BlocksError(f"expected {_A_SET}; got {number!r:.60} among them")
-    return _checked(_compact(given))
+            raise BlocksError(f"expected {_A_SET}; got {shown(number)} among them")
+    return _compact(_checked(sorted(given)))
 
 
-def runs(numbers: Sequence[int], separator: str = ",") -> str:
+def whole_number(text: str) -> int | None:
+    """Read a number in plain digits, 0 to 9; any that is too large to be a block is read as one that is."""
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return min(int(digits.lstrip("0")[:30] or "0"), LARGEST_NUMBER + 1)
+
+
+def runs(numbers: Sequence[int]) -> str:
     """Write numbers with each run of three or more as `a-b`: `1-6,8,9,11-30`."""
-    return separator.join(_run_texts(numbers))
+    return ",".join(_run_texts(numbers))
+
+
+def summed_up(numbers: Sequence[int], separator: str = ",") -> str:
+    """Write numbers in runs, and only the first and the last of very many."""
+    parts = list(_run_texts(numbers))
+    if len(parts) <= LONGEST_LIST:
+        return separator.join(parts)
+    return f"{separator.join([*parts[:20], '...', *parts[-3:]])} ({len(numbers):,} in all)"
 
 
 def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
@@ -51,7 +75,7 @@ def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | Non
         return _progression_adds_up(blocks, total, copies)
     if copies is not None and sum(blocks) * copies < total:
         return False
-    if total * len(blocks) > 10**9:
+    if total * len(blocks) > 3 * 10**7:
         return None
     sums = 1
     within = (2 << total) - 1
@@ -95,47 +119,39 @@ def _progression_adds_up(blocks: range, total: int, copies: int | None) -> bool 
 def _read(text: str) -> Sequence[int]:
     spans: list[range] = []
     for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        first = _whole(low, part)
-        spans.append(range(first, (_whole(high, part) if dash else first) + 1))
-        if not spans[-1]:
-            raise BlocksError(f"expected the smaller number first; got {part.strip()!r}")
+        low, dash, high = part.partition("-")
+        first, last = whole_number(low), whole_number(high if dash else low)
+        if first is None or last is None:
+            raise BlocksError(f"expected {_A_SET}; got {shown(part.strip())}")
+        if last < first:
+            raise BlocksError(f"expected the smaller number first; got {shown(part.strip())}")
+        spans.append(_checked(range(first, last + 1)))
     if sum(map(len, spans)) > MOST_BLOCKS:
         raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks")
-    if len(spans) == 1:
-        return _checked(spans[0])
-    return _checked(_compact([number for span in spans for number in span]))
+    return spans[0] if len(spans) == 1 else _compact([number for span in spans for number in span])
 
 
-def _whole(text: str, part: str) -> int:
-    text = text.strip()
-    if not (text.isascii() and text.isdigit()):
-        raise BlocksError(f"expected {_A_SET}; got {part.strip()!r:.60}")
-    if len(text) > len(str(LARGEST_NUMBER)):
-        raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}; got one of {len(text)} digits")
-    return int(text)
-
-
-def _compact(numbers: Iterable[int]) -> Sequence[int]:
+def _compact(numbers: Sequence[int]) -> Sequence[int]:
     ordered = tuple(sorted(numbers))
     for lower, higher in pairwise(ordered):
         if lower == higher:
             raise BlocksError(f"expected each block once; got {lower} twice")
-    if len(ordered) < 2:
-        return range(ordered[0], ordered[0] + 1) if ordered else ordered
+    if len(ordered) == 1:
+        return range(ordered[0], ordered[0] + 1)
     steps = range(ordered[0], ordered[-1] + 1, ordered[1] - ordered[0])
     return steps if len(steps) == len(ordered) and tuple(steps) == ordered else ordered
 
 
-def _checked(blocks: Sequence[int]) -> Sequence[int]:
+def _checked(blocks: Kept) -> Kept:
+    """Return a set of blocks within the limits; a range is checked by its ends, however long it is."""
     if not blocks:
         raise BlocksError("expected at least one block; got none")
-    if len(blocks) > MOST_BLOCKS:
-        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks; got {len(blocks):,}")
     if blocks[0] < 1:
         raise BlocksError(f"expected blocks of 1 and above; got {blocks[0]}")
     if blocks[-1] > LARGEST_NUMBER:
         raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}")
+    if len(blocks) > MOST_BLOCKS:
+        raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks; got {len(blocks):,}")
     return blocks
 
 

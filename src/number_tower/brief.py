@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from number_tower.blocks import runs
+from number_tower.blocks import summed_up
+from number_tower.rules import EMPTY
 
 if TYPE_CHECKING:
     from number_tower.rules import Rules
@@ -18,9 +19,11 @@ def brief(rules: Rules, noun: str = "block") -> tuple[str, ...]:
 
 def fitting(rules: Rules, top: int) -> str:
     """Say what the next block on `top` has to be, to follow "it must be"."""
+    if top == EMPTY:
+        return f"one of {summed_up(rules.opening or rules.blocks)}"
     match rules.fit:
         case "any":
-            return "any block"
+            return "any"
         case "descending":
             return f"at most {top}"
         case "ascending":
@@ -32,9 +35,8 @@ def fitting(rules: Rules, top: int) -> str:
 
 
 def _supply(rules: Rules, noun: str) -> str:
-    what = f"the {noun}s {runs(rules.blocks)}" if len(rules.blocks) > 1 else f"one {noun}, {rules.blocks[0]}"
-    if len(what) > 80:
-        what = f"{len(rules.blocks):,} {noun}s between {rules.blocks[0]} and {rules.blocks[-1]}"
+    many = len(rules.blocks) > 1
+    what = f"the {noun}s {summed_up(rules.blocks)}" if many else f"one {noun}, {rules.blocks[0]}"
     tower = "a tower of your own" if rules.towers == "own" else "one shared tower"
     match rules.supply:
         case "own":
@@ -64,7 +66,7 @@ def _opening(rules: Rules, noun: str) -> str:
     if rules.opening is None:
         return ""
     where = "Each tower" if rules.towers == "own" else "The tower"
-    return f"{where} must begin with one of these {noun}s: {runs(rules.opening)}."
+    return f"{where} must begin with one of these {noun}s: {summed_up(rules.opening)}."
 
 
 def _goal(rules: Rules) -> str:

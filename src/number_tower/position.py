@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Ending = Literal["exact", "stuck", "higher", "level", "resigned", "forfeit", "abandoned"]
 """Why a game is over: the first four follow from the position, the others are declared by someone."""
 
-Refusal = Literal["over", "not_a_block", "used", "opening", "fit", "target"]
+Refusal = Literal["not_a_block", "over", "used", "opening", "fit", "target"]
 """Why a block cannot be placed now, in the order in which it is said."""
 
 Pair = tuple[int, int]

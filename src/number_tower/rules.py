@@ -10,12 +10,13 @@ so a game is a point in a small space of rules, and everything else works on any
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs
+from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs, summed_up
+from number_tower.showing import shown, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +32,9 @@ UNNAMED = "rules"
 EMPTY = 0
 """What lies on top of a tower without blocks."""
 
+_DIGITS_TO_BITS = bytes.maketrans(b"01", b"\0\1")
 _REMEMBERED_BITS = 1 << 28
+_OVERHEAD_BITS = 1000
 
 
 class RulesError(ValueError):
@@ -80,12 +83,16 @@ class Rules:
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Rules:
         """Make rules from keys and values such as a rule file or a record holds."""
-        known = [field.name for field in fields(cls)]
+        return cls().changed(table)
+
+    def changed(self, table: Mapping[str, object]) -> Rules:
+        """Return these rules with some of them replaced."""
+        known = [field.name for field in fields(self)]
         for key in table:
             if key not in known:
-                raise RulesError(shown(key), f"unknown; expected one of {', '.join(known)}")
+                raise RulesError(shown_text(str(key), 40), f"unknown; expected one of {', '.join(known)}")
         values: dict[str, Any] = dict(table)
-        return cls(**values)
+        return replace(self, **values)
 
     def written(self) -> dict[str, object]:
         """Give every rule as a rule file writes it; `read` makes the same rules of it."""
@@ -135,7 +142,7 @@ class Rules:
 
     def has(self, number: object) -> bool:
         """Say whether something is a block of this game."""
-        if not isinstance(number, int):
+        if not isinstance(number, int) or isinstance(number, bool):
             return False
         place = bisect_left(self.blocks, number)
         return place < len(self.blocks) and self.blocks[place] == number
@@ -151,11 +158,11 @@ class Rules:
 
     def numbers(self, mask: int) -> tuple[int, ...]:
         """Return the blocks of a mask, rising."""
-        return tuple(compress(self.blocks, map(int, bin(mask)[:1:-1])))
+        return tuple(compress(self.blocks, bin(mask)[:1:-1].encode().translate(_DIGITS_TO_BITS)))
 
     # What follows from the rules -------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def target_in_reach(self) -> bool | None:
         """Whether some of the blocks that one tower can get add up to the target (None: no target, or not known)."""
         if self.target is None:
@@ -170,7 +177,7 @@ class Rules:
         permitted = _blocks("opening", opening)
         for block in permitted:
             if not self.has(block):
-                raise RulesError("opening", f"expected blocks of this game ({runs(self.blocks)}); got {block}")
+                raise RulesError("opening", f"expected blocks of this game ({summed_up(self.blocks)}); got {block}")
         return permitted
 
     def _could_never_end(self) -> bool:
@@ -247,25 +254,10 @@ def _check_word(key: str, word: object, words: tuple[str, ...]) -> None:
 
 def _check_number(key: str, number: object) -> None:
     if number is not None and (type(number) is not int or not 1 <= number <= LARGEST_NUMBER):
-        raise RulesError(key, f"expected a positive whole number up to {LARGEST_NUMBER:,}; got {shown(number)}")
-
-
-def shown(value: object, most: int = 60) -> str:
-    """Show a stranger's value, cut short and with nothing in it that a terminal would act on."""
-    try:
-        text = ascii(value)
-    except (ValueError, RecursionError):
-        return "something that cannot be shown"
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def shown_path(path: str) -> str:
-    """Show a file's name in the same way, whole where it can be and from its end where it cannot."""
-    text = path if path.isprintable() else ascii(path)[1:-1]
-    return text if len(text) <= 200 else "..." + text[-197:]
+        raise RulesError(key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {shown(number)}")
 
 
 def _remember(seen: dict[int, int], key: int, mask: int, bits: int) -> None:
-    if len(seen) * bits > _REMEMBERED_BITS:
+    if len(seen) * (bits + _OVERHEAD_BITS) > _REMEMBERED_BITS:
         seen.clear()
     seen[key] = mask

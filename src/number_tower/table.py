@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from number_tower.position import Outcome
+from number_tower.position import NotLegal, Outcome
 from number_tower.rules import UNNAMED
 
 if TYPE_CHECKING:
@@ -29,14 +29,17 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """A game with the people at it; every change makes a new table with a higher version."""
+    """A game with the people at it; every change makes a new table with a higher version.
+
+    The version counts changes, takebacks too; it is no part of what a table is, and two that stand the same are equal.
+    """
 
     game: Game
     rulebook: str = UNNAMED
     names: tuple[str, str] | None = None
     hidden: bool = False
     declared: Outcome | None = None
-    version: int = 0
+    version: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if self.names is not None:
@@ -45,12 +48,12 @@ class Table:
     def play(self, block: int) -> Table:
         """Place a block for the player to move."""
         if self.declared is not None:
-            raise TableError("the game is over")
+            raise NotLegal(block, "over")
         return replace(self, game=self.game.play(block), version=self.version + 1)
 
     @property
     def may_undo(self) -> bool:
-        """Whether the last move can be taken back: at one table, always, unless a result was declared."""
+        """Whether the last move can be taken back: also one that ended the game, but not once a result was declared."""
         return bool(self.game.moves) and self.declared is None
 
     def undo(self) -> Table:
@@ -73,14 +76,22 @@ class Table:
         """How the game ended, by the position or by word."""
         return self.declared or self.game.outcome
 
+    def left(self, player: int) -> tuple[int, ...] | None:
+        """Return the blocks that a player can still use; None where they are hidden."""
+        return None if self.hidden else self.game.rules.numbers(self.game.position.left[player])
+
     @property
-    def shows_blocks(self) -> bool:
-        """Whether the blocks left and the legal moves may be listed."""
-        return not self.hidden
+    def legal(self) -> tuple[int, ...] | None:
+        """The blocks that may be placed now; None where they are hidden."""
+        if self.hidden:
+            return None
+        return () if self.declared is not None else self.game.legal
 
     def refusal(self, block: int) -> Refusal | Unplaceable | None:
         """Say why a block cannot be placed, as far as this table may know."""
         reason = self.game.position.refusal(block)
+        if self.declared is not None and reason != "not_a_block":
+            return "over"
         return "unavailable" if self.hidden and reason == "used" else reason
 
 
@@ -96,7 +107,7 @@ def player_names(names: object) -> tuple[str, str]:
 
 def _name(given: object) -> str:
     if not isinstance(given, str):
-        raise TableError("expected names made of letters")
+        raise TableError("expected two names, such as Ann,Ben; one is no text")
     name = given.strip()
     if not name.strip(_JOINERS):
         raise TableError("expected two names, such as Ann,Ben; one is empty")

@@ -7,19 +7,17 @@ runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and nothing else: 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING
 
-from number_tower.blocks import runs
-from number_tower.rules import shown
+from number_tower.blocks import LONGEST_LIST, summed_up
+from number_tower.showing import shown, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 Value = str | int | Sequence[int]
-
-LONGEST_LIST = 60
-"""Numbers that are still written one by one; longer lists are written in runs."""
 
 _LONGEST_FORMAT = 20
 
@@ -31,25 +29,38 @@ class Template:
         if not text.replace("\n", "").isprintable():
             raise ValueError("expected text without control characters")
         self._segments: list[tuple[str, str | None, str]] = []
-        for literal, field, spec, conversion in Formatter().parse(text):
+        for literal, field, spec, conversion in _taken_apart(text):
             if field is not None and (conversion or field not in known):
-                wrong = shown(field + (f"!{conversion}" if conversion else "")).strip("'")
+                wrong = shown_text(field + (f"!{conversion}" if conversion else ""), 60)
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
             if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
                 raise ValueError(f"expected a short separator after {{{field}:; got {shown(spec)}")
             self._segments.append((literal, field, spec or ""))
 
+    @property
+    def fields(self) -> set[str]:
+        """The names of the fields in it."""
+        return {field for _, field, _ in self._segments if field is not None}
+
     def fill(self, value_of: Callable[[str], Value]) -> str:
-        """Return the text with each field's value written in."""
+        """Return the text with each field's value written in; each is asked for once."""
+        once = cache(value_of)
         return "".join(
-            literal if field is None else literal + _written(value_of(field), spec)
+            literal if field is None else literal + _written(once(field), spec)
             for literal, field, spec in self._segments
         )
 
 
+def _taken_apart(text: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    try:
+        return list(Formatter().parse(text))
+    except ValueError:
+        raise ValueError("expected fields such as {player}; for a brace itself write {{ or }}") from None
+
+
 def _written(value: Value, spec: str) -> str:
     if isinstance(value, str):
-        return value
+        return "s" if spec == "s" else value
     if spec == "s":
         return "" if (value if isinstance(value, int) else len(value)) == 1 else "s"
     if isinstance(value, int):
@@ -59,10 +70,4 @@ def _written(value: Value, spec: str) -> str:
         return empty
     if separator != "-" and len(value) <= LONGEST_LIST:
         return (separator or ",").join(map(str, value))
-    return _shortened(runs(value).split(","), separator.strip("-") or ",", len(value))
-
-
-def _shortened(parts: list[str], separator: str, count: int) -> str:
-    if len(parts) <= LONGEST_LIST:
-        return separator.join(parts)
-    return f"{separator.join([*parts[:20], '...', *parts[-3:]])} ({count:,} in all)"
+    return summed_up(value, separator.strip("-") or ",")

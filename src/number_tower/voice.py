@@ -12,13 +12,14 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.brief import brief, fitting
-from number_tower.catalogue import RuleFileError, read_toml
-from number_tower.rules import EMPTY, shown
+from number_tower.catalogue import RuleFileError, parse_toml
+from number_tower.rules import EMPTY
+from number_tower.showing import shown, shown_path, shown_text
 from number_tower.table import TableError, player_names
 from number_tower.template import Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from number_tower.catalogue import Rulebook
     from number_tower.game import Event
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}
-_HIDDEN = "hidden"
 
 
 class Said(NamedTuple):
@@ -37,9 +37,14 @@ class Said(NamedTuple):
     player: int
     text: str
 
+    @property
+    def kind(self) -> str:
+        """The moment without its variant: start, turn, placed, skipped, end, refused, ..."""
+        return self.moment.partition("_")[0]
+
 
 @dataclass(frozen=True)
-class Scene:
+class _Scene:
     """What a sentence is about: the table as it is, one player, and what that player just typed or placed."""
 
     table: Table
@@ -58,16 +63,6 @@ class Scene:
     def top(self) -> int:
         """The block on top of the player's tower."""
         return self.table.game.position.tops[self.player]
-
-    def left(self) -> Value:
-        """Return the blocks that the player may still use, if this table shows them."""
-        if not self.table.shows_blocks:
-            return _HIDDEN
-        return self.table.game.rules.numbers(self.table.game.position.left[self.player])
-
-    def legal(self) -> Value:
-        """Return the blocks that may be placed now, if this table shows them."""
-        return self.table.game.legal if self.table.shows_blocks else _HIDDEN
 
     def span(self) -> tuple[int, int]:
         """Return the lowest and highest number that the fit allows.
@@ -89,7 +84,11 @@ class Scene:
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
 
-_FIELDS: dict[str, Callable[[Scene], Value]] = {
+def _or_hidden(blocks: Sequence[int] | None) -> Value:
+    return "hidden" if blocks is None else blocks
+
+
+_FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "game": lambda scene: scene.voice.title,
     "noun": lambda scene: scene.voice.noun,
     "rules": lambda scene: "\n".join(f"- {line}" for line in brief(scene.table.game.rules, scene.voice.noun)),
@@ -97,8 +96,8 @@ _FIELDS: dict[str, Callable[[Scene], Value]] = {
     "opponent": lambda scene: scene.voice.name(scene.table, 1 - scene.player),
     "blocks": lambda scene: scene.table.game.rules.blocks,
     "opening": lambda scene: scene.table.game.rules.opening or scene.table.game.rules.blocks,
-    "left": Scene.left,
-    "legal": Scene.legal,
+    "left": lambda scene: _or_hidden(scene.table.left(scene.player)),
+    "legal": lambda scene: _or_hidden(scene.table.legal),
     "tower": lambda scene: scene.table.game.towers[scene.player],
     "top": lambda scene: scene.top or "the ground",
     "height": lambda scene: scene.height,
@@ -106,11 +105,11 @@ _FIELDS: dict[str, Callable[[Scene], Value]] = {
     "high": lambda scene: scene.span()[1],
     "fitting": lambda scene: fitting(scene.table.game.rules, scene.top),
 }
-_TARGET_FIELDS: dict[str, Callable[[Scene], Value]] = {
+_TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "target": lambda scene: scene.table.game.rules.target or 0,
     "need": lambda scene: (scene.table.game.rules.target or 0) - scene.height,
 }
-_MOMENT_FIELDS: dict[str, dict[str, Callable[[Scene], Value]]] = {
+_MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "placed": {"block": lambda scene: scene.block},
     "undone": {"block": lambda scene: scene.block},
     "refused": {"answer": lambda scene: scene.answer, "raised": lambda scene: scene.height + scene.block},
@@ -132,28 +131,21 @@ class Voice:
     players: tuple[str, str]
 
     def __init__(self, book: Rulebook) -> None:
-        plain = _plain()
+        file = shown_path(book.source)
+        plain, self._plain = _plain()
         self.title = book.title
-        self.players = _players(book.source, book.voice.get("players", plain["players"]))
-        self.noun = _noun(book.source, book.voice.get("noun", plain["noun"]))
-        self._own = dict(_templates(book.voice, book.source, has_target=book.rules.target is not None))
-        self._plain = dict(_templates(plain, "plain.toml", has_target=True))
+        self.players = _players(file, book.voice.get("players", plain["players"]))
+        self.noun = _noun(file, book.voice.get("noun", plain["noun"]))
+        self._own = dict(_templates(book.voice, file, has_target=book.rules.target is not None))
 
     def name(self, table: Table, player: int) -> str:
         """Return what a player is called: the name given, or as the rulebook's own dialogue says."""
         return (table.names or self.players)[player]
 
-    def say(self, moment: str, scene: Scene) -> Said:
-        """Put one moment into words."""
-        usual = _FALLBACKS.get(moment, moment)
-        words = self._own.get(moment) or self._own.get(usual) or self._plain.get(moment) or self._plain[usual]
-        fields = _fields(moment)
-        return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)))
-
     def tell(self, table: Table) -> Iterator[Said]:
         """Tell what the last change at a table caused: the start, a move, or a declared result."""
         if table.declared is not None:
-            yield from self._ending(Scene(table, self, table.game.to_move))
+            yield from self._ending(_Scene(table, self, table.game.to_move))
             return
         for event in table.game.events:
             yield from self._told(event, table)
@@ -161,83 +153,118 @@ class Voice:
     def turn(self, table: Table) -> Said:
         """Tell whose turn it is, and what they need to know."""
         game = table.game
-        scene = Scene(table, self, game.to_move)
+        scene = _Scene(table, self, game.to_move)
         if table.hidden:
-            return self.say("turn_hidden", scene)
+            return self._say("turn_hidden", scene)
         if game.outcome is not None:
-            return self.say("turn_stuck", scene)
+            return self._say("turn_stuck", scene)
         if scene.top == EMPTY:
-            return self.say("turn_empty" if game.rules.opening is None else "turn_opening", scene)
-        return self.say("turn", scene)
+            return self._say("turn_empty" if game.rules.opening is None else "turn_opening", scene)
+        return self._say("turn", scene)
 
     def prompt(self, table: Table) -> str:
         """Return the question that asks for a move."""
-        return self.say("prompt", Scene(table, self, table.game.to_move)).text
+        return self._say("prompt", _Scene(table, self, table.game.to_move)).text
 
     def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Said:
         """Say why an answer is refused."""
-        return self.say(f"refused_{reason}", Scene(table, self, table.game.to_move, block=block, answer=answer))
+        return self._say(f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer))
+
+    def tossed(self, table: Table) -> Said:
+        """Tell whom the coin has chosen to start."""
+        return self._say("tossed", _Scene(table, self, table.game.first))
+
+    def undone(self, table: Table, block: int) -> Said:
+        """Tell which block was taken back, by whose turn it is again."""
+        return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
+
+    def help(self, table: Table) -> Said:
+        """Tell how the game is played."""
+        return self._say("help", _Scene(table, self, table.game.to_move))
 
     def moves(self, table: Table) -> Iterator[Said]:
         """Tell what can be placed now, and why the rest cannot."""
-        scene = Scene(table, self, table.game.to_move)
-        if not table.shows_blocks:
-            yield self.say("moves_hidden", scene)
+        scene = _Scene(table, self, table.game.to_move)
+        if table.legal is None:
+            yield self._say("moves_hidden", scene)
             return
-        yield self.say("moves_legal", replace(scene, group=table.game.legal))
+        yield self._say("moves_legal", replace(scene, group=table.legal))
         for reason, mask in table.game.position.refusals():
             if mask:
-                yield self.say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
+                yield self._say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
+
+    def _say(self, moment: str, scene: _Scene) -> Said:
+        usual = _FALLBACKS.get(moment, moment)
+        words = self._own.get(moment) or self._own.get(usual) or self._plain.get(moment) or self._plain[usual]
+        fields = _fields(moment)
+        return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)))
 
     def _told(self, event: Event, table: Table) -> Iterator[Said]:
-        scene = Scene(table, self, event.player)
+        scene = _Scene(table, self, event.player)
         match event.kind:
             case "start":
-                yield self.say("start", scene)
+                yield self._say("start", scene)
                 if table.game.rules.target_in_reach is False:
-                    yield self.say("unreachable", scene)
+                    yield self._say("unreachable", scene)
             case "placed":
                 block = table.game.moves[-1]
-                yield self.say("placed_last" if table.game.outcome else "placed", replace(scene, block=block))
+                yield self._say("placed_last" if table.game.outcome else "placed", replace(scene, block=block))
             case "skipped":
-                yield self.say("skipped", scene)
+                yield self._say("skipped", scene)
             case "turn":
                 yield self.turn(table)
             case "end":
                 yield from self._ending(scene)
 
-    def _ending(self, scene: Scene) -> Iterator[Said]:
+    def _ending(self, scene: _Scene) -> Iterator[Said]:
         outcome = scene.table.outcome
         if outcome is None:
             return
         if outcome.reason == "stuck":
             yield self.turn(scene.table)
-        yield self.say(f"end_{outcome.reason}", scene)
+        yield self._say(f"end_{outcome.reason}", scene)
 
 
 @cache
-def _plain() -> Mapping[str, object]:
-    return read_toml(os.path.join(os.path.dirname(__file__), "plain.toml"), "plain.toml")
+def _plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
+    """Return the plain voice, as it stands in its file and ready to be filled."""
+    with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
+        voice = parse_toml(stream.read(), "plain.toml")
+    return voice, dict(_templates(voice, "plain.toml", has_target=True, moments=voice))
 
 
-def _fields(moment: str) -> dict[str, Callable[[Scene], Value]]:
+def _fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
     return {**_FIELDS, **_TARGET_FIELDS, **_MOMENT_FIELDS.get(moment.partition("_")[0], {})}
 
 
-def _templates(voice: Mapping[str, object], file: str, *, has_target: bool) -> Iterator[tuple[str, Template]]:
-    moments = {*_plain(), *_FALLBACKS} - _WORDS
+def _templates(
+    voice: Mapping[str, object], file: str, *, has_target: bool, moments: Collection[str] | None = None
+) -> Iterator[tuple[str, Template]]:
+    moments = {*(_plain()[0] if moments is None else moments), *_FALLBACKS} - _WORDS
     for key, text in voice.items():
         if key in _WORDS:
             continue
         if key not in moments:
-            raise RuleFileError(file, f"voice.{shown(key)}", f"unknown; expected one of {', '.join(sorted(moments))}")
+            raise RuleFileError(file, f"voice.{shown_text(key, 40)}", f"unknown; {_likely(key, moments)}")
         if not isinstance(text, str):
             raise RuleFileError(file, f"voice.{key}", f"expected text; got {shown(text)}")
-        known = [name for name in _fields(key) if has_target or name not in _TARGET_FIELDS]
+        known = _fields(key)
         try:
-            yield key, Template(text.rstrip("\n") + ("" if key == "prompt" else "\n"), known)
+            template = Template(text.rstrip("\n") + ("" if key == "prompt" else "\n"), list(known))
         except ValueError as wrong:
             raise RuleFileError(file, f"voice.{key}", str(wrong)) from None
+        if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):
+            raise RuleFileError(file, f"voice.{key}", f"{{{min(lacking)}}} needs a target in [rules]")
+        yield key, template
+
+
+def _likely(key: str, moments: Collection[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong file
+
+    near = get_close_matches(key[:40], moments)
+    return (
+        f"did you mean {' or '.join(near)}?" if near else "expected a moment such as start, turn, placed or end_exact"
+    )
 
 
 def _players(file: str, given: object) -> tuple[str, str]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from number_tower.rules import UNNAMED, Rules, RulesError, shown, shown_path
+from number_tower.rules import UNNAMED, Rules, RulesError
+from number_tower.showing import shown, shown_path, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 LARGEST_FILE = 16 * 1024
 """Bytes; the five games need a quarter of it, and what takes the reader long would need more."""
 
-OPTIONS = ("target", "blocks", "opening", "hidden")
-"""What players may choose for one game; all but `hidden`, which is a choice of the table, change the rules."""
+RULE_OPTIONS = ("target", "blocks", "opening")
+OPTIONS = (*RULE_OPTIONS, "hidden")
+"""What players may choose for one game; whether blocks are hidden is a choice of the table and changes no rule."""
 
 _HERE = os.path.dirname(__file__)
 _TEXTS = ("title", "summary", "about")
@@ -63,17 +65,16 @@ class Rulebook:
     options: tuple[str, ...]
     voice: Mapping[str, object]
 
-    def check_options(self, chosen: Mapping[str, object]) -> None:
+    def check_options(self, chosen: Collection[str]) -> None:
         """Refuse an option that this game does not take."""
         for option in chosen:
             if option not in self.options:
-                raise OptionError(self.name, shown(option).strip("'"), self.options)
+                raise OptionError(self.name, shown_text(option, 40), self.options)
 
     def with_options(self, chosen: Mapping[str, object]) -> Rules:
         """Return the rules with the options chosen."""
         self.check_options(chosen)
-        values: dict[str, Any] = {key: value for key, value in chosen.items() if key != "hidden"}
-        return replace(self.rules, **values)
+        return self.rules.changed(chosen)
 
     def options_of(self, rules: Rules) -> dict[str, object] | None:
         """Say which options make these rules of this rulebook; None if none do."""
@@ -98,12 +99,24 @@ def games() -> list[Rulebook]:
 def load(source: str | os.PathLike[str]) -> Rulebook:
     """Return a rulebook of the catalogue by its name, or one's own by its path."""
     text = os.fspath(source)
-    if text in names():
-        return _own(text)
-    if text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text):
-        return _read(text, shown_path(text))
+    if text not in names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
+        return parse(_content(text), os.path.basename(text).removesuffix(".toml"), text)
+    try:
+        return named(text)
+    except UnknownGame as unknown:
+        if os.path.isfile(f"{text}.toml"):
+            raise UnknownGame(f"{unknown}; did you mean {shown_path(text)}.toml?") from None
+        raise
+
+
+@cache
+def named(name: str) -> Rulebook:
+    """Return a rulebook of the catalogue by its name; nothing else on the machine is looked at."""
+    known = name.lower()
+    if known in names():
+        return parse(_content(os.path.join(_HERE, f"{known}.toml")), known, known)
     raise UnknownGame(
-        f"there is no game called {shown(text)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
+        f"there is no game called {shown(name)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
     )
 
 
@@ -118,33 +131,28 @@ def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
 def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
     """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
     if isinstance(source, Rules):
-        values: dict[str, Any] = options
-        return replace(source, **values)
+        return source.changed(options)
     return load(source).with_options(options)
 
 
-@cache
-def _own(name: str) -> Rulebook:
-    return replace(_read(os.path.join(_HERE, f"{name}.toml"), f"{name}.toml"), source=name)
-
-
-def _read(path: str, file: str) -> Rulebook:
-    table = read_toml(path, file)
+def parse(content: bytes, name: str, source: str) -> Rulebook:
+    """Make a rulebook of what a rule file holds; `source` is how the file is called in messages and in records."""
+    file = shown_path(source)
+    table = parse_toml(content, file)
     for key in table:
         if key not in {*_TEXTS, "options", "rules", "voice"}:
             expected = "title, summary, about, options, [rules] or [voice]"
-            raise RuleFileError(file, shown(key), f"unknown; expected {expected}")
-    mechanics = _rules(file, table.get("rules"))
-    name = os.path.basename(path).removesuffix(".toml")
+            raise RuleFileError(file, shown_text(key, 40), f"unknown; expected {expected}")
     if not name.isprintable():
         raise RuleFileError(file, "", "expected a file name without control characters")
+    mechanics = _rules(file, table.get("rules"))
     title, summary, about = (_text(file, key, table.get(key, "")) for key in _TEXTS)
     voice = table.get("voice", {})
     if not isinstance(voice, dict):
         raise RuleFileError(file, "voice", f"expected a table; got {shown(voice)}")
     return Rulebook(
         name=name,
-        source=path,
+        source=source,
         rules=mechanics,
         title=title or name,
         summary=summary,
@@ -154,28 +162,34 @@ def _read(path: str, file: str) -> Rulebook:
     )
 
 
-def read_toml(path: str, file: str) -> dict[str, object]:
-    """Read a small TOML file that may come from a stranger."""
-    import tomllib  # noqa: PLC0415 - a table of rules given in Python needs no reader
+def parse_toml(content: bytes, file: str) -> dict[str, object]:
+    """Read a small TOML document that may come from a stranger."""
+    import tomllib  # noqa: PLC0415 - rules given in Python need no reader
 
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise RuleFileError(file, "", "there is no such file") from None
-    except (OSError, ValueError) as trouble:
-        reason = getattr(trouble, "strerror", None) or "not a file that can be read"
-        raise RuleFileError(file, "", f"cannot be read: {reason}") from None
     if len(content) > LARGEST_FILE:
         raise RuleFileError(file, "", f"larger than any rule file needs to be ({LARGEST_FILE // 1024} KiB)")
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise RuleFileError(file, "", "not TOML: expected text in UTF-8") from None
     except RecursionError:
         raise RuleFileError(file, "", "not TOML that can be read: nested too deeply") from None
     except ValueError as wrong:
-        raise RuleFileError(file, "", f"not TOML: {shown(str(wrong), 120).strip(chr(39))}") from None
+        raise RuleFileError(
+            file, "", f'not TOML: {shown_text(str(wrong))}; text needs quotes, as in blocks = "1-9"'
+        ) from None
+
+
+def _content(path: str) -> bytes:
+    """Read a file, but not much further than a rule file may go."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise RuleFileError(shown_path(path), "", "there is no such file") from None
+    except (OSError, ValueError) as trouble:
+        reason = getattr(trouble, "strerror", None) or "not a file that can be read"
+        raise RuleFileError(shown_path(path), "", f"cannot be read: {reason}") from None
 
 
 def _rules(file: str, given: object) -> Rules:
@@ -188,7 +202,9 @@ def _rules(file: str, given: object) -> Rules:
 
 
 def _text(file: str, key: str, given: object) -> str:
-    if not isinstance(given, str) or not given.replace("\n", "").isprintable():
+    if not isinstance(given, str):
+        raise RuleFileError(file, key, f"expected text; got {shown(given)}")
+    if not given.replace("\n", "").isprintable():
         raise RuleFileError(file, key, "expected text without control characters")
     return given.strip()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from number_tower.cli.screen import visible
+from number_tower.blocks import whole_number
+from number_tower.showing import shown_text
 
 COMMANDS = {
     "help": "the rules in brief, and these commands",
@@ -15,7 +16,6 @@ COMMANDS = {
     "quit": "leave the game; you can go on later",
 }
 _ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit"}
-_LONGEST_NUMBER = 19
 
 
 class Answer(NamedTuple):
@@ -31,19 +31,19 @@ def understand(typed: str) -> Answer:
     """Make sense of what was typed at the prompt."""
     text = typed.strip()
     word = text.lower()
-    shown = visible(text, 40)
+    shown = shown_text(text, 40)
     if word in COMMANDS or word in _ALIASES:
         return Answer(shown, command=_ALIASES.get(word, word))
-    if text.isascii() and text.isdigit():
-        digits = text.lstrip("0") or "0"
-        return Answer(visible(digits, 40), number=int(digits[: _LONGEST_NUMBER + 1]))
+    number = whole_number(text)
+    if number is not None:
+        return Answer(shown_text(text.lstrip("0") or "0", 40), number=number)
     return Answer(shown, refused=_what_is_wrong(text))
 
 
 def _what_is_wrong(text: str) -> str:
     if not text:
         return "empty"
-    if re.fullmatch(r"[+-]\s*\d+|[+-]?\d*[.]\d+|\d+/\d+", text):
+    if re.fullmatch(r"[+-]\s*\d+|[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
         return "not_whole"
     if re.fullmatch(r"\d+([\s,;]+\d+)+[\s,;]*", text):
         return "several"

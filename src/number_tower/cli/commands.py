@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.brief import brief
-from number_tower.catalogue import CatalogueError, OptionError, Rulebook
+from number_tower.catalogue import CatalogueError, OptionError, Rulebook, UnknownGame
+from number_tower.cli.answers import understand
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, WRONG_CALL, Failure, complain
+from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
 from number_tower.cli.screen import Screen
 from number_tower.game import Game
-from number_tower.rules import Rules, RulesError, shown_path
+from number_tower.rules import Rules, RulesError
+from number_tower.showing import shown_path
 from number_tower.table import Table, TableError, player_names
 from number_tower.voice import Voice
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
-
-_RULE_OPTIONS = ("target", "blocks", "opening")
 
 
 def perform(asked: Namespace) -> int:
@@ -35,41 +37,49 @@ def perform(asked: Namespace) -> int:
 def welcome(_: Namespace) -> int:
     """Show the games, ask which to play, and play it."""
     screen = Screen()
-    games = catalogue.games()
-    screen.show(screen.strong("Welcome to Number Tower!") + " Two players, numbered blocks, and towers to build.\n\n")
-    screen.show(_listed(games, screen))
-    screen.show("\nType the name of a game to play it, or quit.\n")
+    screen.headed("Welcome to Number Tower!\n")
+    screen.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
+    screen.listed(_summaries())
+    choice = f"Type {', '.join(catalogue.names())}, the name of a rule file, or quit.\n"
+    screen.show(f"\n{choice}")
     while True:
-        answer = screen.ask("Which game? ").strip()
-        if answer.lower() in {"quit", "q", "exit"}:
+        try:
+            answer = screen.ask("Which game? ").strip()
+        except InputEnded:
+            raise Failure(INPUT_ENDED, "the input ended before a game was chosen.") from None
+        if understand(answer).command == "quit":
             return FINISHED
         try:
             book = _chosen(answer)
-            return _begin(Table(Game(book.rules), book.name), book, screen)
+            return Dialogue(Table(Game(book.rules), book.name), book, screen).play()
+        except UnknownGame:
+            screen.show(choice)
         except CatalogueError as wrong:
-            screen.show(f"That cannot be played: {wrong}.\n" if answer else "")
+            screen.show(f"That cannot be played. {wrong}.\n")
 
 
 def games(_: Namespace) -> int:
     """List the games."""
     screen = Screen()
-    screen.show(_listed(catalogue.games(), screen))
+    screen.listed(_summaries())
     screen.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
     return FINISHED
 
 
 def rules(asked: Namespace) -> int:
     """Print the rules of a game in brief."""
-    from textwrap import fill  # noqa: PLC0415 - only here is text wrapped
+    from shlex import quote  # noqa: PLC0415 - not for the first prompt
+    from textwrap import fill  # noqa: PLC0415 - likewise
 
     screen = Screen()
     book = _book(asked.game)
     mechanics = _with_options(book, asked)
-    screen.show(screen.strong(book.title) + "\n")
+    noun = Voice(book).noun
+    screen.headed(f"{book.title}\n")
     if book.about:
-        screen.show(f"\n{fill(book.about, 80)}\n")
-    screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics, Voice(book).noun)))
-    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {shown_path(book.source)}\n")
+        screen.show(f"\n{fill(book.about, min(80, screen.columns))}\n")
+    screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics, noun)))
+    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {quote(shown_path(book.source))}\n")
     return FINISHED
 
 
@@ -79,7 +89,9 @@ def play(asked: Namespace) -> int:
     book = _book(asked.game)
     first, tossed = _first(asked.first, asked.seed)
     table = Table(Game(_with_options(book, asked), first), book.name, _names(asked.names), hidden=asked.hidden)
-    return _begin(table, book, screen, record=asked.record, tossed=tossed)
+    dialogue = Dialogue(table, book, screen, tossed=tossed)
+    dialogue.keeper = _keeper(asked.record, table)
+    return dialogue.play()
 
 
 def replay(asked: Namespace) -> int:
@@ -94,39 +106,37 @@ def replay(asked: Namespace) -> int:
 
 def resume(asked: Namespace) -> int:
     """Go on with a recorded game; one in a file is kept there."""
-    from number_tower.cli import keeping  # noqa: PLC0415 - only games kept in files need it
+    from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
 
     screen = Screen()
     table, book = _recorded(asked.ref)
-    keeper = keeping.Keeper(asked.ref) if keeping.holds_document(asked.ref) else None
-    if asked.record is not None:
-        keeper = _keeper(asked.record, table)
-    dialogue = Dialogue(table, book, screen, keeper)
-    dialogue.retell()
-    return dialogue.go_on()
+    dialogue = Dialogue(table, book, screen)
+    dialogue.keeper = _keeper(asked.record, table) or Keeper.of_record(asked.ref, book)
+    code = dialogue.play()
+    if table.outcome is not None:
+        screen.show("\nThis game is over; there is nothing to go on with.\n")
+    return code
 
 
 def completion(asked: Namespace) -> int:
     """Print the lines that teach a shell to complete `tower`."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 
+    if asked.shell not in SHELLS:
+        raise Failure(WRONG_CALL, f"which shell? One of {', '.join(SHELLS)}.")
     print(shellcode(["tower"], shell=asked.shell))
     return FINISHED
 
 
-def _begin(table: Table, book: Rulebook, screen: Screen, *, record: str | None = None, tossed: bool = False) -> int:
-    keeper = None if record is None else _keeper(record, table)
-    dialogue = Dialogue(table, book, screen, keeper, tossed=tossed)
-    dialogue.retell()
-    return dialogue.go_on()
+def _keeper(path: str | None, table: Table) -> Keeper | None:
+    if path is None:
+        return None
+    from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
 
-
-def _keeper(path: str, table: Table) -> Keeper:
-    from number_tower.cli import keeping  # noqa: PLC0415 - only games kept in files need it
-
-    keeper = keeping.Keeper(path)
-    if earlier := keeper.begin(table):
-        complain(f"{path} held an earlier game; it is kept as {earlier}")
+    if not path:
+        raise Failure(WRONG_CALL, "--record: expected a file's name")
+    keeper = Keeper(path)
+    keeper.begin(table)
     return keeper
 
 
@@ -142,15 +152,19 @@ def _book(name: str | None) -> Rulebook:
 
 
 def _with_options(book: Rulebook, asked: Namespace) -> Rules:
-    chosen = {key: getattr(asked, key) for key in _RULE_OPTIONS if getattr(asked, key) is not None}
-    if getattr(asked, "hidden", False):
-        chosen["hidden"] = True
+    chosen = {key: getattr(asked, key) for key in catalogue.RULE_OPTIONS if getattr(asked, key) is not None}
     try:
+        book.check_options(["hidden"] if getattr(asked, "hidden", False) else [])
         return book.with_options(chosen)
     except OptionError as wrong:
         raise Failure(WRONG_CALL, f"{book.name} takes no --{wrong.option}; it takes {_dashed(wrong.taken)}") from None
     except RulesError as wrong:
-        raise Failure(WRONG_CALL, f"--{wrong}") from None
+        also = (
+            ""
+            if wrong.key in chosen
+            else f"; the game's own {wrong.key} does not go with that, so give --{wrong.key} too"
+        )
+        raise Failure(WRONG_CALL, f"--{wrong}{also}") from None
 
 
 def _names(given: str | None) -> tuple[str, str] | None:
@@ -179,9 +193,8 @@ def _recorded(ref: str) -> tuple[Table, Rulebook]:
         raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
 
 
-def _listed(books: list[Rulebook], screen: Screen) -> str:
-    width = max(len(book.name) for book in books)
-    return "".join(f"  {screen.strong(book.name.ljust(width))}  {book.summary}\n" for book in books)
+def _summaries() -> dict[str, str]:
+    return {book.name: book.summary for book in catalogue.games()}
 
 
 def _dashed(options: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from number_tower.cli.answers import COMMANDS, understand
 from number_tower.cli.drawing import drawn
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain, no_more_interrupts
-from number_tower.voice import Scene, Voice
+from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
@@ -30,6 +30,14 @@ class Dialogue:
 
     def __post_init__(self) -> None:
         self.voice = Voice(self.book)
+        self._commands = {"help": self._help, "moves": self._moves, "show": self._show, "undo": self._undo}
+
+    def play(self) -> int:
+        """Tell the game so far, if any of it was played, and go on to its end; return the exit code."""
+        if self.screen.typed and self.table.outcome is None:
+            self.screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.)\n\n")
+        self.retell()
+        return self._go_on()
 
     def retell(self) -> None:
         """Tell the game so far, answers and all, as it was played."""
@@ -38,12 +46,12 @@ class Dialogue:
             now = replace(self.table, game=game, declared=None)
             if earlier is not None:
                 self.screen.show(f"{self.voice.prompt(earlier)}{game.moves[-1]}\n")
-            self._tell(now, draw=game == self.table.game)
+            self._tell(now, draw=len(game.moves) == len(self.table.game.moves))
             earlier = now
         if self.table.declared is not None:
             self._tell(self.table)
 
-    def go_on(self) -> int:
+    def _go_on(self) -> int:
         """Ask for moves until the game is over; return the exit code."""
         try:
             while self.table.outcome is None:
@@ -57,14 +65,13 @@ class Dialogue:
             return INPUT_ENDED
         except KeyboardInterrupt:
             no_more_interrupts()
-            self.screen.show("\n")
             complain(self._unfinished("stopped.").strip())
             return INTERRUPTED
         return FINISHED
 
     def _take(self, answer: Answer) -> None:
         if answer.command is not None:
-            getattr(self, f"_{answer.command}")()
+            self._commands[answer.command]()
         elif answer.number is None:
             self.screen.say(self.voice.refuse(self.table, answer.refused or "not_a_number", answer.text))
         else:
@@ -81,34 +88,30 @@ class Dialogue:
     def _tell(self, table: Table, *, draw: bool = True) -> None:
         for said in self.voice.tell(table):
             self.screen.say(said)
-            if said.moment == "start":
-                self._introduce(table)
-            if said.moment.startswith("placed") and self.screen.fancy and draw:
-                self.screen.show(drawn(table, self.voice, colour=True))
-
-    def _introduce(self, table: Table) -> None:
-        if self.tossed:
-            self.screen.say(self.voice.say("tossed", Scene(table, self.voice, table.game.first)))
-        if self.screen.typed:
-            self.screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.)\n")
+            if said.kind == "start" and self.tossed:
+                self.screen.say(self.voice.tossed(table))
+            if said.kind == "placed" and self.screen.fancy and draw:
+                self._draw(table)
 
     def _change(self, table: Table) -> None:
         """Keep a change before it is announced."""
         self.table = table
-        if self.keeper is not None and (trouble := self.keeper.keep(table)):
-            complain(f"the game could not be kept in {self.keeper.path} ({trouble}). It goes on as {self._line()}")
+        if self.keeper is not None and (news := self.keeper.keep(table)):
+            complain(news if self.keeper.up_to_date else f"{news}; so far it is {self._line()}")
 
     def _help(self) -> None:
-        self.screen.say(self.voice.say("help", Scene(self.table, self.voice, self.table.game.to_move)))
-        for command, meaning in COMMANDS.items():
-            self.screen.show(f"  {self.screen.strong(command.ljust(6))} {meaning}\n")
+        self.screen.say(self.voice.help(self.table))
+        self.screen.listed(COMMANDS)
 
     def _moves(self) -> None:
         for said in self.voice.moves(self.table):
             self.screen.say(said)
 
     def _show(self) -> None:
-        self.screen.show(drawn(self.table, self.voice, colour=self.screen.fancy))
+        self._draw(self.table)
+
+    def _draw(self, table: Table) -> None:
+        self.screen.draw(drawn(table, self.voice, self.screen.columns, colour=self.screen.fancy))
 
     def _undo(self) -> None:
         if not self.table.may_undo:
@@ -116,8 +119,7 @@ class Dialogue:
             return
         block = self.table.game.moves[-1]
         self._change(self.table.undo())
-        scene = Scene(self.table, self.voice, self.table.game.to_move, block=block)
-        self.screen.say(self.voice.say("undone", scene))
+        self.screen.say(self.voice.undone(self.table, block))
         self.screen.say(self.voice.turn(self.table))
 
     def _unfinished(self, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from number_tower.cli.screen import SEAT_COLOURS, paint
 
@@ -12,20 +13,20 @@ if TYPE_CHECKING:
     from number_tower.voice import Voice
 
 MOST_ROWS = 12
-_WIDEST = 16
+_WIDEST = 8
 _EDGES = (("[", "]"), ("(", ")"))
 
 
-def drawn(table: Table, voice: Voice, *, colour: bool = False) -> str:
-    """Draw what stands on the table."""
+def drawn(table: Table, voice: Voice, columns: int, *, colour: bool = False) -> str:
+    """Draw what stands on the table: two towers side by side if there is room, else one below the other."""
     game = table.game
     names = voice.name(table, 0), voice.name(table, 1)
     placed = list(zip(game.moves, game.movers, strict=True))
     if game.rules.towers == "shared":
-        columns = [_column(table, placed, [_caption(game, 0)], colour=colour)]
+        tower = _column(table, placed, [_caption(game, 0)], colour=colour)
         legend = "   ".join(f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True))
-        return _side_by_side(columns) + f"  {legend}\n"
-    columns = [
+        return _side_by_side([tower]) + f"  {legend}\n"
+    towers = [
         _column(
             table,
             [(block, mover) for block, mover in placed if mover == player],
@@ -34,7 +35,16 @@ def drawn(table: Table, voice: Voice, *, colour: bool = False) -> str:
         )
         for player in (0, 1)
     ]
-    return _side_by_side(columns)
+    if sum(max(cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
+        return _side_by_side(towers)
+    return "".join(_side_by_side([tower]) for tower in towers)
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes: some letters take two, and some none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _caption(game: Game, player: int) -> str:
@@ -52,24 +62,24 @@ def _column(table: Table, placed: list[tuple[int, int]], captions: list[str], *,
     rows: list[tuple[str, str]] = []
     for block, mover in reversed(placed[-MOST_ROWS:]):
         left, right = _EDGES[mover]
-        inner = len(str(block)) + 2 + _WIDEST * block // largest
-        row = f"{left}{str(block).center(inner)}{right}"
+        side = " " * (1 + _WIDEST * block // largest)
+        row = f"{left}{side}{block}{side}{right}"
         rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
     if len(placed) > MOST_ROWS:
         rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
-    ground = "=" * (len(str(largest)) + 4 + _WIDEST)
+    ground = "=" * (len(str(largest)) + 4 + 2 * _WIDEST)
     return [*rows, (ground, ground), *((text, text) for text in captions)]
 
 
 def _side_by_side(columns: list[list[tuple[str, str]]]) -> str:
     height = max(map(len, columns))
-    widths = [max(len(plain) for plain, _ in column) for column in columns]
+    widths = [max(cells(plain) for plain, _ in column) for column in columns]
     lines: list[str] = []
     for row in range(height):
         line = ""
         for column, width in zip(columns, widths, strict=True):
             plain, shown = column[row - height] if row >= height - len(column) else ("", "")
-            indent = (width - len(plain)) // 2
-            line += "  " + " " * indent + shown + " " * (width - len(plain) - indent)
+            indent = (width - cells(plain)) // 2
+            line += "  " + " " * indent + shown + " " * (width - cells(plain) - indent)
         lines.append(line.rstrip())
     return "\n" + "\n".join(lines) + "\n"

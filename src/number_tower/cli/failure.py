@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
 
 FINISHED = 0
 INPUT_ENDED = 1
@@ -33,4 +34,6 @@ def no_more_interrupts() -> None:
 def complain(text: str) -> None:
     """Say on standard error, in one line, what is wrong."""
     sys.stdout.flush()
-    print(f"tower: {text}", file=sys.stderr)
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"tower: {text}", file=sys.stderr)

@@ -7,68 +7,94 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from number_tower import record
+from number_tower.catalogue import CatalogueError
 from number_tower.cli.failure import WRONG_CALL, Failure
+from number_tower.showing import shown_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.catalogue import Rulebook
     from number_tower.table import Table
 
 
 class Keeper:
     """Writes a table to a file so that a kill at any moment leaves a complete record."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, written: Callable[[Table], str] = record.to_json) -> None:
         self.path = path
+        self.name = shown_path(path)
         self.up_to_date = True
+        self._written = written
         self._file = Path(os.path.realpath(path))
+        self._holds_earlier_game = False
 
-    def begin(self, table: Table) -> str | None:
-        """Write the first record; an earlier game in the file is kept beside it, and its new name returned."""
-        moved = None
+    @classmethod
+    def of_record(cls, path: str, book: Rulebook) -> Keeper | None:
+        """Go on in a file that a record was read from, in the form it has there; None if it is not a plain file."""
+        if not os.path.isfile(path):
+            return None
+        with open(path, encoding="utf-8-sig") as stream:
+            is_document = stream.read(1000).lstrip().startswith("{")
+        return cls(path) if is_document else cls(path, lambda table: record.to_line(table, book) + "\n")
+
+    def begin(self, table: Table) -> None:
+        """Write the first record, unless the file holds an earlier game: that stays as it is until a move is made."""
         try:
-            if self._file.exists():
-                moved = self._move_away()
-            self._write(table)
+            self._holds_earlier_game = self._file.exists() and self._is_game()
+            if not self._holds_earlier_game:
+                self._write(table)
+        except FileNotFoundError:
+            folder = shown_path(str(self._file.parent))
+            raise Failure(WRONG_CALL, f"the game cannot be kept in {self.name}: there is no folder {folder}") from None
         except OSError as trouble:
-            raise Failure(WRONG_CALL, f"the game cannot be kept in {self.path}: {trouble.strerror}") from None
-        return moved
+            raise Failure(WRONG_CALL, f"the game cannot be kept in {self.name}: {_reason(trouble)}") from None
 
     def keep(self, table: Table) -> str | None:
-        """Write the record anew; return what went wrong, if anything did."""
+        """Write the record anew; return what there is to tell the players, if anything."""
+        news = None
+        self.up_to_date = False
         try:
+            if self._holds_earlier_game:
+                news = f"{self.name} held an earlier game; it is kept as {self._kept_beside()}"
+                self._holds_earlier_game = False
             self._write(table)
         except OSError as trouble:
-            self.up_to_date = False
-            return trouble.strerror
+            return f"the game could not be kept in {self.name}: {_reason(trouble)}. It goes on all the same"
         self.up_to_date = True
-        return None
+        return news
 
     def _write(self, table: Table) -> None:
-        part = self._file.with_name(f".{self._file.name}.part")
-        with part.open("w", encoding="utf-8") as stream:
-            stream.write(record.to_json(table))
+        part = self._file.with_name(f".{self._file.name}.{os.getpid()}.part")
+        with part.open("x", encoding="utf-8") as stream:
+            stream.write(self._written(table))
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(self._file)
 
-    def _move_away(self) -> str | None:
+    def _is_game(self) -> bool:
+        """Say whether the file holds a game with moves in it; refuse it if it holds anything else."""
         if not self._file.is_file():
-            raise Failure(WRONG_CALL, f"{self.path} is not a file that a game can be kept in")
+            raise Failure(WRONG_CALL, f"{self.name} is not a file that a game can be kept in")
         if self._file.stat().st_size == 0:
-            return None
+            return False
         try:
-            record.read(str(self._file))
-        except record.RecordError:
-            raise Failure(WRONG_CALL, f"{self.path} holds something that is not a game; choose another file") from None
-        earlier = self._file.with_name(f"{self._file.name}~")
-        self._file.replace(earlier)
-        return f"{self.path}~"
+            return bool(record.read(str(self._file))[0].game.moves)
+        except (record.RecordError, CatalogueError):
+            problem = f"{self.name} holds something that is not a game; choose another file"
+            raise Failure(WRONG_CALL, problem) from None
+
+    def _kept_beside(self) -> str:
+        """Give the earlier game a second name, one that is free, before the file is written over."""
+        number = 1
+        while (beside := self._file.with_name(f"{self._file.name}~{'' if number == 1 else number}")).exists():
+            number += 1
+        try:
+            beside.hardlink_to(self._file)
+        except OSError:
+            self._file.rename(beside)
+        return shown_path(str(beside))
 
 
-def holds_document(ref: str) -> bool:
-    """Say whether a reference is a file with a JSON record in it, which can be kept up to date as the game goes on."""
-    path = Path(os.path.realpath(ref))
-    try:
-        with path.open("rb") as stream:
-            return path.is_file() and stream.read(1) == b"{"
-    except (OSError, ValueError):
-        return False
+def _reason(trouble: OSError) -> str:
+    return trouble.strerror or str(trouble)

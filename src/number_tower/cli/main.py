@@ -1,18 +1,20 @@
 # PYTHON_ARGCOMPLETE_OK
 """The command line: what can be asked for, and the exit code that answers.
 
-0 finished, quit, or the reader closed the pipe; 1 the input ended first, or a record is damaged; 2 a wrong call or
-rule file; 130 Ctrl-C.
+0 finished, quit, or the reader closed the pipe; 1 the input ended first, a record is damaged, or nothing can be
+written; 2 a wrong call or rule file; 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from number_tower import __version__
+from number_tower.blocks import LARGEST_NUMBER, whole_number
 from number_tower.cli.failure import (
     FINISHED,
     INPUT_ENDED,
@@ -24,12 +26,13 @@ from number_tower.cli.failure import (
     complain,
     no_more_interrupts,
 )
+from number_tower.showing import shown, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-COMMANDS = ("play", "resume", "replay", "games", "rules", "completion")
+_CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 
 
 class Help(argparse.HelpFormatter):
@@ -42,12 +45,17 @@ class Help(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Says what is wrong, and what would be right, in one line."""
 
+    commands: tuple[str, ...] = ()
+
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=Help, allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """End a wrong call."""
-        message = message.removeprefix("argument ").replace("invalid choice:", "there is no")
+        message = message.removeprefix("argument ")
+        if choice := _CHOICE.fullmatch(message):
+            name, given, known = choice.groups()
+            message = f"{name}: expected one of {known.replace(chr(39), '')}; got {given}"
         raise Failure(WRONG_CALL, f"{message} (see: {self.prog} --help)")
 
 
@@ -114,9 +122,8 @@ def parser() -> Parser:
     _game(rules)
 
     completion = add.add_parser("completion", help='print shell completion, e.g. eval "$(tower completion bash)"')
-    completion.add_argument(
-        "shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"), help="the shell to complete in"
-    )
+    completion.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
+    tower.commands = tuple(add.choices)
     return tower
 
 
@@ -126,28 +133,29 @@ def _run(argv: Sequence[str]) -> int:
         import argcomplete  # noqa: PLC0415 - only for completion
 
         argcomplete.autocomplete(tower)
-    _check_command(argv)
+    _check_command(argv, tower.commands)
     try:
         asked, unknown = tower.parse_known_args(argv)
     except SystemExit as done:
         return int(done.code or FINISHED)
     if unknown:
         call = " ".join(filter(None, ("tower", asked.command)))
-        raise Failure(WRONG_CALL, f"{unknown[0]!a} is not something that `{call}` takes (see: {call} --help)")
+        raise Failure(WRONG_CALL, f"{shown(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
     from number_tower.cli import commands  # noqa: PLC0415 - `--version` and `--help` need none of it
 
     return commands.perform(asked)
 
 
-def _check_command(argv: Sequence[str]) -> None:
+def _check_command(argv: Sequence[str], commands: tuple[str, ...]) -> None:
     """Meet a wrong command before argparse does: a game's name in its place means that someone wants to play it."""
-    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
+    if not argv or argv[0] in commands or argv[0].startswith("-"):
         return
     from number_tower import catalogue  # noqa: PLC0415 - only for a wrong call
 
-    if argv[0] in catalogue.names() or argv[0].endswith(".toml"):
-        raise Failure(WRONG_CALL, f"to play {argv[0]}: tower play {argv[0]}")
-    raise Failure(WRONG_CALL, f"there is no command {argv[0]!a}; the commands are {', '.join(COMMANDS)}")
+    if argv[0].lower() in catalogue.names() or argv[0].endswith(".toml"):
+        raise Failure(WRONG_CALL, f"to play it: tower play {shown_text(' '.join(argv))}")
+    known = ", ".join(commands)
+    raise Failure(WRONG_CALL, f"there is no command {shown(argv[0])}; the commands are {known} (see: tower --help)")
 
 
 def _game(command: argparse.ArgumentParser) -> None:
@@ -177,13 +185,14 @@ def _games(prefix: str, **_: object) -> Iterable[str]:
 
 
 def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise argparse.ArgumentTypeError(f"expected a positive whole number; got {text!a}")
-    return int(text)
+    number = whole_number(text)
+    if number is None or number > LARGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {shown(text)}")
+    return number
 
 
 def _seed(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number; got {text!a}") from None
+        raise argparse.ArgumentTypeError(f"expected a whole number; got {shown(text)}") from None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from number_tower.cli.failure import InputEnded
+from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from number_tower.voice import Said
 
 LONGEST_ANSWER = 1000
@@ -31,66 +35,76 @@ class Screen:
         self.typed = sys.stdin is not None and sys.stdin.isatty()
         seen = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.fancy = seen and not os.environ.get("NO_COLOR")
-        self._columns = _columns() if seen else sys.maxsize
+        self.columns = _columns() if seen else sys.maxsize
         if self.typed:
-            import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
+            with suppress(ImportError):
+                import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
 
     def ask(self, prompt: str) -> str:
         """Ask for an answer; one that was not typed is printed after its prompt, as it is part of the dialogue."""
         if self.typed:
-            sys.stdout.flush()
-            try:
-                return input(prompt)
-            except EOFError:
-                print()
-                raise InputEnded from None
+            return self._typed_answer(prompt)
         print(prompt, end="", flush=True)
         answer = _line()
-        print(visible(answer))
+        print(shown_text(answer))
+        return answer
+
+    def _typed_answer(self, prompt: str) -> str:
+        sys.stdout.flush()
+        try:
+            answer = input(prompt)
+        except (EOFError, OSError):
+            print()
+            raise InputEnded from None
+        except KeyboardInterrupt:
+            print()
+            raise
+        if not sys.stdout.isatty():
+            print(shown_text(answer))
         return answer
 
     def say(self, said: Said) -> None:
         """Show a piece of the dialogue."""
-        kind = said.moment.partition("_")[0]
-        text = self._wrapped(said.text)
-        if not self.fancy:
-            self.show(text)
-        elif kind in _COLOURS:
-            self.show(paint(text, _COLOURS[kind]))
-        elif kind in {"turn", "start"}:
-            code = _BOLD if kind == "start" else f"{_BOLD};{SEAT_COLOURS[said.player]}"
-            before, heading, after = _first_line(text)
-            self.show(before + paint(heading, code) + after)
+        if self.fancy and said.kind in _COLOURS:
+            self.draw(paint(self._wrapped(said.text), _COLOURS[said.kind]))
+        elif said.kind in {"turn", "start"}:
+            self.headed(said.text, _BOLD if said.kind == "start" else f"{_BOLD};{SEAT_COLOURS[said.player]}")
         else:
-            self.show(text)
+            self.show(said.text)
+
+    def headed(self, text: str, code: str = _BOLD) -> None:
+        """Show text whose first line stands out where that is possible."""
+        before, heading, after = _first_line(self._wrapped(text))
+        self.draw(before + (paint(heading, code) if self.fancy else heading) + after)
 
     def show(self, text: str) -> None:
-        """Show text as it is."""
+        """Show text, broken between words where the terminal would break it anywhere."""
+        self.draw(self._wrapped(text))
+
+    def listed(self, entries: Mapping[str, str]) -> None:
+        """Show names and what they mean, a line each."""
+        width = max(map(len, entries)) + 2
+        for name, meaning in entries.items():
+            text = self._wrapped(f"  {name.ljust(width)}{meaning}\n", indent=width + 2)
+            self.draw(text.replace(name, paint(name, _BOLD), 1) if self.fancy else text)
+
+    def draw(self, text: str) -> None:
+        """Show text exactly as it is."""
         print(text, end="")
 
-    def _wrapped(self, text: str) -> str:
-        """Break lines between words where the terminal would break them anywhere; in a pipe, leave them alone."""
+    def _wrapped(self, text: str, indent: int = 2) -> str:
+        """Break lines between words; in a pipe, leave them alone."""
         lines = text.split("\n")
-        if max(map(len, lines)) <= self._columns:
+        if max(map(len, lines)) <= self.columns:
             return text
         from textwrap import fill  # noqa: PLC0415 - only for lines that are too long
 
-        return "\n".join(fill(line, self._columns, subsequent_indent="  ") for line in lines)
-
-    def strong(self, text: str) -> str:
-        """Return text that stands out where that is possible."""
-        return paint(text, _BOLD) if self.fancy else text
+        return "\n".join(fill(line, self.columns, subsequent_indent=" " * indent) for line in lines)
 
 
 def paint(text: str, code: str) -> str:
     """Colour each line of a text for itself, so that no colour runs on."""
     return "\n".join(f"\033[{code}m{line}\033[0m" if line else "" for line in text.split("\n"))
-
-
-def visible(text: str, most: int = 200) -> str:
-    """Return typed text fit to be shown: cut short, and with nothing in it that a terminal would act on."""
-    clean = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return clean if len(clean) <= most else clean[: most - 3] + "..."
 
 
 def _columns() -> int:
@@ -102,17 +116,21 @@ def _columns() -> int:
 
 
 def _line() -> str:
-    if sys.stdin is None:
-        print()
-        raise InputEnded
-    line = sys.stdin.readline(LONGEST_ANSWER)
+    """Read one line of the input, however long, and keep its beginning."""
+    line = rest = _some()
     if not line:
         print()
         raise InputEnded
-    rest = line
     while len(rest) == LONGEST_ANSWER and not rest.endswith("\n"):
-        rest = sys.stdin.readline(LONGEST_ANSWER)
+        rest = _some()
     return line.rstrip("\r\n")
+
+
+def _some() -> str:
+    try:
+        return "" if sys.stdin is None else sys.stdin.readline(LONGEST_ANSWER)
+    except OSError:
+        return ""
 
 
 def _first_line(text: str) -> tuple[str, str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from number_tower.catalogue import rulebook_for
+from number_tower.catalogue import load, rulebook_for
 from number_tower.record.checks import NoRecord, RecordError
 from number_tower.record.document import from_json, to_json
 from number_tower.record.line import EXAMPLE, from_line, is_line, to_line, with_rulebook
-from number_tower.rules import shown, shown_path
+from number_tower.showing import shown, shown_path
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
@@ -21,15 +21,20 @@ LARGEST_RECORD = 16 * 1024 * 1024
 
 
 def read(ref: str) -> tuple[Table, Rulebook]:
-    """Return the table that a line of text, or a file with a record in it, describes, and its rulebook."""
+    """Return the table that a line of text, or a file with a record in it, describes, and its rulebook.
+
+    This is for people at their own machine: it opens the files that it is told of.
+    """
     if not os.path.exists(ref):
         if not is_line(ref):
             raise NoRecord("", f"{shown(ref)} is neither a file nor a record {EXAMPLE}")
-        return with_rulebook(ref)
+        return with_rulebook(ref, load)
     text = _content(ref)
+    if not text.strip():
+        raise RecordError(shown_path(ref), "the file is empty; expected a record")
     try:
         if not text.lstrip().startswith("{"):
-            return with_rulebook(text.strip())
+            return with_rulebook(text.strip(), load)
         table = from_json(text)
     except RecordError as wrong:
         raise RecordError(shown_path(ref), str(wrong)) from None
@@ -45,6 +50,6 @@ def _content(path: str) -> str:
     if len(content) > LARGEST_RECORD:
         raise RecordError(shown_path(path), "larger than any record")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise RecordError(f"{shown_path(path)}, byte {wrong.start}", "expected text in UTF-8") from None

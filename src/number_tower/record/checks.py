@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from number_tower.blocks import runs
+from number_tower.blocks import summed_up
 from number_tower.game import Game
 from number_tower.position import MoveError
-from number_tower.rules import shown
+from number_tower.showing import shown
 from number_tower.table import Table, TableError, player_names
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def replayed(rulebook: str, rules: Rules, first: int, moves: tuple[int, ...]) ->
     except MoveError as refused:
         reason = {
             **_REFUSALS,
-            "not_a_block": f"not a block of this game ({runs(rules.blocks)[:60]})",
+            "not_a_block": f"not a block of this game ({summed_up(rules.blocks)})",
             "target": f"it passes the target {rules.target}",
         }[refused.reason]
         raise RecordError(f"move {refused.ply} ({shown(refused.block)})", reason) from None

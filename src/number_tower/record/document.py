@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from number_tower import catalogue
 from number_tower.record.checks import RecordError, declared, replayed, seated
-from number_tower.rules import Rules, RulesError, shown
+from number_tower.rules import Rules, RulesError
+from number_tower.showing import shown, shown_text
 from number_tower.table import Declaration, Table
 
 if TYPE_CHECKING:
@@ -66,20 +67,31 @@ def from_json(text: str) -> Table:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_without_repetition)
     except json.JSONDecodeError as wrong:
         raise RecordError(f"line {wrong.lineno}, column {wrong.colno}", f"not JSON: {wrong.msg}") from None
+    except RecordError:
+        raise
     except (ValueError, RecursionError):
         raise RecordError("", "not JSON that a record could be") from None
     if not isinstance(document, dict) or "number_tower" not in document:
         raise RecordError("", 'expected a record: an object with "number_tower", "game", "rules" and "moves"')
-    if document["number_tower"] != FORMAT:
+    if document["number_tower"] != FORMAT or type(document["number_tower"]) is not int:
         version = shown(document["number_tower"])
         raise RecordError("number_tower", f"this program reads records of format {FORMAT}; this one is {version}")
     for key in document:
         if key not in _KEYS:
-            raise RecordError(shown(key), f"unknown; expected {', '.join(_KEYS)}")
+            raise RecordError(shown_text(key, 40), f"unknown; expected {', '.join(_KEYS)}")
     return cast("dict[str, Any]", document)
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table: dict[str, object] = {}
+    for key, value in pairs:
+        if key in table:
+            raise RecordError(shown_text(key, 40), "given twice")
+        table[key] = value
+    return table
 
 
 def _typed(document: Mapping[str, Any], key: str, kind: type[Kind], expected: str) -> Kind:
@@ -93,8 +105,10 @@ def _typed(document: Mapping[str, Any], key: str, kind: type[Kind], expected: st
 def _check_options(options: Mapping[str, object], rules: Rules) -> None:
     written = rules.written()
     for key, value in options.items():
-        if key not in catalogue.OPTIONS or written.get(key) != value:
-            raise RecordError(f"options.{shown(key)}", f"the rules say {shown(written.get(key))}; got {shown(value)}")
+        if key not in catalogue.RULE_OPTIONS:
+            raise RecordError(f"options.{shown_text(key, 40)}", f"expected {', '.join(catalogue.RULE_OPTIONS)}")
+        if written.get(key) != value:
+            raise RecordError(f"options.{key}", f"the rules say {shown(written.get(key))}; got {shown(value)}")
 
 
 def _with_result(table: Table, result: object) -> Table:
@@ -107,14 +121,15 @@ def _with_result(table: Table, result: object) -> Table:
     if not isinstance(result, dict) or result.keys() != {"winner", "reason"}:
         raise RecordError("result", f"{expected}; got {shown(result)}")
     winner, reason = result["winner"], result["reason"]
-    if winner not in (None, 1, 2) or isinstance(winner, bool):
+    if winner is not None and (type(winner) is not int or winner not in {1, 2}):
         raise RecordError("result.winner", f"expected 1, 2 or null; got {shown(winner)}")
     outcome = (None if winner is None else winner - 1, reason)
     if derived is not None:
         if outcome != derived:
-            won = "nobody wins" if derived.winner is None else f"{derived.winner + 1} wins"
+            won = "nobody wins" if derived.winner is None else f"player {derived.winner + 1} wins"
             raise RecordError("result", f"the moves say that {won} ({derived.reason}); got {shown(result)}")
         return table
     if reason not in get_args(Declaration) or (winner is None) != (reason == "abandoned"):
-        raise RecordError("result", f"the moves do not end the game; got {shown(result)}")
+        expected = "a player who won because the other resigned or forfeit, or nobody and abandoned"
+        raise RecordError("result", f"the moves do not end the game: expected {expected}; got {shown(result)}")
     return declared(table, reason, 0 if winner is None else 2 - winner, "result")

@@ -4,7 +4,8 @@
     draft(target=21,blocks=1-12,first=2):9,8
     rules(fit=ascending,step=3,names=Ann,Ben):2,4
 
-The line names a game of the catalogue, a rule file, or, after the word `rules`, the rules themselves.
+The line names a game of the catalogue or, after the word `rules`, the rules themselves. Whoever may open files can let
+it name a rule file as well.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import re
 from typing import TYPE_CHECKING, get_args
 
 from number_tower import catalogue
+from number_tower.blocks import LARGEST_NUMBER, whole_number
 from number_tower.record.checks import RecordError, declared, replayed, seated
-from number_tower.rules import UNNAMED, Rules, RulesError, shown
+from number_tower.rules import UNNAMED, Rules, RulesError
+from number_tower.showing import shown, shown_text
 from number_tower.table import Declaration, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from number_tower.catalogue import Rulebook
 
@@ -36,25 +39,14 @@ def is_line(text: str) -> bool:
 
 def to_line(table: Table, book: Rulebook | None = None) -> str:
     """Write a table as one line; games of the catalogue, or of the rulebook given, by name, others by their rules."""
-    game = table.game
     if book is None and table.rulebook in catalogue.names():
-        book = catalogue.load(table.rulebook)
-    options = None if book is None else book.options_of(game.rules)
-    if book is None or options is None:
-        name, options = UNNAMED, _differences(game.rules)
-    else:
-        name = book.source
-    if game.first:
-        options["first"] = 2
-    if table.names is not None:
-        options["names"] = ",".join(_RESERVED.sub(_escape, name) for name in table.names)
-    if table.hidden:
-        options["hidden"] = "yes"
-    if table.declared is not None:
-        winner = table.declared.winner
-        options[table.declared.reason] = "yes" if winner is None else 2 - winner
-    written = ",".join(f"{key}={value}" for key, value in options.items())
-    return f"{name}{f'({written})' if written else ''}:{','.join(map(str, game.moves))}"
+        book = catalogue.named(table.rulebook)
+    options = None if book is None else book.options_of(table.game.rules)
+    if book is not None and options is not None and (not table.hidden or "hidden" in book.options):
+        line = _written(book.source, options, table)
+        if _names(line, book.source):
+            return line
+    return _written(UNNAMED, _differences(table.game.rules), table)
 
 
 def from_line(text: str) -> Table:
@@ -62,8 +54,8 @@ def from_line(text: str) -> Table:
     return with_rulebook(text)[0]
 
 
-def with_rulebook(text: str) -> tuple[Table, Rulebook]:
-    """Read a table back from one line, and the rulebook that it names."""
+def with_rulebook(text: str, find: Callable[[str], Rulebook] = catalogue.named) -> tuple[Table, Rulebook]:
+    """Read a table back from one line, and the rulebook that it names; `find` says where games may come from."""
     parts = _LINE.fullmatch(text)
     if parts is None:
         raise RecordError("", f"{shown(text)} is not a record {EXAMPLE}")
@@ -73,13 +65,36 @@ def with_rulebook(text: str) -> tuple[Table, Rulebook]:
     hidden = _yes("hidden", options.pop("hidden", "no"))
     names = options.pop("names", None)
     results: dict[Declaration, str] = {key: options.pop(key) for key in get_args(Declaration) if key in options}
-    book, rules = _rules(name, options, hidden=hidden)
+    book, rules = _rules(name, options, find)
+    if hidden and name != UNNAMED and "hidden" not in book.options:
+        raise RecordError("hidden", f"{book.name} takes no option hidden")
     table = replayed(book.name, rules, first, _numbers(parts["moves"]))
     table = seated(table, names and [_ESCAPED.sub(_unescape, part) for part in names.split(",")], hidden=hidden)
     for reason, value in results.items():
-        player = 0 if reason == "abandoned" and _yes(reason, value) else _seat(reason, value)
-        table = declared(table, reason, player, reason)
+        if reason == "abandoned" and not _yes(reason, value):
+            continue
+        table = declared(table, reason, 0 if reason == "abandoned" else _seat(reason, value), reason)
     return table, book
+
+
+def _written(name: str, options: dict[str, object], table: Table) -> str:
+    if table.game.first:
+        options["first"] = 2
+    if table.names is not None:
+        options["names"] = ",".join(_RESERVED.sub(_escape, each) for each in table.names)
+    if table.hidden:
+        options["hidden"] = "yes"
+    if table.declared is not None:
+        winner = table.declared.winner
+        options[table.declared.reason] = "yes" if winner is None else 2 - winner
+    chosen = ",".join(f"{key}={value}" for key, value in options.items())
+    return f"{name}{f'({chosen})' if chosen else ''}:{','.join(map(str, table.game.moves))}"
+
+
+def _names(line: str, source: str) -> bool:
+    """Say whether a line will be read as naming this rulebook: not every file's name can stand in one."""
+    parts = _LINE.fullmatch(line)
+    return parts is not None and parts["game"].strip() == source != UNNAMED and not source.startswith("-")
 
 
 def _options(text: str) -> dict[str, str]:
@@ -91,7 +106,7 @@ def _options(text: str) -> dict[str, str]:
         if equals:
             key = name.strip()
             if key in options:
-                raise RecordError(shown(key), "given twice")
+                raise RecordError(shown_text(key, 40), "given twice")
             options[key] = value.strip()
         elif key:
             options[key] += "," + part.strip()
@@ -100,20 +115,18 @@ def _options(text: str) -> dict[str, str]:
     return options
 
 
-def _rules(name: str, options: Mapping[str, str], *, hidden: bool) -> tuple[Rulebook, Rules]:
+def _rules(name: str, options: Mapping[str, str], find: Callable[[str], Rulebook]) -> tuple[Rulebook, Rules]:
     values: dict[str, object] = dict(options)
     for key in ("target", "step"):
         if key in options:
             values[key] = _number(key, options[key])
-    if name != UNNAMED and hidden:
-        values["hidden"] = True
     try:
         if name == UNNAMED:
             rules = Rules.read(values)
             return catalogue.rulebook_for(name, rules), rules
-        book = catalogue.load(name)
+        book = find(name)
         return book, book.with_options(values)
-    except catalogue.CatalogueError as wrong:
+    except (catalogue.UnknownGame, catalogue.OptionError) as wrong:
         raise RecordError("", str(wrong)) from None
     except RulesError as wrong:
         raise RecordError(wrong.key, wrong.problem) from None
@@ -139,10 +152,10 @@ def _unescape(escaped: re.Match[str]) -> str:
 
 
 def _number(place: str, text: str) -> int:
-    digits = text.strip()
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        raise RecordError(place, f"expected a number; got {shown(digits)}")
-    return int(digits)
+    number = whole_number(text)
+    if number is None or number > LARGEST_NUMBER:
+        raise RecordError(place, f"expected a number; got {shown(text.strip())}")
+    return number
 
 
 def _seat(key: str, text: str) -> int:

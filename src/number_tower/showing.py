@@ -1,0 +1,26 @@
+"""What came from outside, fit to be shown: cut short, and with nothing in it that a terminal would act on."""
+
+from __future__ import annotations
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Show a value as it would be written, so that text stands in quotes."""
+    try:
+        return _cut(ascii(value), most)
+    except (ValueError, RecursionError):
+        return "something too long to be shown"
+
+
+def shown_text(text: str, most: int = 200) -> str:
+    """Show text without quotes."""
+    return _cut(text if text.isprintable() else ascii(text)[1:-1], most)
+
+
+def shown_path(path: str, most: int = 200) -> str:
+    """Show a file's name, whole where it can be and from its end where it cannot."""
+    text = path if path.isprintable() else ascii(path)[1:-1]
+    return text if len(text) <= most else "..." + text[3 - most :]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
