@@ -9,16 +9,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sessions
-from number_tower import Game, Table, catalogue, rules
+from number_tower import Game, Rules, Table, catalogue, record, rules
 from number_tower.cli import commands
-from number_tower.cli.answers import understand
+from number_tower.cli.answers import COMMANDS, understand
 from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.failure import InputEnded
 from number_tower.cli.main import parser
 from number_tower.cli.screen import Screen
 from number_tower.voice import Said
 from sessions import ROOT, TOWER, plain_environment, tower
+from strategies import any_rules
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -327,3 +331,41 @@ def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) 
     dialogue = Dialogue(table, catalogue.load("draft"), Watched(), Keeping())  # type: ignore[arg-type]  # it keeps notes
     assert dialogue.play() == 0
     assert happened == ["start", "turn", "kept (9,)", "placed", "turn"]
+
+
+class Typist(Screen):
+    """A screen at which somebody types whatever comes to mind, and leaves."""
+
+    def __init__(self, answers: list[str]) -> None:
+        super().__init__()
+        self.answers = iter(answers)
+        self.shown = ""
+
+    def ask(self, prompt: str) -> str:
+        self.shown += prompt
+        answer = next(self.answers, None)
+        if answer is None:
+            raise InputEnded
+        return answer
+
+    def draw(self, text: str) -> None:
+        self.shown += text
+
+
+anything = st.one_of(
+    st.integers(-3, 20).map(str), st.sampled_from([*COMMANDS, "HELP", "?", "", "7 8", "0007", "9" * 50]), st.text()
+)
+
+
+@given(mechanics=any_rules(), typed=st.lists(anything, max_size=25), hidden=st.booleans(), first=st.integers(0, 1))
+def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
+    *, mechanics: Rules, typed: list[str], hidden: bool, first: int
+) -> None:
+    book = catalogue.rulebook_for("mine", mechanics)
+    screen = Typist(typed)
+    dialogue = Dialogue(Table(Game(mechanics, first), "mine", hidden=hidden), book, screen)
+    code = dialogue.play()
+    assert code in {0, 1}
+    assert code == 0 or dialogue.table.outcome is None
+    assert screen.shown.replace("\n", "").isprintable()
+    assert list(record.from_line(record.to_line(dialogue.table)).game.moves) == list(dialogue.table.game.moves)

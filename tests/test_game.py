@@ -120,3 +120,4 @@ def test_unknown_names_in_the_package_are_unknown() -> None:
         _ = nt.towre
     for name in nt.__all__:
         assert getattr(nt, name) is not None
+        assert name in dir(nt)

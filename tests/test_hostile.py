@@ -53,8 +53,9 @@ def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> No
         "[rules]\nblocks = '1-1000000000000000000'",
         "[rules]\nblocks = '" + "1-2," * 4_000 + "3'",
         "[rules]\nopening = '1-1000000000000'",
-        "a" + ".a" * 8_000 + " = 1",
-        "x = " + "[" * 8_000 + "]" * 8_000,
+        "a" + ".a" * 30_000 + " = 1",
+        "[" + "a ." * 20_000 + "a]",
+        "x = " + "[" * 30_000 + "]" * 30_000,
         "[rules]\ntarget = 1" + "0" * 5_000,
         "[rules]\nfit = '" + "x" * 15_000 + "'",
         '[rules]\nfit = "\\u001b]0;owned\\u0007"',
@@ -67,7 +68,7 @@ def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> No
         '[rules]\n[voice]\nprompt = "\\r"',
         "\x00",
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(text, encoding="utf-8")

@@ -59,3 +59,7 @@ def __getattr__(name: str) -> object:
         if name in names:
             return getattr(import_module(room), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

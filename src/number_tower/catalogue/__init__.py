@@ -13,12 +13,15 @@ from number_tower.showing import shown, shown_path, shown_text
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-LARGEST_FILE = 16 * 1024
-"""Bytes; the five games need a quarter of it, and what takes the reader long would need more."""
+LARGEST_FILE = 64 * 1024
+"""Bytes: room for ten thousand blocks written one by one, and twenty times what the five games need."""
 
 RULE_OPTIONS = ("target", "blocks", "opening")
 OPTIONS = (*RULE_OPTIONS, "hidden")
 """What players may choose for one game; whether blocks are hidden is a choice of the table and changes no rule."""
+
+_MOST_DOTS = 200
+"""No rule file has a dotted key of so many parts, and the reader's time grows with the square of their number."""
 
 _HERE = os.path.dirname(__file__)
 _TEXTS = ("title", "summary", "about")
@@ -168,6 +171,8 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
 
     if len(content) > LARGEST_FILE:
         raise RuleFileError(file, "", f"larger than any rule file needs to be ({LARGEST_FILE // 1024} KiB)")
+    if any(line.count(b".") > _MOST_DOTS for line in content.split(b"\n")):
+        raise RuleFileError(file, "", f"expected at most {_MOST_DOTS} dots in a line")
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
