@@ -191,6 +191,14 @@ def test_output_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> No
     assert done.stderr == "tower: the output cannot be written: File too large\n"
 
 
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_that_cannot_be_written_is_said_too(tmp_path: Path, option: str) -> None:
+    script = f"ulimit -f 0; PYTHONUNBUFFERED=1 '{TOWER}' {option} > '{tmp_path}/full'"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the output cannot be written" in done.stderr
+
+
 def test_closed_streams_are_no_accident() -> None:
     for redirect, code in (("<&-", 1), (">&-", 1), ("2>&-", 1)):
         done = subprocess.run(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from number_tower import Game, Table, catalogue, rules
-from number_tower.cli.drawing import MOST_ROWS, cells, drawn
+from number_tower.cli.drawing import MOST_ROWS, drawn
+from number_tower.cli.screen import cells
 from number_tower.voice import Voice
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 import plain
-from number_tower import Event, Game, MoveError, Rules, catalogue
+from number_tower import Event, Game, MoveError, Rules, catalogue, record
 from strategies import any_game, any_rules
 
 
@@ -85,8 +85,9 @@ def test_the_one_who_starts_is_a_choice() -> None:
     game = Game(nt.rules("summit"), first=1)
     assert game.to_move == 1
     assert game.play(5).movers == (1,)
-    with pytest.raises(ValueError, match="expected 0 or 1"):
-        Game(first=2)
+    for wrong in (2, -1, True, 1.0, None):
+        with pytest.raises(ValueError, match="expected 0 or 1"):
+            Game(first=wrong)  # type: ignore[arg-type]  # that it is refused is the point
 
 
 def test_an_illegal_move_in_a_list_is_named_by_its_place() -> None:
@@ -121,3 +122,26 @@ def test_unknown_names_in_the_package_are_unknown() -> None:
     for name in nt.__all__:
         assert getattr(nt, name) is not None
         assert name in dir(nt)
+
+
+def test_errors_can_travel_between_processes() -> None:
+    tries = (
+        lambda: Rules(fit="round"),  # type: ignore[arg-type]  # that it is refused is the point
+        lambda: nt.rules("climb", target=3),
+        lambda: nt.rules("missing.toml"),
+        lambda: nt.rules("chess"),
+        lambda: Game().play(10),
+        lambda: Game(moves=(1, 1)),
+        lambda: record.from_line("draft:9,9"),
+        lambda: record.read("nothing"),
+    )
+    for attempt in tries:
+        with pytest.raises(ValueError, match=r".") as raised:
+            attempt()
+        again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - its own pickle
+        assert (type(again), str(again)) == (type(raised.value), str(raised.value))
+
+
+def test_a_number_too_long_to_be_written_is_refused_in_words() -> None:
+    with pytest.raises(MoveError, match="something too long to be shown cannot be placed"):
+        Game().play(10**5000)

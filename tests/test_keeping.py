@@ -212,3 +212,50 @@ def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, se
     assert list(table.game.moves) == moves[: len(table.game.moves)]
     assert len(table.game.moves) >= announced
     assert tower("resume", str(path)).returncode in {0, 1}
+
+
+def test_a_hint_never_names_a_file_with_another_game(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
+    left = tower("resume", "draft:5,4", "--record", str(path), typed="quit\n")
+    assert left.stdout.endswith("To go on with it: tower resume draft:5,4\n")
+
+
+def test_a_write_that_failed_does_not_stand_in_the_way_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(Game(rules("draft")), "draft")
+    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper.begin(table)
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        assert "No space left" in str(keeper.keep(table.play(9)))
+    assert keeper.keep(table.play(9)) is None
+    assert keeper.up_to_date
+    assert kept(tmp_path / "game.json").game.moves == (9,)
+    assert list(tmp_path.iterdir()) == [tmp_path / "game.json"]
+
+
+def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
+    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper.begin(Table(Game(rules("draft")), "draft"))
+    assert keeper.up_to_date
+
+
+def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    tower("play", "draft", "--record", str(path), typed="9\n")
+    table = Table(Game(rules("race")), "race")
+    keeper = keeping.Keeper(str(path))
+    keeper.begin(table)
+    path.unlink()
+    assert keeper.keep(table.play(7)) is None
+    assert kept(path).game.moves == (7,)
+
+
+def test_a_game_ended_by_word_is_an_earlier_game_too(tmp_path: Path) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text("draft(resigned=1):\n")
+    tower("play", "draft", "--record", str(path), typed="9\n")
+    assert (tmp_path / "game.txt~").read_text() == "draft(resigned=1):\n"

@@ -178,6 +178,8 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
         ({"rules": {"fit": "round"}}, "rules.fit: expected one of"),
         ({"rules": {"hight": 3}}, "rules.hight: unknown"),
         ({"options": {"target": 21}}, "options.target: the rules say 15; got 21"),
+        ({"options": {"target": 15.0}}, "options.target: the rules say 15; got 15.0"),
+        ({"hidden": True}, "hidden: draft takes no option hidden"),
         ({"options": {"colour": 21}}, "options.colour: expected target, blocks, opening"),
         ({"first": 0}, "first: expected 1 or 2"),
         ({"first": True}, "first: expected 1 or 2"),

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from number_tower.cli.screen import _broken
 from sessions import ROOT, TOWER, plain_environment
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -129,3 +130,43 @@ def test_long_lines_are_broken_between_words() -> None:
     terminal.type("quit\n")
     assert terminal.end() == 0
     assert all(len(ESCAPES.sub("", line)) <= 80 for line in terminal.seen.splitlines())
+
+
+def test_lists_are_broken_after_commas_and_never_inside_a_number() -> None:
+    broken = _broken("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
+    assert broken.split("\n") == ["Numbers remaining: [2,4,", "  6,8,10,12,14,16,18,20,", "  22,24,26-30]"]
+    assert _broken("short", 24, "  ") == "short"
+    assert _broken("x" * 50, 24, "  ") == "x" * 50, "what cannot be broken is left to the terminal"
+
+
+def test_the_command_to_go_on_can_be_copied_in_one_piece() -> None:
+    names = "Bartholomew of Somewhere,Alexandra the Great of Macedonia"
+    terminal = Terminal("play", "draft", "--target", "21", "--blocks", "1-12", "--names", names)
+    terminal.until("wish to place: ")
+    terminal.type("9\n")
+    terminal.until("wish to place: ")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert f"tower resume 'draft(target=21,blocks=1-12,names={names}):9'\n" in terminal.seen
+
+
+def test_ctrl_c_is_answered_even_if_the_reader_of_the_output_is_gone() -> None:
+    """As with `tower play draft | tee log`, where Ctrl-C ends both programs."""
+    with subprocess.Popen(
+        [TOWER, "play", "draft"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=plain_environment(),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"9\n")
+        process.stdin.flush()
+        seen = b""
+        while seen.count(b"wish to place: ") < 2:
+            seen += os.read(process.stdout.fileno(), 4096)
+        process.stdout.close()
+        process.send_signal(signal.SIGINT)
+        complaint = process.stderr.read()
+        process.wait(timeout=30)
+    assert process.returncode == 130
+    assert complaint == b"tower: stopped. To go on with it: tower resume draft:9\n"

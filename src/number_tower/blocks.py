@@ -147,7 +147,7 @@ def _checked(blocks: Kept) -> Kept:
     if not blocks:
         raise BlocksError("expected at least one block; got none")
     if blocks[0] < 1:
-        raise BlocksError(f"expected blocks of 1 and above; got {blocks[0]}")
+        raise BlocksError(f"expected blocks of 1 and above; got {shown(blocks[0])}")
     if blocks[-1] > LARGEST_NUMBER:
         raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}")
     if len(blocks) > MOST_BLOCKS:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.position import MoveError, Position
 from number_tower.rules import Rules
+from number_tower.showing import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,8 @@ class Game:
     movers: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.first not in (0, 1):
-            raise ValueError(f"first: expected 0 or 1; got {self.first!r}")
+        if type(self.first) is not int or self.first not in (0, 1):
+            raise ValueError(f"first: expected 0 or 1; got {shown(self.first)}")
         position = Position.start(self.rules, self.first)
         movers: list[int] = []
         moves = tuple(self.moves)

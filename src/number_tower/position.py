@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.rules import EMPTY
+from number_tower.showing import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ class MoveError(ValueError):
 
     def __str__(self) -> str:
         where = "" if self.ply is None else f"move {self.ply}: "
-        return f"{where}{self.block} cannot be placed ({self.reason.replace('_', ' ')})"
+        return f"{where}{shown(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
 
 
 class NotABlock(MoveError):  # noqa: N818 - named for what it says, like KeyboardInterrupt

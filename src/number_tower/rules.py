@@ -41,9 +41,12 @@ class RulesError(ValueError):
     """Rules that cannot be: which key is wrong, and what was expected."""
 
     def __init__(self, key: str, problem: str) -> None:
-        super().__init__(f"{key}: {problem}")
+        super().__init__(key, problem)
         self.key = key
         self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.problem}"
 
 
 @dataclass(frozen=True)

@@ -250,7 +250,7 @@ def _templates(
             raise RuleFileError(file, f"voice.{key}", f"expected text; got {shown(text)}")
         known = _fields(key)
         try:
-            template = Template(text.rstrip("\n") + ("" if key == "prompt" else "\n"), list(known))
+            template = Template(text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(known))
         except ValueError as wrong:
             raise RuleFileError(file, f"voice.{key}", str(wrong)) from None
         if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):

@@ -39,20 +39,26 @@ class RuleFileError(CatalogueError):
     """A rule file that is wrong: the file, the key, and what was expected."""
 
     def __init__(self, file: str, key: str, problem: str) -> None:
-        super().__init__(f"{file}: {key}: {problem}" if key else f"{file}: {problem}")
+        super().__init__(file, key, problem)
         self.file = file
         self.key = key
         self.problem = problem
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.file, self.key, self.problem)))
 
 
 class OptionError(CatalogueError):
     """An option that a game does not take, and those that it does."""
 
     def __init__(self, game: str, option: str, taken: tuple[str, ...]) -> None:
-        super().__init__(f"{game} takes no option {option}; it takes {', '.join(taken) or 'none'}")
+        super().__init__(game, option, taken)
         self.game = game
         self.option = option
         self.taken = taken
+
+    def __str__(self) -> str:
+        return f"{self.game} takes no option {self.option}; it takes {', '.join(self.taken) or 'none'}"
 
 
 @dataclass(frozen=True)

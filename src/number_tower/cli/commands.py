@@ -135,7 +135,10 @@ def _keeper(path: str | None, table: Table) -> Keeper | None:
 
     if not path:
         raise Failure(WRONG_CALL, "--record: expected a file's name")
-    keeper = Keeper(path)
+    try:
+        keeper = Keeper(path)
+    except OSError as trouble:
+        raise Failure(WRONG_CALL, f"the game cannot be kept in {shown_path(path)}: {trouble.strerror}") from None
     keeper.begin(table)
     return keeper
 

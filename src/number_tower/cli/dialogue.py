@@ -57,15 +57,15 @@ class Dialogue:
             while self.table.outcome is None:
                 answer = understand(self.screen.ask(self.voice.prompt(self.table)))
                 if answer.command == "quit":
-                    self.screen.show(self._unfinished("The game is left unfinished."))
+                    self.screen.draw(self._unfinished("The game is left unfinished.") + "\n")
                     return FINISHED
                 self._take(answer)
         except InputEnded:
-            complain(self._unfinished("the input ended before the game did.").strip())
+            complain(self._unfinished("the input ended before the game did."))
             return INPUT_ENDED
         except KeyboardInterrupt:
             no_more_interrupts()
-            complain(self._unfinished("stopped.").strip())
+            complain(self._unfinished("stopped."))
             return INTERRUPTED
         return FINISHED
 
@@ -127,9 +127,9 @@ class Dialogue:
         from shlex import quote  # noqa: PLC0415 - only when a game is left
 
         if not self.table.game.moves:
-            return f"{what}\n"
+            return what
         ref = self.keeper.path if self.keeper and self.keeper.up_to_date else self._line()
-        return f"{what} To go on with it: tower resume {quote(ref)}\n"
+        return f"{what} To go on with it: tower resume {quote(ref)}"
 
     def _line(self) -> str:
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept

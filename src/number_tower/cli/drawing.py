@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from unicodedata import combining, east_asian_width
 
-from number_tower.cli.screen import SEAT_COLOURS, paint
+from number_tower.cli.screen import SEAT_COLOURS, cells, paint
 
 if TYPE_CHECKING:
     from number_tower.game import Game
@@ -24,8 +23,9 @@ def drawn(table: Table, voice: Voice, columns: int, *, colour: bool = False) -> 
     placed = list(zip(game.moves, game.movers, strict=True))
     if game.rules.towers == "shared":
         tower = _column(table, placed, [_caption(game, 0)], colour=colour)
-        legend = "   ".join(f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True))
-        return _side_by_side([tower]) + f"  {legend}\n"
+        legend = [f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)]
+        apart = "   " if cells("".join(legend)) + 5 <= columns else "\n  "
+        return _side_by_side([tower]) + f"  {apart.join(legend)}\n"
     towers = [
         _column(
             table,
@@ -38,13 +38,6 @@ def drawn(table: Table, voice: Voice, columns: int, *, colour: bool = False) -> 
     if sum(max(cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
         return _side_by_side(towers)
     return "".join(_side_by_side([tower]) for tower in towers)
-
-
-def cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes: some letters take two, and some none."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _caption(game: Game, player: int) -> str:

@@ -33,7 +33,8 @@ def no_more_interrupts() -> None:
 
 def complain(text: str) -> None:
     """Say on standard error, in one line, what is wrong."""
-    sys.stdout.flush()
+    with suppress(OSError):
+        sys.stdout.flush()
     if sys.stderr is not None:
         with suppress(OSError):
             print(f"tower: {text}", file=sys.stderr)

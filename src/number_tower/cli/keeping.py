@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,8 @@ class Keeper:
         """Write the first record, unless the file holds an earlier game: that stays as it is until a move is made."""
         try:
             self._holds_earlier_game = self._file.exists() and self._is_game()
-            if not self._holds_earlier_game:
+            self.up_to_date = not self._holds_earlier_game
+            if self.up_to_date:
                 self._write(table)
         except FileNotFoundError:
             folder = shown_path(str(self._file.parent))
@@ -55,9 +57,9 @@ class Keeper:
         news = None
         self.up_to_date = False
         try:
-            if self._holds_earlier_game:
+            if self._holds_earlier_game and self._file.exists():
                 news = f"{self.name} held an earlier game; it is kept as {self._kept_beside()}"
-                self._holds_earlier_game = False
+            self._holds_earlier_game = False
             self._write(table)
         except OSError as trouble:
             return f"the game could not be kept in {self.name}: {_reason(trouble)}. It goes on all the same"
@@ -66,20 +68,29 @@ class Keeper:
 
     def _write(self, table: Table) -> None:
         part = self._file.with_name(f".{self._file.name}.{os.getpid()}.part")
-        with part.open("x", encoding="utf-8") as stream:
-            stream.write(self._written(table))
-            stream.flush()
-            os.fsync(stream.fileno())
-        part.replace(self._file)
+        part.unlink(missing_ok=True)
+        try:
+            with part.open("x", encoding="utf-8") as stream:
+                stream.write(self._written(table))
+                stream.flush()
+                os.fsync(stream.fileno())
+            part.replace(self._file)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise
 
     def _is_game(self) -> bool:
-        """Say whether the file holds a game with moves in it; refuse it if it holds anything else."""
+        """Say whether the file holds a game in which something happened; refuse it if it holds anything else."""
         if not self._file.is_file():
             raise Failure(WRONG_CALL, f"{self.name} is not a file that a game can be kept in")
         if self._file.stat().st_size == 0:
             return False
         try:
-            return bool(record.read(str(self._file))[0].game.moves)
+            earlier, _ = record.read(str(self._file))
+            return bool(earlier.game.moves or earlier.declared)
+        except record.NoRecord as unreadable:
+            raise Failure(WRONG_CALL, f"the game cannot be kept in {unreadable}") from None
         except (record.RecordError, CatalogueError):
             problem = f"{self.name} holds something that is not a game; choose another file"
             raise Failure(WRONG_CALL, problem) from None

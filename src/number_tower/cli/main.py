@@ -31,6 +31,8 @@ from number_tower.showing import shown, shown_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from _typeshed import SupportsWrite
+
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 
@@ -50,6 +52,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=Help, allow_abbrev=False, **settings)
 
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print help and version like everything else: argparse itself would hide that they cannot be written."""
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         """End a wrong call."""
         message = message.removeprefix("argument ")
@@ -63,13 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; everything that can go wrong ends here in one clear line."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it serves until the process ends
+    code = FINISHED
     try:
         code = _answer(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except OSError as trouble:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(trouble, BrokenPipeError):
-            return FINISHED
+            return code
         complain(f"the output cannot be written: {trouble.strerror}")
         return NO_OUTPUT
     return code

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from number_tower.cli.failure import InputEnded
 from number_tower.showing import shown_text
@@ -93,13 +95,27 @@ class Screen:
         print(text, end="")
 
     def _wrapped(self, text: str, indent: int = 2) -> str:
-        """Break lines between words; in a pipe, leave them alone."""
-        lines = text.split("\n")
-        if max(map(len, lines)) <= self.columns:
-            return text
-        from textwrap import fill  # noqa: PLC0415 - only for lines that are too long
+        """Break lines between words and after commas; in a pipe, leave them alone."""
+        return "\n".join(_broken(line, self.columns, " " * indent) for line in text.split("\n"))
 
-        return "\n".join(fill(line, self.columns, subsequent_indent=" " * indent) for line in lines)
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes: some letters take two, and some none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _broken(line: str, columns: int, indent: str) -> str:
+    if cells(line) <= columns:
+        return line
+    lines = [""]
+    for piece in re.findall(r"\s*[^\s,]*,*", line):
+        if lines[-1].strip() and cells(lines[-1] + piece) > columns:
+            lines.append(indent + piece.lstrip())
+        else:
+            lines[-1] += piece
+    return "\n".join(lines)
 
 
 def paint(text: str, code: str) -> str:
@@ -134,6 +150,6 @@ def _some() -> str:
 
 
 def _first_line(text: str) -> tuple[str, str, str]:
-    start = len(text) - len(text.lstrip("\n"))
-    end = text.find("\n", start)
-    return text[:start], text[start:end], text[end:]
+    before = text[: len(text) - len(text.lstrip("\n"))]
+    heading, end, after = text[len(before) :].partition("\n")
+    return before, heading, end + after

@@ -27,9 +27,12 @@ class RecordError(ValueError):
     """A record that cannot be read: the place where it goes wrong, and what was expected there."""
 
     def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"{place}: {problem}" if place else problem)
+        super().__init__(place, problem)
         self.place = place
         self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
 class NoRecord(RecordError):  # noqa: N818 - named for what it says

@@ -61,7 +61,10 @@ def from_json(text: str) -> Table:
         if type(block) is not int:
             raise RecordError(f"move {ply}", f"expected a number; got {shown(block)}")
     table = replayed(name, rules, first - 1, tuple(moves))
-    table = seated(table, document.get("names"), hidden=_typed(document, "hidden", bool, "true or false"))
+    hidden = _typed(document, "hidden", bool, "true or false")
+    if hidden and "hidden" not in catalogue.rulebook_for(name, rules).options:
+        raise RecordError("hidden", f"{name} takes no option hidden")
+    table = seated(table, document.get("names"), hidden=hidden)
     return _with_result(table, document.get("result"))
 
 
@@ -107,7 +110,7 @@ def _check_options(options: Mapping[str, object], rules: Rules) -> None:
     for key, value in options.items():
         if key not in catalogue.RULE_OPTIONS:
             raise RecordError(f"options.{shown_text(key, 40)}", f"expected {', '.join(catalogue.RULE_OPTIONS)}")
-        if written.get(key) != value:
+        if (type(value), value) != (type(written.get(key)), written.get(key)):
             raise RecordError(f"options.{key}", f"the rules say {shown(written.get(key))}; got {shown(value)}")
 
 
