@@ -110,7 +110,7 @@ def _broken(line: str, columns: int, indent: str) -> str:
     if cells(line) <= columns:
         return line
     lines = [""]
-    for piece in re.findall(r"\s*[^\s,]*,*", line):
+    for piece in re.findall(r"\s*[^\s,]+,*|\s*,+|\s+", line):
         if lines[-1].strip() and cells(lines[-1] + piece) > columns:
             lines.append(indent + piece.lstrip())
         else:
