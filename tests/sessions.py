@@ -19,6 +19,7 @@ TOWER = str(Path(sys.executable).with_name("tower"))
 def plain_environment(**more: str) -> dict[str, str]:
     """Return an environment in which the command behaves the same everywhere."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "SYSTEMROOT") if key in os.environ}
+    kept["PATH"] = os.pathsep.join([str(Path(TOWER).parent), kept.get("PATH", "")])
     return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", **more}
 
 

@@ -234,6 +234,14 @@ def test_the_hint_of_how_to_go_on_works() -> None:
     assert resumed.returncode == 0
 
 
+def test_where_the_shell_does_not_find_the_command_it_is_named_as_it_was_called() -> None:
+    left = subprocess.run(
+        [os.path.relpath(TOWER, ROOT), "play", "draft"], input="9\nquit\n", capture_output=True, text=True, cwd=ROOT,
+        env=plain_environment(PATH="/nowhere"), check=True,
+    )  # fmt: skip
+    assert left.stdout.endswith(f"To go on with it: {os.path.relpath(TOWER, ROOT)} resume draft:9\n")
+
+
 def test_answers_that_are_no_text_are_only_wrong_answers() -> None:
     done = subprocess.run(
         [TOWER, "play", "race"], input=b"\xff\xfe\n\x1b[2J\n" + b"9" * 100_000 + b"\n7\nquit\n",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import shlex
 import subprocess
@@ -46,7 +45,7 @@ def test_the_python_examples_run(path: Path) -> None:
 
 @pytest.mark.parametrize("path", with_examples("console"), ids=relative)
 def test_the_command_examples_print_what_they_show(path: Path) -> None:
-    environment = plain_environment(PATH=f"{Path(TOWER).parent}{os.pathsep}{os.environ['PATH']}")
+    environment = plain_environment()
     for example in blocks(path, "console"):
         command, _, shown = example.removeprefix("$ ").partition("\n")
         done = subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,19 @@ REACHING = [
 ]
 
 
+def refused(done: subprocess.CompletedProcess[str], code: int, beginning: str) -> None:
+    """Check that a call ended in one short line that a terminal can show."""
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(beginning)
+    assert done.stderr.endswith("\n")
+    assert done.stderr[:-1].isprintable()
+    assert len(done.stderr) < 500
+
+
 @pytest.mark.parametrize("text", REACHING)
 def test_a_format_string_reaches_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(f"[rules]\n[voice]\nturn = {json.dumps(text)}\n")
-    done = tower("play", "evil.toml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("tower: evil.toml: voice.turn: ")
-    assert done.stderr.strip().isprintable()
+    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: voice.turn: ")
 
 
 def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> None:
@@ -72,13 +78,7 @@ def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> No
 )
 def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "evil.toml").write_text(text, encoding="utf-8")
-    done = tower("play", "evil.toml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("tower: evil.toml: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.strip().isprintable()
-    assert len(done.stderr) < 1200
+    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,7 @@ def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, te
 )
 def test_a_hostile_record_is_refused_in_one_printable_line(tmp_path: Path, change: dict[str, object]) -> None:
     (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
-    done = tower("replay", "evil.json", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("tower: the record cannot be read: evil.json: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.strip().isprintable()
-    assert len(done.stderr) < 500
+    refused(tower("replay", "evil.json", cwd=tmp_path), 1, "tower: the record cannot be read: evil.json: ")
 
 
 def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
@@ -125,6 +119,4 @@ def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"])
 def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
-    done = tower("replay", ref)
-    assert done.returncode == 1
-    assert done.stderr.strip().isprintable()
+    refused(tower("replay", ref), 1, "tower: the record cannot be read: ")

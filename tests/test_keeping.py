@@ -142,22 +142,6 @@ def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
     assert kept(real).game.moves == (9,)
 
 
-def test_a_record_that_cannot_be_written_any_more_is_said_and_the_game_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = Table(Game(rules("draft")), "draft")
-    keeper = keeping.Keeper(str(tmp_path / "game.json"))
-    keeper.begin(table)
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
-    assert not keeper.up_to_date
-    assert kept(tmp_path / "game.json").game.moves == (), "the last complete record is still there"
-
-
 def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
     """Begin a game kept in a folder, take the folder away, type the rest; return what was shown and complained of."""
     folder.mkdir()
@@ -221,19 +205,25 @@ def test_a_hint_never_names_a_file_with_another_game(tmp_path: Path) -> None:
     assert left.stdout.endswith("To go on with it: tower resume draft:5,4\n")
 
 
-def test_a_write_that_failed_does_not_stand_in_the_way_of_the_next(
+def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    path = tmp_path / "game.json"
     table = Table(Game(rules("draft")), "draft")
-    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper = keeping.Keeper(str(path))
     keeper.begin(table)
-    with monkeypatch.context() as broken:
-        broken.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        assert "No space left" in str(keeper.keep(table.play(9)))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr("os.fsync", full)
+        assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
+        assert not keeper.up_to_date
+        assert kept(path).game.moves == (), "the last complete record is still there"
     assert keeper.keep(table.play(9)) is None
-    assert keeper.up_to_date
-    assert kept(tmp_path / "game.json").game.moves == (9,)
-    assert list(tmp_path.iterdir()) == [tmp_path / "game.json"]
+    assert kept(path).game.moves == (9,)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:

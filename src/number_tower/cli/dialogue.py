@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -129,9 +130,18 @@ class Dialogue:
         if not self.table.game.moves:
             return what
         ref = self.keeper.path if self.keeper and self.keeper.up_to_date else self._line()
-        return f"{what} To go on with it: tower resume {quote(ref)}"
+        return f"{what} To go on with it: {_this_command()} resume {quote(ref)}"
 
     def _line(self) -> str:
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept
 
         return record.to_line(self.table, self.book)
+
+
+def _this_command() -> str:
+    """Say how this command can be called again: by its name, or, where the shell does not find it, as it was called."""
+    from shutil import which  # noqa: PLC0415 - only when a game is left
+
+    if which("tower"):
+        return "tower"
+    return "python -m number_tower" if sys.argv[0].endswith("__main__.py") else sys.argv[0]

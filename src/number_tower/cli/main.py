@@ -17,12 +17,10 @@ from number_tower import __version__
 from number_tower.blocks import LARGEST_NUMBER, whole_number
 from number_tower.cli.failure import (
     FINISHED,
-    INPUT_ENDED,
     INTERRUPTED,
     NO_OUTPUT,
     WRONG_CALL,
     Failure,
-    InputEnded,
     complain,
     no_more_interrupts,
 )
@@ -38,7 +36,7 @@ _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 
 
 class Help(argparse.HelpFormatter):
-    """Lays help out the same on every terminal, so that the reference in the documentation is what people see."""
+    """Lays help out the same on every terminal; measuring it would cost more than parsing the call."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=96)
@@ -89,9 +87,6 @@ def _answer(argv: Sequence[str]) -> int:
         no_more_interrupts()
         complain("stopped.")
         return INTERRUPTED
-    except InputEnded:
-        complain("the input ended before the game did.")
-        return INPUT_ENDED
     except Failure as failure:
         complain(str(failure))
         return failure.code
