@@ -55,6 +55,7 @@ def test_the_version_needs_no_game() -> None:
         "number_tower.cli.failure",
         "number_tower.cli.screen",
         "number_tower.showing",
+        "number_tower.solve",
     }
 
 

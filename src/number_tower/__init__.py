@@ -6,6 +6,7 @@ What is named here is loaded when it is first used, so that the command answers 
 from typing import TYPE_CHECKING
 
 from number_tower.rules import Rules, RulesError
+from number_tower.solve import solve
 
 if TYPE_CHECKING:
     import os
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGame
     from number_tower.game import Event, Game
     from number_tower.position import MoveError, NotABlock, NotLegal, Outcome, Position
+    from number_tower.solve.limits import NotSolved, Progress
+    from number_tower.solve.solution import Solution
+    from number_tower.solve.worth import Worth
     from number_tower.table import Table, TableError
 
 __version__ = "0.1.0"
@@ -24,27 +28,35 @@ __all__ = [
     "MoveError",
     "NotABlock",
     "NotLegal",
+    "NotSolved",
     "OptionError",
     "Outcome",
     "Position",
+    "Progress",
     "RuleFileError",
     "Rules",
     "RulesError",
+    "Solution",
     "Table",
     "TableError",
     "UnknownGame",
+    "Worth",
     "rules",
+    "solve",
 ]
 
 _ROOMS = {
     "number_tower.position": ("MoveError", "NotABlock", "NotLegal", "Outcome", "Position"),
     "number_tower.game": ("Event", "Game"),
     "number_tower.table": ("Table", "TableError"),
+    "number_tower.solve.limits": ("NotSolved", "Progress"),
+    "number_tower.solve.solution": ("Solution",),
+    "number_tower.solve.worth": ("Worth",),
     "number_tower.catalogue": ("CatalogueError", "OptionError", "RuleFileError", "UnknownGame"),
 }
 
 
-# From here on `rules` is what users call; the module of this name was loaded above and stays importable.
+# From here on `rules`, like `solve`, is what users call; the module of this name was loaded above and stays importable.
 def rules(source: "str | os.PathLike[str] | Rules", **options: object) -> Rules:
     """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
     from number_tower import catalogue  # noqa: PLC0415 - loaded when it is first used

@@ -1,0 +1,35 @@
+"""Exact values: what every position and every move is worth, by whatever method the structure of the rules allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.game import Game
+    from number_tower.position import Position
+    from number_tower.solve.limits import Progress
+    from number_tower.solve.solution import Solution
+
+
+def solve(
+    game: Game | Position,
+    *,
+    plies: bool = True,
+    seconds: float | None = None,
+    memory: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Solution:
+    """Solve a game as it stands, or a position: its value and plies now, and those of its moves when asked for.
+
+    `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; where the value is not
+    found within them, `NotSolved` is raised. Plies that a theory does not give are searched for within the limits,
+    or without any as long as the position is small; `plies=False` leaves them out.
+    """
+    from number_tower.position import Position  # noqa: PLC0415 - loaded when it is first used
+    from number_tower.solve.limits import Watch  # noqa: PLC0415 - likewise
+    from number_tower.solve.solution import Solution  # noqa: PLC0415 - likewise
+
+    position = game if isinstance(game, Position) else game.position
+    return Solution(position, Watch(seconds=seconds, memory=memory, progress=progress), plies=plies)

@@ -1,0 +1,50 @@
+"""The same functions, interpreted or compiled: Numba is an extra, and is loaded only where the work is worth it.
+
+A kernel is a plain function over sequences of whole numbers (lists, or numpy arrays) that calls nothing but
+other kernels of its module. So one source is run by Python itself or by the machine, with the same result.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.util import find_spec
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Kernel = FunctionType
+
+
+@cache
+def available() -> bool:
+    """Say whether kernels can be compiled here: with the extra, `pip install number-tower[solve]`."""
+    return find_spec("numba") is not None
+
+
+def loaded() -> bool:
+    """Say whether the compiler is there already, so that using it costs nothing more."""
+    return "numba" in sys.modules
+
+
+@cache
+def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel compiled, with all others of its module that it calls; the machine's code is kept on disk."""
+    twin: Callable[..., Any] = _twins(kernel.__module__)[kernel.__name__]
+    return twin
+
+
+@cache
+def _twins(module: str) -> dict[str, Any]:
+    import numba  # noqa: PLC0415 - heavy, and not always there
+
+    namespace = dict(vars(sys.modules[module]))
+    kernels = [thing for thing in namespace.values() if isinstance(thing, FunctionType) and thing.__module__ == module]
+    for kernel in kernels:
+        twin = FunctionType(kernel.__code__, namespace, kernel.__name__)
+        twin.__module__ = module
+        twin.__qualname__ = kernel.__qualname__
+        namespace[kernel.__name__] = numba.njit(cache=True, nogil=True)(twin)
+    return namespace

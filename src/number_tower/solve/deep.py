@@ -1,0 +1,226 @@
+"""The deep search: what no theory covers, with a table of bounded size, compiled where that pays."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from number_tower.rules import EMPTY
+from number_tower.solve import compiling, kernel
+from number_tower.solve.book import WORD, write_book
+from number_tower.solve.limits import NotSolved
+from number_tower.solve.worth import Solver, Value, Worth, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.position import Position
+    from number_tower.rules import Rules
+    from number_tower.solve.limits import Watch
+
+_SLICE = 2_000
+_COMPILED_SLICE = 100_000
+_ONE_LINE = 20_000
+"""Positions for the order of moves that is best in general, before others take turns with it."""
+
+_WORTH_COMPILING = 30_000
+"""Positions that the interpreter has searched by the time that loading the compiler would have taken."""
+
+_SMALLEST_TABLE = 1 << 10
+_COMPILED_TABLE = 1 << 18
+_LARGEST_TABLE = 1 << 31
+_FEWEST_FRAMES = 64
+
+
+class Search:
+    """One search from one root, for values alone or with plies; what it has learned stays in its table.
+
+    Where one order of moves leads astray another may not: several lines of search take turns and share the table.
+    """
+
+    def __init__(self, root: Position, watch: Watch, *, plies: bool, compiled: bool | None = None) -> None:
+        blocks = len(root.rules.blocks)
+        watch.claim(blocks * blocks // 8)
+        self._watch = watch
+        self._book, self._bits = write_book(root, plies=plies)
+        self._given: Any = self._book
+        self._table: Any = [0] * (_SMALLEST_TABLE * self._book[kernel.WORDS])
+        self._lines = [Line(modulus) for modulus in _moduli(root.rules)]
+        self._slots = _SMALLEST_TABLE
+        self._stored = self.positions = 0
+        self._search: Callable[..., None] = kernel.search
+        self._rehouse: Callable[..., int] = kernel.rehouse
+        self._compiled = False
+        self._compile_after = None
+        if max(self._bits, blocks) <= WORD and compiled is not False and compiling.available():
+            self._compile_after = 0 if compiled or compiling.loaded() else _WORTH_COMPILING
+
+    @property
+    def won(self) -> int:
+        """The score of a win in no plies."""
+        return self._book[kernel.WON]
+
+    def score(self, position: Position, value: Value | None = None) -> int:
+        """Search a position that is not over; to know its value already makes the search shorter."""
+        frame, known = self._root(position, value)
+        if known != kernel.UNKNOWN:
+            return known
+        for line in self._lines:
+            line.begin(frame)
+        begun = self.positions
+        for turn in count():
+            alone = self.positions - begun < _ONE_LINE
+            result = self._advance(self._lines[0 if alone else turn % len(self._lines)])
+            if result is not None:
+                return result
+            self._watch.pause(self.positions, self._stored / self._slots)
+        raise AssertionError
+
+    def _advance(self, line: Line) -> int | None:
+        """Let one line of search go on for a slice."""
+        self._prepare(line)
+        line.run[kernel.POSITIONS], line.run[kernel.STORED] = self.positions, self._stored
+        line.run[kernel.BUCKETS] = self._slots // kernel.BUCKET
+        budget = _COMPILED_SLICE if self._compiled else _SLICE
+        self._search(budget, self._given, line.stack, self._table, line.run)
+        self.positions, self._stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
+        return int(line.run[kernel.RESULT]) if line.run[kernel.DONE] else None
+
+    def _root(self, position: Position, value: Value | None) -> tuple[list[int], int]:
+        """Make the first frame of the stack, and see whether its score is known without a search."""
+        rules, me, you = position.rules, position.to_move, 1 - position.to_move
+        tops = [0 if top == EMPTY else bisect_right(rules.blocks, top) for top in position.tops]
+        won, drawn = self.won, self._book[kernel.DRAWN]
+        frame = [0] * kernel.FRAME
+        frame[kernel.MINE] = position.left[me]
+        frame[kernel.YOURS] = position.left[me if rules.supply == "shared" else you]
+        frame[kernel.MY_HEIGHT], frame[kernel.YOUR_HEIGHT] = position.heights[me], position.heights[you]
+        frame[kernel.MY_TOP], frame[kernel.YOUR_TOP] = tops[me], tops[you]
+        frame[kernel.LEGAL], frame[kernel.NEXT] = position.legal_mask, len(rules.blocks) - 1
+        frame[kernel.BEST] = -kernel.UNKNOWN
+        low, high = -won, won
+        if value is not None:
+            low, high = {"win": (drawn, won), "draw": (-drawn, drawn + 1), "loss": (-won, -drawn)}[value]
+        frame[kernel.ALPHA] = frame[kernel.FLOOR] = low
+        frame[kernel.BETA] = high
+        frame[kernel.BORN] = self.positions
+        known = kernel.look(self._book, frame, 0)
+        if known == kernel.UNKNOWN:
+            known = kernel.name(self._book, frame, 0)
+        if known == kernel.UNKNOWN:
+            known = int(kernel.recall(self._book, frame, 0, self._table, self._slots // kernel.BUCKET))
+        return frame, known
+
+    # ---------------------------------------------------------------------------------------------------
+
+    def _prepare(self, line: Line) -> None:
+        """Before a slice: compile if that pays by now, and give the stack and the table the room they need."""
+        if not self._compiled and self._compile_after is not None and self.positions >= self._compile_after:
+            self._compile()
+        if line.run[kernel.DEPTH] + 1 >= line.run[kernel.FRAMES]:
+            frames = 2 * int(line.run[kernel.FRAMES])
+            self._watch.claim(self._bytes(self._slots, frames))
+            line.stack = self._longer(line.stack, frames * kernel.FRAME)
+            line.run[kernel.FRAMES] = frames
+        if self._stored * 3 > self._slots * 2:
+            self._widen(4 * self._slots)
+
+    def _compile(self) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
+
+        self._given, self._table = (np.array(numbers, dtype=np.int64) for numbers in (self._book, self._table))
+        for line in self._lines:
+            line.stack, line.run = (np.array(numbers, dtype=np.int64) for numbers in (line.stack, line.run))
+        self._search = compiling.compiled(kernel.search)
+        self._rehouse = compiling.compiled(kernel.rehouse)
+        self._compiled = True
+        self._widen(_COMPILED_TABLE)
+
+    def _widen(self, slots: int) -> None:
+        """Make the table as large as wished, or as the memory allows while the old one is still there."""
+        frames = max(int(line.run[kernel.FRAMES]) for line in self._lines)
+        while slots > self._slots and not self._watch.room(self._bytes(self._slots + slots, frames)):
+            slots = slots * 15 // 16
+        slots = min(slots, _LARGEST_TABLE) // kernel.BUCKET * kernel.BUCKET
+        if slots * 8 < self._slots * 9:
+            return
+        old, self._slots = self._table, slots
+        self._table = self._longer(old[:0], slots * self._book[kernel.WORDS])
+        self._stored = int(self._rehouse(old, self._given, self._table, slots // kernel.BUCKET))
+
+    def _longer(self, numbers: Any, size: int) -> Any:
+        if not self._compiled:
+            return [*numbers, *[0] * (size - len(numbers))]
+        import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
+
+        longer = np.zeros(size, dtype=np.int64)
+        longer[: len(numbers)] = numbers
+        return longer
+
+    def _bytes(self, slots: int, frames: int) -> int:
+        """Return the memory for a table and the stacks; interpreted, every number is an object of its own."""
+        numbers = slots * self._book[kernel.WORDS] + frames * kernel.FRAME * len(self._lines)
+        return numbers * 8 if self._compiled else numbers * (48 + self._bits // 7)
+
+
+class Line:
+    """One line of search: its stack, and how far it has come."""
+
+    def __init__(self, modulus: int) -> None:
+        self.stack: Any = [0] * (_FEWEST_FRAMES * kernel.FRAME)
+        self.run: Any = [0] * (kernel.DONE + 1)
+        self.run[kernel.FRAMES] = _FEWEST_FRAMES
+        self.run[kernel.MODULUS] = modulus
+
+    def begin(self, frame: list[int]) -> None:
+        """Start anew from the frame of a root."""
+        for place, number in enumerate(frame):
+            self.stack[place] = number
+        self.run[kernel.DEPTH] = self.run[kernel.DONE] = 0
+
+
+def _moduli(rules: Rules) -> list[int]:
+    """Return orders in which to try moves: highest first (0), or first what leaves a multiple of such a number.
+
+    On one tower with a target, whoever can answer every block with its partner counts in such steps.
+    """
+    if rules.target is None or rules.towers == "own" or rules.fit != "any":
+        return [0]
+    pair = rules.blocks[0] + rules.blocks[-1]
+    return [0, pair + 1, pair]
+
+
+class Deep(Solver):
+    """Searches values first, since they are found soonest, and plies within the bounds that the value sets."""
+
+    method = "deep search"
+
+    def __init__(self, root: Position, watch: Watch, *, plies: bool = True, compiled: bool | None = None) -> None:
+        self._values = Search(root, watch, plies=False, compiled=compiled)
+        self._plies = Search(root, watch, plies=True, compiled=compiled) if plies else None
+        self._watch = watch
+
+    @property
+    def positions(self) -> int:
+        """How many positions have been searched."""
+        return self._values.positions + (self._plies.positions if self._plies else 0)
+
+    def worth(self, position: Position) -> Worth:
+        """Return what a position is worth; the plies are left out if only they were not found within the limits."""
+        over = ended(position)
+        if over is not None:
+            return over
+        with self._watch.work():
+            score = self._values.score(position)
+            value: Value = "draw" if score == 0 else "win" if score > 0 else "loss"
+            return Worth(value, self._count(position, value))
+
+    def _count(self, position: Position, value: Value) -> int | None:
+        if self._plies is None:
+            return None
+        try:
+            score = self._plies.score(position, value)
+        except NotSolved:
+            return None
+        return score if value == "draw" else self._plies.won - abs(score)

@@ -1,0 +1,79 @@
+"""How long and how large a search may become; what it reports while it works; and how it gives up."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DEFAULT_MEMORY = 512
+MIB = 1 << 20
+
+
+class NotSolved(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+    """The answer was not known when a limit was reached; there is no guess."""
+
+
+class Progress(NamedTuple):
+    """How far a search has come: positions looked at, seconds spent, and how full its table is (0 to 1)."""
+
+    positions: int
+    seconds: float
+    filled: float
+
+
+class Watch:
+    """Keeps the limits of one question, over all the work that is done for it and not over the time between."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float | None = None,
+        memory: int | None = None,
+        positions: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        self.limited = seconds is not None or memory is not None
+        self.seconds = seconds
+        self.positions = positions
+        self.memory = DEFAULT_MEMORY if memory is None else memory
+        self._progress = progress
+        self._spent = 0.0
+        self._since: float | None = None
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Count the time of some work."""
+        if self._since is not None:
+            yield
+            return
+        self._since = perf_counter()
+        try:
+            self.pause()
+            yield
+        finally:
+            self._spent += perf_counter() - self._since
+            self._since = None
+
+    def pause(self, positions: int = 0, filled: float = 0.0) -> None:
+        """Say how far the work has come; this is where it ends when its time is over."""
+        spent = self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
+        if self.seconds is not None and spent >= self.seconds:
+            unit = "second" if self.seconds == 1 else "seconds"
+            raise NotSolved(f"not solved within {self.seconds:g} {unit}")
+        if self.positions is not None and positions >= self.positions:
+            raise NotSolved(f"not solved within {self.positions:,} positions")
+        if self._progress is not None and positions:
+            self._progress(Progress(positions, spent, filled))
+
+    def room(self, amount: int) -> bool:
+        """Say whether so many bytes are within the memory that was given."""
+        return amount <= self.memory * MIB
+
+    def claim(self, amount: int) -> None:
+        """Give up if so many bytes are needed and not given."""
+        if not self.room(amount):
+            raise NotSolved(f"not solved within {self.memory:,} MiB of memory")

@@ -1,0 +1,117 @@
+"""A solved position: what it is worth, what each move is worth, and which moves are best."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from number_tower.solve.deep import Deep
+from number_tower.solve.matching import Matching
+from number_tower.solve.top import Top
+from number_tower.solve.towers import Towers
+from number_tower.solve.worth import Worth, ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.position import Position
+    from number_tower.solve.limits import Watch
+    from number_tower.solve.worth import Solver, Value
+
+OVER = "nothing left to play"
+
+
+def solver_for(position: Position, watch: Watch, *, plies: bool) -> Solver:
+    """Return the quickest method that is exact for a position: a theory that covers its rules, or the deep search."""
+    for theory in (Top, Towers, Matching):
+        if theory.covers(position):
+            return theory(position, watch, plies=plies)
+    return Deep(position, watch, plies=plies)
+
+
+class Solution:
+    """What a position is worth to the player to move, and all that follows from it."""
+
+    def __init__(self, position: Position, watch: Watch, *, plies: bool = True, solver: Solver | None = None) -> None:
+        self.position = position
+        self._watch = watch
+        self._counts = plies
+        self._solver = solver
+        worth = ended(position)
+        if worth is None:
+            worth = self._strip(self._method.worth(position))
+        self.worth = worth
+
+    def __repr__(self) -> str:
+        plies = "" if self.plies is None else f" in {self.plies}"
+        return f"<Solution: {self.value}{plies}, by {self.method}>"
+
+    @property
+    def value(self) -> Value:
+        """Win, draw or loss for the player to move; once the game is over, for whoever's turn it would be."""
+        return self.worth.value
+
+    @property
+    def plies(self) -> int | None:
+        """The plies to the end: winners hurry, losers delay, and in a draw both delay (None: not known)."""
+        return self.worth.plies
+
+    @property
+    def method(self) -> str:
+        """How this was found out."""
+        return OVER if self._solver is None else self._solver.method
+
+    @cached_property
+    def moves(self) -> Mapping[int, Worth]:
+        """What each legal move is worth to whoever makes it, its plies including the move; found when asked for."""
+        return _Moves(self.position, self._move)
+
+    @cached_property
+    def best(self) -> tuple[int, ...]:
+        """The best moves: of the best value, and among those the best plies, where they are known."""
+        if not self.moves:
+            return ()
+        ranks = {block: worth.rank for block, worth in self.moves.items() if worth.value == self.value}
+        highest = max(ranks.values())
+        return tuple(block for block, rank in ranks.items() if rank == highest)
+
+    def after(self, block: int) -> Solution:
+        """Solve the position after a move, with all that is known already."""
+        return Solution(self.position.place(block), self._watch, plies=self._counts, solver=self._solver)
+
+    @property
+    def _method(self) -> Solver:
+        if self._solver is None:
+            self._solver = solver_for(self.position, self._watch, plies=self._counts)
+        return self._solver
+
+    def _strip(self, worth: Worth) -> Worth:
+        return worth if self._counts else Worth(worth.value)
+
+    def _move(self, block: int) -> Worth:
+        return self._strip(self._method.after(self.position, block))
+
+
+class _Moves(Mapping[int, Worth]):
+    """The legal moves, each valued when it is looked at."""
+
+    def __init__(self, position: Position, value: Callable[[int], Worth]) -> None:
+        self._legal = position.legal
+        self._value = value
+        self._known: dict[int, Worth] = {}
+
+    def __getitem__(self, block: int) -> Worth:
+        if block not in self._known:
+            place = bisect_left(self._legal, block)
+            if place == len(self._legal) or self._legal[place] != block:
+                raise KeyError(block)
+            self._known[block] = self._value(block)
+        return self._known[block]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._legal)
+
+    def __len__(self) -> int:
+        return len(self._legal)

@@ -1,0 +1,319 @@
+"""Whom to answer with: the blocks that some maximum matching misses, and everyone else's partner."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import accumulate, combinations
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from number_tower import Rules
+from number_tower.position import Position
+from number_tower.rules import Fit
+from number_tower.solve import compiling
+from number_tower.solve.graphs import decompose
+from number_tower.solve.pairing import Decomposition, Graph, Hand, decompose_graph, good_matching
+
+Edge = tuple[int, int]
+
+SYMMETRIC = ("any", "related", "unrelated")
+INTERPRETED, COMPILED = Hand(compiled=False), Hand(compiled=True)
+
+symmetric_fits = st.sampled_from(SYMMETRIC)
+small_sets = st.sets(st.integers(1, 40), max_size=11).map(sorted)
+far_sets = st.sets(st.sampled_from([*range(1, 9), *range(10**17, 10**18 + 1, 10**17), 6**20]), max_size=11).map(sorted)
+
+
+class Slow(Hand):
+    """A hand that pauses after the least piece of work."""
+
+    @property
+    def budget(self) -> int:
+        return 1
+
+
+# By definition -------------------------------------------------------------------------------------------
+
+
+def fitting(blocks: Sequence[int], fit: str) -> list[Edge]:
+    def fits(lower: int, higher: int) -> bool:
+        return fit == "any" or (higher % lower == 0) == (fit == "related")
+
+    return [pair for pair in combinations(range(len(blocks)), 2) if fits(blocks[pair[0]], blocks[pair[1]])]
+
+
+def definition(size: int, edges: Iterable[Edge]) -> tuple[int, list[bool]]:
+    """Give the size of a maximum matching, and of each vertex whether as many pairs remain without it."""
+    beside = [0] * size
+    for one, other in edges:
+        beside[one] |= 1 << other
+        beside[other] |= 1 << one
+
+    @cache
+    def most(left: int) -> int:
+        if not left:
+            return 0
+        vertex = left.bit_length() - 1
+        rest = left ^ 1 << vertex
+        others = (other for other in range(vertex) if beside[vertex] & rest & 1 << other)
+        return max([most(rest), *(1 + most(rest ^ 1 << other) for other in others)])
+
+    every = (1 << size) - 1
+    return most(every), [most(every ^ 1 << vertex) == most(every) for vertex in range(size)]
+
+
+def check(found: Decomposition, size: int, edges: Sequence[Edge]) -> None:
+    check_matching(found, size, edges)
+    assert (found.matched, list(map(bool, found.missed))) == definition(size, edges)
+
+
+def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> None:
+    pairs = {(one, other) for one, other in enumerate(found.partner) if one < other}
+    assert len(found.partner) == len(found.missed) == size
+    assert pairs <= {(min(edge), max(edge)) for edge in edges}
+    assert all(found.partner[other] == one for one, other in pairs)
+    assert found.matched == len(pairs) == sum(other >= 0 for other in found.partner) / 2
+
+
+# The blocks of a game ------------------------------------------------------------------------------------
+
+
+@settings(max_examples=400)
+@given(small_sets | far_sets, symmetric_fits)
+def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
+    check(decompose(blocks, fit), len(blocks), fitting(blocks, fit))
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
+def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(numbers: set[int], fit: Fit) -> None:
+    rules = Rules(blocks=sorted(numbers), fit=fit)
+    found = decompose(rules.blocks, fit)
+
+    @cache
+    def lost(position: Position) -> bool:
+        return not any(lost(position.place(block)) for block in position.legal)
+
+    for place, block in enumerate(rules.blocks):
+        after = Position.start(rules).place(block)
+        assert lost(after) == bool(found.missed[place])
+        if not found.missed[place]:
+            assert lost(after.place(rules.blocks[found.partner[place]]))
+
+
+def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
+    found = decompose(range(1, 20_001), "related", compiled=False)
+    assert found.matched == 8_753
+    assert decompose(range(1, 20_001), "related", compiled=True) == found
+
+
+def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
+    for fit in SYMMETRIC:
+        assert decompose(range(3, 300, 3), fit) == decompose(list(range(3, 300, 3)), fit)
+
+
+def test_where_any_block_fits_the_number_of_blocks_decides() -> None:
+    assert not any(decompose(range(1, 1_000_001), "any").missed)
+    assert all(decompose(range(1, 1_000_000), "any").missed)
+
+
+def test_no_blocks_are_no_problem() -> None:
+    for fit in SYMMETRIC:
+        assert decompose([], fit).matched == 0
+
+
+@pytest.mark.parametrize("fit", sorted({*get_args(Fit)} - {*SYMMETRIC}))
+def test_a_fit_that_is_not_symmetric_is_refused(fit: str) -> None:
+    with pytest.raises(ValueError, match=f"expected a symmetric fit: any, related or unrelated; got {fit}"):
+        decompose([1, 2], fit)
+
+
+# Any graph -----------------------------------------------------------------------------------------------
+
+
+def graph_of(size: int, edges: Iterable[Edge]) -> Graph:
+    beside: list[set[int]] = [set() for _ in range(size)]
+    for one, other in edges:
+        beside[one].add(other)
+        beside[other].add(one)
+    starts = array("i", accumulate(map(len, beside), initial=0))
+    return Graph(starts, array("i", [other for others in beside for other in sorted(others)]))
+
+
+def decomposed(size: int, edges: Iterable[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+    graph = graph_of(size, edges)
+    return decompose_graph(graph, good_matching(graph, hand), hand)
+
+
+def from_a_poor_matching(size: int, edges: Sequence[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+    """Take whatever pair comes first, as long as it can be taken, and begin from there."""
+    partner = array("i", [-1]) * size
+    for one, other in edges:
+        if partner[one] < 0 and partner[other] < 0:
+            partner[one], partner[other] = other, one
+    return decompose_graph(graph_of(size, edges), partner, hand)
+
+
+def from_nothing(size: int, edges: Sequence[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+    return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, hand)
+
+
+BEGINNINGS: list[Callable[..., Decomposition]] = [decomposed, from_a_poor_matching, from_nothing]
+
+
+def circle(size: int) -> list[Edge]:
+    return [(vertex, (vertex + 1) % size) for vertex in range(size)]
+
+
+@st.composite
+def any_graph(draw: st.DrawFn) -> tuple[int, list[Edge]]:
+    """Any edges at all, or odd circles that touch each other or are a step apart, with a few edges more."""
+    size = draw(st.integers(2, 12))
+    edge = st.sampled_from(list(combinations(range(size), 2)))
+    if draw(st.booleans()):
+        return size, draw(st.lists(edge, unique=True, max_size=30))
+    names = draw(st.permutations(range(size)))
+    edges, begin = draw(st.lists(edge, max_size=3)), 0
+    while begin < size - 2:
+        around = names[begin : begin + draw(st.sampled_from([3, 5, 7]))]
+        edges += [(around[one], around[other]) for one, other in circle(len(around)) if one != other]
+        if begin:
+            edges.append((names[draw(st.integers(0, begin - 1))], around[0]))
+        begin += len(around) - draw(st.integers(0, 1))
+    edges = [(one, other) for one, other in edges if one != other]
+    return size, draw(st.permutations(sorted({(min(edge), max(edge)) for edge in edges})))
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+def test_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> None:
+    every = list(combinations(range(5), 2))
+    for chosen in range(1 << len(every)):
+        edges = [edge for place, edge in enumerate(every) if chosen >> place & 1]
+        check(begin(5, edges), 5, edges)
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+@settings(max_examples=500, deadline=None)
+@given(any_graph())
+def test_any_graph_from_any_beginning(begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]) -> None:
+    check(begin(*graph), *graph)
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+@settings(max_examples=300, deadline=None)
+@given(any_graph())
+def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
+    begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]
+) -> None:
+    assert begin(*graph) == begin(*graph, COMPILED) == begin(*graph, Slow(compiled=False))
+
+
+@settings(deadline=None)
+@given(small_sets | far_sets, symmetric_fits)
+def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str) -> None:
+    assert decompose(blocks, fit, compiled=True) == decompose(blocks, fit, compiled=False)
+
+
+@given(st.lists(st.integers(0, 99), max_size=11))
+def test_of_a_tree_the_first_matching_is_a_maximum_already(parents: list[int]) -> None:
+    edges = [(parent % child, child) for child, parent in enumerate(parents, start=1)]
+    matched = sum(other >= 0 for other in good_matching(graph_of(len(parents) + 1, edges), INTERPRETED)) // 2
+    assert matched == definition(len(parents) + 1, edges)[0]
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+@pytest.mark.parametrize("size", [3, 5, 7, 9, 101])
+def test_of_an_odd_circle_or_clique_any_vertex_can_be_left_out(begin: Callable[..., Decomposition], size: int) -> None:
+    for edges in (circle(size), list(combinations(range(size), 2))):
+        found = begin(size, edges)
+        check_matching(found, size, edges)
+        assert found.matched == size // 2
+        assert all(found.missed)
+
+
+@pytest.mark.parametrize("begin", BEGINNINGS)
+def test_petersens_graph_leaves_nobody_out_and_without_one_vertex_anybody(begin: Callable[..., Decomposition]) -> None:
+    spokes = [(vertex, vertex + 5) for vertex in range(5)]
+    star = [(5 + vertex, 5 + (vertex + 2) % 5) for vertex in range(5)]
+    petersen = [*circle(5), *spokes, *star]
+    check(begin(10, petersen), 10, petersen)
+    assert not any(begin(10, petersen).missed)
+    assert all(begin(9, [edge for edge in petersen if 9 not in edge]).missed)
+
+
+def test_graphs_side_by_side_do_not_disturb_each_other() -> None:
+    edges = [*circle(5), *((one + 5, other + 5) for one, other in circle(4)), (9, 10), (10, 11)]
+    found = decomposed(13, edges)
+    check(found, 13, edges)
+    assert list(found.missed) == [1] * 5 + [0] * 4 + [1, 0, 1] + [1]
+
+
+def test_circles_within_circles_open_again() -> None:
+    size = 2 * 150
+    edges = [(0, 1), *((vertex - back, vertex) for vertex in range(2, size) for back in (1, 2))]
+    for begin in BEGINNINGS:
+        assert begin(size, edges).matched == size // 2
+        assert all(begin(size - 1, [edge for edge in edges if size - 1 not in edge]).missed)
+
+
+@pytest.mark.parametrize("fit", ["related", "unrelated"])
+@pytest.mark.parametrize("blocks", [range(1, 601), range(40, 500), range(1, 900, 7), [*range(1, 99), *range(700, 999)]])
+def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
+    """Claude Berge: the groups of missed blocks, less the blocks that they fit on, are exposed in every matching."""
+    edges = fitting(blocks, fit)
+    found = decompose(blocks, fit)
+    check_matching(found, len(blocks), edges)
+    group = list(range(len(blocks)))
+
+    def leader(place: int) -> int:
+        while group[place] != place:
+            place = group[place]
+        return place
+
+    for one, other in edges:
+        if found.missed[one] and found.missed[other]:
+            group[leader(one)] = leader(other)
+    groups = sum(found.missed[place] and leader(place) == place for place in range(len(blocks)))
+    beside = {other for edge in edges for one, other in (edge, edge[::-1]) if found.missed[one] > found.missed[other]}
+    assert len(blocks) - 2 * found.matched == groups - len(beside)
+
+
+# Time and room -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
+    pauses = iter(range(4))
+
+    def pause() -> None:
+        if next(pauses, None) is None:
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        decompose(range(1, 3_001), "related", compiled=compiled, pause=pause)
+
+
+def test_more_pairs_than_there_is_room_for_are_refused() -> None:
+    with pytest.raises(MemoryError, match=r"3,000 blocks and 4,498,500 pairs of them need about 34 MiB; 20 MiB are"):
+        decompose(range(1, 3_001), "unrelated", most_bytes=20 << 20)
+
+
+def test_without_the_compiler_even_many_blocks_can_be_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "available", lambda: False)
+    monkeypatch.setattr(compiling, "compiled", None)
+    assert decompose(range(1, 20_001), "related").matched == 8_753
+
+
+def test_few_blocks_load_no_numeric_library() -> None:
+    script = (
+        "import sys; from number_tower.solve.graphs import decompose; decompose(range(1, 101), 'related');"
+        "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
