@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play test lint types imports unit fresh bench golden docs setup clean
+.PHONY: help play test lint types imports unit fresh bench bench-all golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -36,8 +36,11 @@ fresh: ## `make play` as a newcomer meets it: in a copy of the project, with not
 	  && { echo draft; cat tests/golden/draft.moves; } | $(MAKE) -s -C "$$copy" play | tail -n 26 \
 	  | diff - tests/golden/draft.txt && echo "make play works in a fresh copy"
 
-bench: $(VENV)/.dev ## speed, as ratios measured in one run
-	$(BIN)/python bench/startup.py
+bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md
+	$(BIN)/python bench/all.py --write
+
+bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
+	$(BIN)/python bench/all.py --write --all
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(BIN)/python tests/sessions.py
@@ -61,3 +64,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@ $(VENV)/.play
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	@touch $@

@@ -18,9 +18,18 @@ def _rules_or_none(**chosen: Any) -> Rules | None:
 
 
 @st.composite
+def some_blocks(draw: st.DrawFn, most: int, largest: int) -> list[int]:
+    """A few blocks: in equal steps, as people mostly play, or any others."""
+    if draw(st.booleans()):
+        return sorted(draw(st.sets(st.integers(1, largest), min_size=1, max_size=most)))
+    first, step = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    return [first + step * place for place in range(draw(st.integers(1, most)))]
+
+
+@st.composite
 def any_rules(draw: st.DrawFn, *, most_blocks: int = 8, largest: int = 14, highest: int = 40) -> Rules:
     """Rules from the whole vocabulary, small enough to be searched; those that could never end are left out."""
-    blocks = sorted(draw(st.sets(st.integers(1, largest), min_size=1, max_size=most_blocks)))
+    blocks = draw(some_blocks(most_blocks, largest))
     fit = draw(st.sampled_from(get_args(Fit)))
     made = _rules_or_none(
         blocks=blocks,

@@ -38,7 +38,10 @@ def loaded(*arguments: str) -> set[str]:
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("play", "draft"), ("play", "climb", "--first", "2"), ()])
+@pytest.mark.parametrize(
+    "arguments",
+    [("--version",), ("play", "draft"), ("play", "climb", "--first", "2"), (), ("solve", "draft"), ("solve", "factor")],
+)
 def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
     modules = loaded(*arguments)
     assert "number_tower.rules" in modules

@@ -170,3 +170,18 @@ def test_ctrl_c_is_answered_even_if_the_reader_of_the_output_is_gone() -> None:
         process.wait(timeout=30)
     assert process.returncode == 130
     assert complaint == b"tower: stopped. To go on with it: tower resume draft:9\n"
+
+
+def test_what_moves_are_worth_is_coloured_and_said_in_words() -> None:
+    terminal = Terminal("solve", "draft", "--moves", "9,8")
+    assert terminal.end() == 0
+    assert "      6  \033[32mwin\033[0m        1\n" in terminal.seen
+    assert "      5  \033[31mloss\033[0m       2\n" in terminal.seen
+
+
+def test_long_work_shows_how_far_it_has_come_and_can_be_stopped() -> None:
+    terminal = Terminal("solve", "summit", "--blocks", "1-24", "--target", "235", "--values")
+    shown = terminal.until("(Ctrl-C stops)")
+    assert re.search(r"searching: \d+ s, [\d,]+ positions, [\d,]+/s, table \d+% full", shown)
+    assert terminal.end(interrupt=True) == 130
+    assert terminal.seen.endswith("\r\033[Ktower: stopped.\n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
+from number_tower.blocks import summed_up, whole_number
 from number_tower.brief import brief
 from number_tower.catalogue import CatalogueError, OptionError, Rulebook, UnknownGame
 from number_tower.cli.answers import understand
@@ -12,8 +14,9 @@ from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
 from number_tower.cli.screen import Screen
 from number_tower.game import Game
+from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
-from number_tower.showing import shown_path
+from number_tower.showing import shown, shown_path
 from number_tower.table import Table, TableError, player_names
 from number_tower.voice import Voice
 
@@ -118,6 +121,15 @@ def resume(asked: Namespace) -> int:
     return code
 
 
+def solve(asked: Namespace) -> int:
+    """Say what a position and its moves are worth."""
+    from number_tower.cli import solving  # noqa: PLC0415 - not for the first prompt
+
+    screen = Screen()
+    table, book = _subject(asked)
+    return solving.answer(asked, _moved(table, asked.moves), book, screen)
+
+
 def completion(asked: Namespace) -> int:
     """Print the lines that teach a shell to complete `tower`."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
@@ -170,6 +182,43 @@ def _with_options(book: Rulebook, asked: Namespace) -> Rules:
         raise Failure(WRONG_CALL, f"--{wrong}{also}") from None
 
 
+def _subject(asked: Namespace) -> tuple[Table, Rulebook]:
+    """Return the table to solve: a game from its start, by its name and options; or a recorded one, as it stands."""
+    source: str | None = asked.game
+    if source is None or source.lower() in catalogue.names() or source.endswith(".toml"):
+        book = _book(source)
+        return Table(Game(_with_options(book, asked)), book.name), book
+    from number_tower import record  # noqa: PLC0415 - only records need it
+
+    try:
+        table, book = record.read(source)
+    except record.NoRecord:
+        known = ", ".join(catalogue.names())
+        problem = f"there is no game or record {shown(source)}"
+        raise Failure(WRONG_CALL, f"{problem}; expected one of {known}, a rule file, or a record") from None
+    except record.RecordError as damaged:
+        raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
+    for option in catalogue.RULE_OPTIONS:
+        if getattr(asked, option) is not None:
+            raise Failure(WRONG_CALL, f"--{option} goes with a game, and not with a record, which has its own rules")
+    return table, book
+
+
+def _moved(table: Table, given: str | None) -> Table:
+    """Return a table after some more moves."""
+    game = table.game
+    for text in [] if given is None else given.split(","):
+        block = whole_number(text)
+        if block is None:
+            raise Failure(WRONG_CALL, f"--moves: expected blocks such as 9,8; got {shown(text.strip())}")
+        try:
+            game = game.play(block)
+        except MoveError as refused:
+            legal = f"these can: {summed_up(game.legal)}" if game.legal else "the game is over there"
+            raise Failure(WRONG_CALL, f"--moves: move {len(game.moves) + 1}: {refused}; {legal}") from None
+    return replace(table, game=game, declared=None)
+
+
 def _names(given: str | None) -> tuple[str, str] | None:
     try:
         return None if given is None else player_names(given.split(","))
@@ -212,5 +261,6 @@ _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     "replay": replay,
     "games": games,
     "rules": rules,
+    "solve": solve,
     "completion": completion,
 }

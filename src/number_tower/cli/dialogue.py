@@ -40,14 +40,19 @@ class Dialogue:
         self.retell()
         return self._go_on()
 
-    def retell(self) -> None:
-        """Tell the game so far, answers and all, as it was played."""
+    def retell(self, since: int = 0) -> None:
+        """Tell the game so far, answers and all, as it was played; or only what came after so many moves."""
         earlier = None
         for game in self.table.game.history():
+            if len(game.moves) < since:
+                continue
             now = replace(self.table, game=game, declared=None)
             if earlier is not None:
                 self.screen.show(f"{self.voice.prompt(earlier)}{game.moves[-1]}\n")
-            self._tell(now, draw=len(game.moves) == len(self.table.game.moves))
+            if earlier is None and since:
+                self.screen.say(self.voice.turn(now))
+            else:
+                self._tell(now, draw=len(game.moves) == len(self.table.game.moves))
             earlier = now
         if self.table.declared is not None:
             self._tell(self.table)

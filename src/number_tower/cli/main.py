@@ -2,7 +2,7 @@
 """The command line: what can be asked for, and the exit code that answers.
 
 0 finished, quit, or the reader closed the pipe; 1 the input ended first, a record is damaged, or nothing can be
-written; 2 a wrong call or rule file; 130 Ctrl-C.
+written; 2 a wrong call or rule file; 3 not solved within the limits given; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -118,6 +118,22 @@ def parser() -> Parser:
     replay = add.add_parser("replay", help="print a recorded game again, in its voice")
     _ref(replay)
 
+    solve = add.add_parser("solve", help="say what a position and each of its moves is worth, exactly")
+    _game(
+        solve,
+        "GAME|REF",
+        'a game or rule file, or a game as one line, such as "draft:9,8,6", or a file with its record',
+    )
+    solve.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
+    solve.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    solve.add_argument("--line", action="store_true", help="also print one best line of play to the end")
+    solve.add_argument("--all", action="store_true", help="list every move, even thousands of them")
+    solve.add_argument(
+        "--values", action="store_true", help="win, draw or loss only, without the plies: often much quicker"
+    )
+    solve.add_argument("--seconds", type=_seconds, metavar="S", help="give up after so much work (exit code 3)")
+    solve.add_argument("--memory", type=_mebibytes, metavar="M", help="use at most so many MiB for tables (512)")
+
     add.add_parser("games", help="list the games")
 
     rules = add.add_parser("rules", help="print the rules of a game in brief")
@@ -160,8 +176,10 @@ def _check_command(argv: Sequence[str], commands: tuple[str, ...]) -> None:
     raise Failure(WRONG_CALL, f"there is no command {shown(argv[0])}; the commands are {known} (see: tower --help)")
 
 
-def _game(command: argparse.ArgumentParser) -> None:
-    game = command.add_argument("game", nargs="?", metavar="GAME", help="a game's name, or a rule file (mygame.toml)")
+def _game(
+    command: argparse.ArgumentParser, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
+) -> None:
+    game = command.add_argument("game", nargs="?", metavar=name, help=meaning)
     setattr(game, "completer", _games)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
     command.add_argument("--target", type=_whole, metavar="N", help="the height to reach exactly")
     command.add_argument("--blocks", metavar="1-5", help="the blocks to play with, such as 1-5 or 1,3,5")
@@ -191,6 +209,23 @@ def _whole(text: str) -> int:
     if number is None or number > LARGEST_NUMBER:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {shown(text)}")
     return number
+
+
+def _mebibytes(text: str) -> int:
+    number = whole_number(text)
+    if not number:
+        raise argparse.ArgumentTypeError(f"expected a whole number of MiB, 1 or more; got {shown(text)}")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, such as 10 or 0.5; got {shown(text)}")
+    return seconds
 
 
 def _seed(text: str) -> int:

@@ -12,24 +12,29 @@ if TYPE_CHECKING:
 
     from number_tower.position import Position
     from number_tower.rules import Rules
+    from number_tower.solve.limits import Watch
 
 WORD = 62
 """Bits of a number that a compiled search can handle and still add, shift and compare."""
 
-_LONGEST_LINE = 1 << 24
+LONGEST_LINE = 1 << 24
+"""Plies that scores can count."""
+
 _ROOMS_KEPT = 1 << 16
 _ORDERS: dict[str, int] = {"any": kernel.ANY, "descending": kernel.FALLING, "ascending": kernel.RISING}
 _SUPPLIES: dict[str, int] = {"own": kernel.OWN, "shared": kernel.SHARED, "endless": kernel.ENDLESS}
 _MIRRORS = [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
 
 
-def write_book(root: Position, *, plies: bool) -> tuple[list[int], int]:
+def write_book(root: Position, watch: Watch, *, plies: bool) -> tuple[list[int], int]:
     """Return the book of a search from a position, and how many bits its largest numbers have."""
     rules = root.rules
     book = [0] * kernel.FITS
     _write_rules(book, root)
     bits = max(_write_measures(book, root, plies=plies), (2 * book[kernel.SPREAD]).bit_length())
-    book += [rules.fits(top) for top in (EMPTY, *rules.blocks)]
+    for top in (EMPTY, *rules.blocks):
+        book.append(rules.fits(top))
+        watch.pause()
     for start, table in (
         (kernel.SIZES, list(rules.blocks)),
         (kernel.ROOMS, _rooms(rules)),
@@ -62,7 +67,7 @@ def _write_rules(book: list[int], root: Position) -> None:
 def _write_measures(book: list[int], root: Position, *, plies: bool) -> int:
     """Lay out scores and keys; return how many bits the largest word of the table has."""
     rules = root.rules
-    longest = min(_longest(rules), _LONGEST_LINE) if plies else 0
+    longest = min(_longest(rules), LONGEST_LINE) if plies else 0
     book[kernel.STEP] = int(plies)
     book[kernel.DRAWN] = longest + 3
     book[kernel.WON] = 2 * longest + 8

@@ -1,7 +1,8 @@
 """The same functions, interpreted or compiled: Numba is an extra, and is loaded only where the work is worth it.
 
 A kernel is a plain function over sequences of whole numbers (lists, or numpy arrays) that calls nothing but
-other kernels of its module. So one source is run by Python itself or by the machine, with the same result.
+other kernels of its module. So one source is run by Python itself or by the machine, with the same result. It has to
+be one module: what was compiled is kept until the file changes that it came from, and no other file is looked at.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-Kernel = FunctionType
 
 
 @cache
@@ -46,5 +45,8 @@ def _twins(module: str) -> dict[str, Any]:
         twin = FunctionType(kernel.__code__, namespace, kernel.__name__)
         twin.__module__ = module
         twin.__qualname__ = kernel.__qualname__
-        namespace[kernel.__name__] = numba.njit(cache=True, nogil=True)(twin)
+        try:
+            namespace[kernel.__name__] = numba.njit(cache=True, nogil=True)(twin)
+        except RuntimeError:  # there is no folder to keep it in
+            namespace[kernel.__name__] = numba.njit(nogil=True)(twin)
     return namespace

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from number_tower.rules import EMPTY
 from number_tower.solve import compiling, kernel
-from number_tower.solve.book import WORD, write_book
+from number_tower.solve.book import LONGEST_LINE, WORD, write_book
 from number_tower.solve.limits import NotSolved
 from number_tower.solve.worth import Solver, Value, Worth, ended
 
@@ -39,16 +38,19 @@ class Search:
     Where one order of moves leads astray another may not: several lines of search take turns and share the table.
     """
 
-    def __init__(self, root: Position, watch: Watch, *, plies: bool, compiled: bool | None = None) -> None:
+    def __init__(
+        self, root: Position, watch: Watch, *, plies: bool, compiled: bool | None = None, tables: int = 1
+    ) -> None:
         blocks = len(root.rules.blocks)
-        watch.claim(blocks * blocks // 8)
+        watch.claim(blocks * blocks // 8 * tables)
+        self._tables = tables
         self._watch = watch
-        self._book, self._bits = write_book(root, plies=plies)
+        self._book, self._bits = write_book(root, watch, plies=plies)
         self._given: Any = self._book
         self._table: Any = [0] * (_SMALLEST_TABLE * self._book[kernel.WORDS])
         self._lines = [Line(modulus) for modulus in _moduli(root.rules)]
-        self._slots = _SMALLEST_TABLE
-        self._stored = self.positions = 0
+        self.slots = _SMALLEST_TABLE
+        self.stored = self.positions = 0
         self._search: Callable[..., None] = kernel.search
         self._rehouse: Callable[..., int] = kernel.rehouse
         self._compiled = False
@@ -68,23 +70,24 @@ class Search:
             return known
         for line in self._lines:
             line.begin(frame)
-        begun = self.positions
-        for turn in count():
-            alone = self.positions - begun < _ONE_LINE
-            result = self._advance(self._lines[0 if alone else turn % len(self._lines)])
+        begun, turn = self.positions, 0
+        while True:
+            before = self.positions
+            result = self._advance(self._lines[turn % len(self._lines)])
             if result is not None:
                 return result
-            self._watch.pause(self.positions, self._stored / self._slots)
-        raise AssertionError
+            self._watch.pause(self.positions - before, self.stored / self.slots)
+            if self.positions - begun >= _ONE_LINE:
+                turn += 1
 
     def _advance(self, line: Line) -> int | None:
         """Let one line of search go on for a slice."""
         self._prepare(line)
-        line.run[kernel.POSITIONS], line.run[kernel.STORED] = self.positions, self._stored
-        line.run[kernel.BUCKETS] = self._slots // kernel.BUCKET
+        line.run[kernel.POSITIONS], line.run[kernel.STORED] = self.positions, self.stored
+        line.run[kernel.BUCKETS] = self.slots // kernel.BUCKET
         budget = _COMPILED_SLICE if self._compiled else _SLICE
         self._search(budget, self._given, line.stack, self._table, line.run)
-        self.positions, self._stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
+        self.positions, self.stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
         return int(line.run[kernel.RESULT]) if line.run[kernel.DONE] else None
 
     def _root(self, position: Position, value: Value | None) -> tuple[list[int], int]:
@@ -109,7 +112,7 @@ class Search:
         if known == kernel.UNKNOWN:
             known = kernel.name(self._book, frame, 0)
         if known == kernel.UNKNOWN:
-            known = int(kernel.recall(self._book, frame, 0, self._table, self._slots // kernel.BUCKET))
+            known = int(kernel.recall(self._book, frame, 0, self._table, self.slots // kernel.BUCKET))
         return frame, known
 
     # ---------------------------------------------------------------------------------------------------
@@ -120,11 +123,13 @@ class Search:
             self._compile()
         if line.run[kernel.DEPTH] + 1 >= line.run[kernel.FRAMES]:
             frames = 2 * int(line.run[kernel.FRAMES])
-            self._watch.claim(self._bytes(self._slots, frames))
+            if frames > LONGEST_LINE:
+                raise NotSolved(f"not solved within lines of {LONGEST_LINE:,} plies")
+            self._watch.claim(self._bytes(self.slots, frames))
             line.stack = self._longer(line.stack, frames * kernel.FRAME)
             line.run[kernel.FRAMES] = frames
-        if self._stored * 3 > self._slots * 2:
-            self._widen(4 * self._slots)
+        if self.stored * 3 > self.slots * 2:
+            self._widen(4 * self.slots)
 
     def _compile(self) -> None:
         import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
@@ -140,14 +145,14 @@ class Search:
     def _widen(self, slots: int) -> None:
         """Make the table as large as wished, or as the memory allows while the old one is still there."""
         frames = max(int(line.run[kernel.FRAMES]) for line in self._lines)
-        while slots > self._slots and not self._watch.room(self._bytes(self._slots + slots, frames)):
+        while slots > self.slots and not self._watch.room(self._bytes(self.slots + slots, frames)):
             slots = slots * 15 // 16
         slots = min(slots, _LARGEST_TABLE) // kernel.BUCKET * kernel.BUCKET
-        if slots * 8 < self._slots * 9:
+        if slots * 8 < self.slots * 9:
             return
-        old, self._slots = self._table, slots
+        old, self.slots = self._table, slots
         self._table = self._longer(old[:0], slots * self._book[kernel.WORDS])
-        self._stored = int(self._rehouse(old, self._given, self._table, slots // kernel.BUCKET))
+        self.stored = int(self._rehouse(old, self._given, self._table, slots // kernel.BUCKET))
 
     def _longer(self, numbers: Any, size: int) -> Any:
         if not self._compiled:
@@ -159,9 +164,9 @@ class Search:
         return longer
 
     def _bytes(self, slots: int, frames: int) -> int:
-        """Return the memory for a table and the stacks; interpreted, every number is an object of its own."""
+        """Return the memory for such tables and stacks; interpreted, every number is an object of its own."""
         numbers = slots * self._book[kernel.WORDS] + frames * kernel.FRAME * len(self._lines)
-        return numbers * 8 if self._compiled else numbers * (48 + self._bits // 7)
+        return self._tables * numbers * (8 if self._compiled else 48 + self._bits // 7)
 
 
 class Line:
@@ -197,8 +202,10 @@ class Deep(Solver):
     method = "deep search"
 
     def __init__(self, root: Position, watch: Watch, *, plies: bool = True, compiled: bool | None = None) -> None:
-        self._values = Search(root, watch, plies=False, compiled=compiled)
-        self._plies = Search(root, watch, plies=True, compiled=compiled) if plies else None
+        tables = 2 if plies else 1
+        with watch.work():
+            self._values = Search(root, watch, plies=False, compiled=compiled, tables=tables)
+            self._plies = Search(root, watch, plies=True, compiled=compiled, tables=tables) if plies else None
         self._watch = watch
 
     @property
@@ -220,7 +227,9 @@ class Deep(Solver):
         if self._plies is None:
             return None
         try:
-            score = self._plies.score(position, value)
+            with self._watch.share(0.5):
+                score = self._plies.score(position, value)
         except NotSolved:
+            self._plies = None
             return None
         return score if value == "draw" else self._plies.won - abs(score)

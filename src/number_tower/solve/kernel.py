@@ -194,7 +194,7 @@ def narrow(step: int, drawn: int, stack: MutableSequence[int], frame: int) -> No
     alpha, beta = stack[frame - FRAME + ALPHA], stack[frame - FRAME + BETA]
     if stack[frame + TURNED]:
         low = -beta - step if beta > drawn else step - beta
-        high = step - alpha if alpha < 0 else drawn + 1 if alpha <= drawn else -alpha - step
+        high = max(step - alpha, drawn + 1) if alpha <= drawn else -alpha - step
     else:
         low = alpha + step if alpha > drawn else alpha - step
         high = beta + step if beta > drawn else beta - step

@@ -39,6 +39,7 @@ class Watch:
         self.limited = seconds is not None or memory is not None
         self.seconds = seconds
         self.positions = positions
+        self._searched = 0
         self.memory = DEFAULT_MEMORY if memory is None else memory
         self._progress = progress
         self._spent = 0.0
@@ -58,16 +59,32 @@ class Watch:
             self._spent += perf_counter() - self._since
             self._since = None
 
-    def pause(self, positions: int = 0, filled: float = 0.0) -> None:
-        """Say how far the work has come; this is where it ends when its time is over."""
-        spent = self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
+    @contextmanager
+    def share(self, part: float) -> Iterator[None]:
+        """Let some work use a part of the time that is left, and keep the rest for what is still to come."""
+        whole = self.seconds
+        if whole is not None:
+            self.seconds = self._so_far + part * (whole - self._so_far)
+        try:
+            yield
+        finally:
+            self.seconds = whole
+
+    @property
+    def _so_far(self) -> float:
+        return self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
+
+    def pause(self, more: int = 0, filled: float = 0.0) -> None:
+        """Say how many more positions have been searched; this is where the work ends when its time is over."""
+        spent = self._so_far
+        self._searched += more
         if self.seconds is not None and spent >= self.seconds:
             unit = "second" if self.seconds == 1 else "seconds"
             raise NotSolved(f"not solved within {self.seconds:g} {unit}")
-        if self.positions is not None and positions >= self.positions:
+        if self.positions is not None and self._searched >= self.positions:
             raise NotSolved(f"not solved within {self.positions:,} positions")
-        if self._progress is not None and positions:
-            self._progress(Progress(positions, spent, filled))
+        if self._progress is not None:
+            self._progress(Progress(self._searched, spent, filled))
 
     def room(self, amount: int) -> bool:
         """Say whether so many bytes are within the memory that was given."""

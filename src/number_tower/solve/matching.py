@@ -10,7 +10,10 @@ from number_tower.solve.limits import MIB, NotSolved, Watch
 from number_tower.solve.worth import Solver, Value, Worth, ended
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from number_tower.position import Position
+    from number_tower.solve.pairing import Decomposition
 
 _SMALL = 50_000
 """Positions that are searched for plies nobody asked to limit."""
@@ -37,7 +40,8 @@ class Matching(Solver):
 
     def __init__(self, root: Position, watch: Watch, *, plies: bool = True) -> None:
         self._watch = watch
-        self._paired: dict[int, dict[int, int | None]] = {}
+        self._pool = -1
+        self._partners: dict[int, int | None] = {}
         self._counter: Search | None = None
         self._left = root
         self._counts = plies and (watch.limited or root.left[root.to_move].bit_count() <= _FEW)
@@ -47,53 +51,54 @@ class Matching(Solver):
         over = ended(position)
         if over is not None:
             return over
-        with self._watch.work():
-            answers = self._answers(position)
-            value: Value = "win" if any(answers[block] is None for block in position.legal) else "loss"
-            return Worth(value, self._plies(position, value))
+        answers = self._answers(position)
+        value: Value = "win" if any(answers[block] is None for block in position.legal) else "loss"
+        return Worth(value, self._plies(position, value))
 
     def after(self, position: Position, block: int) -> Worth:
         """Return what placing a block is worth; all blocks are found at once."""
-        with self._watch.work():
-            after = position.place(block)
-            value: Value = "win" if self._answers(position)[block] is None else "loss"
-            plies = 0 if after.outcome else self._plies(after, "loss" if value == "win" else "win")
-            return Worth(value, None if plies is None else plies + 1)
+        value: Value = "win" if self._answers(position)[block] is None else "loss"
+        if not self._counts:
+            return Worth(value)
+        after = position.place(block)
+        left: Value = "loss" if value == "win" else "win"
+        return (ended(after) or Worth(left, self._plies(after, left))).before(turned=True)
 
     def answer(self, position: Position, block: int) -> int | None:
         """Return the partner that wins against a move; None if the move itself wins."""
-        with self._watch.work():
-            return self._answers(position)[block]
+        return self._answers(position)[block]
 
     def _answers(self, position: Position) -> dict[int, int | None]:
         """Return for each block left its partner, or None if the others can be paired as well without it."""
         left = position.left[position.to_move]
-        if left not in self._paired:
+        if left != self._pool:
             rules = position.rules
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
-            try:
-                found = decompose(
-                    blocks, rules.fit, most_bytes=self._watch.memory * MIB, pause=lambda: self._watch.pause(1)
-                )
-            except MemoryError:
-                raise NotSolved(f"not solved within {self._watch.memory:,} MiB of memory") from None
-            self._paired = {
-                left: {
-                    block: None if missed else blocks[partner]
-                    for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)
-                }
+            found = self._decomposed(blocks, rules.fit)
+            self._pool = left
+            self._partners = {
+                block: None if missed else blocks[partner]
+                for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)
             }
-        return self._paired[left]
+        return self._partners
+
+    def _decomposed(self, blocks: Sequence[int], fit: str) -> Decomposition:
+        try:
+            with self._watch.work():
+                return decompose(blocks, fit, most_bytes=self._watch.memory * MIB, pause=self._watch.pause)
+        except MemoryError:
+            raise NotSolved(f"not solved within {self._watch.memory:,} MiB of memory") from None
 
     def _plies(self, position: Position, value: Value) -> int | None:
         """Search for the plies, as the pairs say nothing of them; None once that takes longer than it may."""
         if not self._counts:
             return None
         try:
-            if self._counter is None:
-                watch = self._watch if self._watch.limited else Watch(positions=_SMALL)
-                self._counter = Search(self._left, watch, plies=True)
-            return self._counter.won - abs(self._counter.score(position, value))
+            with self._watch.work(), self._watch.share(0.5):
+                if self._counter is None:
+                    watch = self._watch if self._watch.limited else Watch(positions=_SMALL)
+                    self._counter = Search(self._left, watch, plies=True)
+                return self._counter.won - abs(self._counter.score(position, value))
         except NotSolved:
             self._counts = False
             return None

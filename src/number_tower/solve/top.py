@@ -65,7 +65,7 @@ class Top(Solver):
         if all is drawn the highest; a block counts only while no later one in the window is as good.
         """
         scores = [0] * len(rising)
-        step = rising[-1] - rising[0] if self._step is None else self._step
+        step = max(map(abs, rising), default=0) if self._step is None else self._step
         sign = -1 if self._draws else 1
         window: deque[tuple[int, int]] = deque()
         for place in range(len(rising) - 1, -1, -1):
@@ -85,7 +85,7 @@ class Top(Solver):
                 window.pop()
             window.append((block, cost))
             if place % _PIECE == 0:
-                self._watch.pause(len(rising) - place)
+                self._watch.pause(min(_PIECE, len(rising) - place))
         return scores
 
     def _best(self, left: Sequence[int]) -> int:

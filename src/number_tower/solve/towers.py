@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import block_set
 from number_tower.rules import EMPTY
+from number_tower.solve.limits import NotSolved
 from number_tower.solve.worth import Solver, Worth, ended
 
 if TYPE_CHECKING:
@@ -49,9 +50,12 @@ class Towers(Solver):
         over = ended(position)
         if over is not None:
             return over
-        with self._watch.work():
-            mine = self._prospect(position, position.to_move)
-            yours = self._prospect(position, 1 - position.to_move)
+        try:
+            with self._watch.work():
+                mine = self._prospect(position, position.to_move)
+                yours = self._prospect(position, 1 - position.to_move)
+        except RecursionError:
+            raise NotSolved("not solved within towers of so many blocks") from None
         if mine.fewest < _NEVER and mine.fewest <= yours.fewest:
             return Worth("win", min(2 * mine.fewest - 1, 2 * yours.most + 1))
         if yours.fewest < _NEVER:
@@ -61,8 +65,11 @@ class Towers(Solver):
         return Worth("loss", 2 * mine.most)
 
     def _prospect(self, position: Position, player: int) -> Prospect:
-        height = position.heights[player]
-        gap = -1 if self._rules.target is None else self._rules.target - height
+        gap = -1
+        if self._rules.target is not None:
+            gap = self._rules.target - position.heights[player]
+            if gap < 0:
+                return Prospect(_NEVER, 0)
         return self._look(position.left[player], position.tops[player], gap)
 
     def _look(self, left: int, top: int, gap: int) -> Prospect:
@@ -131,7 +138,7 @@ class Towers(Solver):
         for done, number in enumerate(numbers):
             for count in range(min(done + 1, limit), 0, -1):
                 sums[count] |= sums[count - 1] << number & within
-            self._watch.pause(done)
+            self._watch.pause()
         return next((count for count, heights in enumerate(sums) if heights >> gap & 1), _NEVER)
 
     def _again(self, numbers: tuple[int, ...], gap: int) -> Prospect:
@@ -157,7 +164,7 @@ class Towers(Solver):
         while heights and not heights >> gap & 1:
             heights = reduce(or_, (heights << number & within for number in numbers))
             count += 1
-            self._watch.pause(count)
+            self._watch.pause()
         return count if heights else _NEVER
 
     # Blocks whose order counts -----------------------------------------------------------------------------------
@@ -181,7 +188,7 @@ class Towers(Solver):
                 for block, beneath in self._beneath(blocks, ends)
                 if (heights := beneath << block & within if gap >= 0 else beneath)
             }
-            self._watch.pause(most)
+            self._watch.pause()
         return Prospect(fewest, most)
 
     def _beneath(self, blocks: Sequence[int], ends: dict[int, int]) -> Iterator[tuple[int, int]]:

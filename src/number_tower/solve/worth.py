@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 Value = Literal["win", "draw", "loss"]
 
 _TURNED: dict[Value, Value] = {"win": "loss", "draw": "draw", "loss": "win"}
+_UNKNOWN = 1 << 62
 _RANKS: dict[Value, int] = {"win": 1, "draw": 0, "loss": -1}
 
 
@@ -25,9 +26,10 @@ class Worth(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Where this stands among others: quick wins first, then long draws, then slow losses."""
-        plies = self.plies or 0
-        return _RANKS[self.value], -plies if self.value == "win" else plies
+        """Where this stands among others: quick wins first, then long draws, then slow losses; unknown plies last."""
+        if self.value == "win":
+            return _RANKS[self.value], -(_UNKNOWN if self.plies is None else self.plies)
+        return _RANKS[self.value], -1 if self.plies is None else self.plies
 
 
 def ended(position: Position) -> Worth | None:

@@ -1,0 +1,191 @@
+"""Every speed that the project promises, measured in one run beside whatever it is compared with.
+
+`make bench` prints the table, keeps it in bench/RESULTS.md, and fails if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import startup
+import works
+from machine import facts
+from number_tower import catalogue
+from others import NoYardstick, build_yardstick
+from rows import Row, aligned, at_most, duration, faster, markdown, number, within
+from timing import TooLong, alone, alone_within, in_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+FOLLOWED = {"climb": {"blocks": "1-15"}}
+"""Smaller sizes, where the others cannot follow: at its own, `climb` has 727 million positions."""
+
+GIB = 1 << 30
+
+
+def starting() -> Iterator[Row]:
+    """Measure how soon the command answers."""
+    wanted = [*startup.STARTS, *map(startup.solving, catalogue.names())]
+    runs = [work for work in wanted if _answers(work)]
+    own, *taken = in_turns(20, *(lambda work=work: startup.seconds(work) for work in (startup.NOTHING, *runs)))
+    for work, took in zip(runs, taken, strict=True):
+        yield at_most(work.name, took, (startup.NOTHING.name, own), work.goal)
+    for work in wanted:
+        if work not in runs:
+            yield Row(work.name, "does not run", goal=f"{work.goal:g} x the time", met=False)
+
+
+def _answers(work: startup.Work) -> bool:
+    try:
+        startup.seconds(work)
+    except startup.Failed:
+        return False
+    return True
+
+
+def rulebooks() -> Iterator[Row]:
+    """Measure the games of the catalogue as they are: the goals first, then the ratios."""
+    for name in catalogue.names():
+        yield within(name, alone(works.whole_game, name), 0.010)
+    for name in catalogue.names():
+        options = FOLLOWED.get(name, {})
+        work = " ".join([name, *options.values()])
+        plain = alone(works.against_plain, name, **options)
+        yield faster(work, plain.ours, ("our plain search", plain.other))
+        spiel = alone(works.against_openspiel, name, **options)
+        rate = f"OpenSpiel's MinimaxSolver, {spiel.positions / spiel.other:,.0f} states/s"
+        yield faster(work, spiel.ours, (rate, spiel.other))
+
+
+def matchings() -> Iterator[Row]:
+    """Measure who wins where blocks are paired, against libraries that find one matching and no more."""
+    yield _matching("rustworkx", 20_000, 20)
+    yield _matching("networkx", 5_000)
+    work, goal = "factor 1-1,000,000, values of all openings", "60 s and 4 GiB"
+    try:
+        cost = alone_within(120, works.all_openings, 1_000_000)
+    except TooLong as late:
+        yield Row(work, f"not within {duration(late.limit)}", goal=goal, met=False)
+    else:
+        taken = f"{duration(cost.seconds)}, {cost.memory / GIB:.2g} GiB"
+        yield Row(work, taken, goal=goal, met=cost.seconds <= 60 and cost.memory <= 4 * GIB)
+    worst = alone(works.worst_position, "1-100", 10, 300)
+    yield within("factor 1-100 after 10 moves, all values, worst of 300", worst, 0.010)
+
+
+def longer() -> Iterator[Row]:
+    """Measure what takes others minutes."""
+    yield _matching("networkx", 20_000)
+
+
+def _matching(library: str, size: int, times: float | None = None) -> Row:
+    duel = alone(works.against_matching, library, size)
+    return faster(f"factor 1-{size:,}, values of all openings", duel.ours, (library, duel.other), times)
+
+
+def searches() -> Iterator[Row]:
+    """Measure the deep search, interpreted and compiled."""
+    interpreted, compiled = "summit 1-20 target 80, value, plain Python", "summit 1-20 target 155, value, compiled"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            program = build_yardstick(folder)
+        except NoYardstick as missing:
+            ours = alone(works.summit, 80, compiled=False)
+            yield Row(interpreted, duration(ours), str(missing), goal="20 x as fast")
+            ours = alone(works.summit, 155, compiled=True)
+            yield Row(compiled, duration(ours), str(missing), goal="2 x the time")
+        else:
+            easy = alone(works.summit_against_c, 80, program, 80, compiled=False)
+            yield faster(interpreted, easy.ours, ("yardstick in C", easy.other), 20)
+            hard = alone(works.summit_against_c, 155, program, 80, compiled=True)
+            yield at_most(compiled, hard.ours, ("yardstick in C, target 80", hard.other), 2)
+    draft = alone(works.draft_against_alphabeta, 30, 200)
+    rival = f"alpha-beta in Python, {number(draft.positions / 1e6)} million positions"
+    yield faster("draft 1-30 target 200, value", draft.ours, (rival, draft.other), 20)
+
+
+def theories() -> Iterator[Row]:
+    """Measure what needs no search, at sizes that nobody could search."""
+    race = alone(works.whole_game, "race", blocks="1-200", target=1000)
+    yield within("race 1-200 target 1,000, all openings, with plies", race, 1)
+    blocks = "1-1000000"
+    yield within("climb 1-1,000,000, the start, with plies", alone(works.first_value, "climb", blocks=blocks), 1)
+    took = alone(works.whole_game, "climb", blocks=blocks)
+    yield Row("climb 1-1,000,000, all openings, with plies", duration(took))
+
+
+def compiling() -> Iterator[Row]:
+    """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
+    for work, first in (("a compiled search", works.first_search), ("a compiled matching", works.first_matching)):
+        with tempfile.TemporaryDirectory() as cache:
+            anew = alone(first, cache)
+            kept = alone(first, cache)
+        yield faster(f"{work}, loaded from the cache", kept, ("compiled, the cache empty", anew))
+
+
+SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
+    "starting": ("the command, until it answers", starting),
+    "rulebooks": ("the games at their own sizes: the start and all openings, with plies, without numpy", rulebooks),
+    "matchings": ("pairs of blocks", matchings),
+    "longer": ("pairs of blocks, where others take minutes", longer),
+    "searches": ("deep searches", searches),
+    "theories": ("theories", theories),
+    "compiling": ("the first use of compiled code in a process", compiling),
+}
+"""What can be measured, under which heading; what takes long only if asked for."""
+
+
+def results(about: dict[str, str], table: dict[str, list[Row]]) -> str:
+    """Return the page that keeps a run."""
+    known = "\n".join(f"- {what}: {fact}" for what, fact in about.items())
+    return f"""# How fast it is
+
+Written by `make bench`: everything in one run, ours and the others' side by side, their answers compared wherever both
+give one. The goals are the project's own. Short work is the median of several rounds, and every round solves anew.
+Compiling is timed apart, at the end. Ours includes making what it works on; the others are timed without it.
+
+- OpenSpiel's solver finds values and no plies. It and our plain search keep whole positions, of which `climb` has 727
+  million at its own size: it is compared at a smaller one.
+- rustworkx and networkx find one maximum matching, and not the winning openings.
+- The yardstick is a plain search in C with a table of 2^24 entries, and times itself.
+
+## This run
+
+{known}
+
+{markdown(table)}
+"""
+
+
+def main() -> int:
+    """Measure, print one table, and fail if a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}")
+    parser.add_argument("--all", action="store_true", help="measure also what takes the others minutes")
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.sections if name not in SECTIONS]
+    if unknown or (asked.sections and asked.write):
+        parser.error(f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept")
+    about = facts()
+    chosen = asked.sections or [name for name in SECTIONS if asked.all or name != "longer"]
+    table: dict[str, list[Row]] = {}
+    for name in chosen:
+        heading, section = SECTIONS[name]
+        print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
+        table[heading] = list(section())
+    print(aligned(table))
+    if asked.write:
+        RESULTS.write_text(results(about, table), encoding="utf-8")
+    return int(any(row.met is False for rows in table.values() for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Clocks: medians of rounds that take turns, and work in a process of its own, where nothing else is loaded."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOST_ROUNDS = 25
+LONGEST = 900.0
+"""Seconds after which work in a process of its own is given up."""
+
+
+class TooLong(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+    """Work that was not done within the time it was given, in seconds."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return how long some work takes, done once."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(rounds: int, *clocks: Callable[[], float]) -> list[float]:
+    """Return the median of each clock; they take turns, so that whatever else the machine does meets them all."""
+    taken = [[clock() for clock in clocks] for _ in range(rounds)]
+    return [median(times) for times in zip(*taken, strict=True)]
+
+
+def typical(work: Callable[[], object]) -> float:
+    """Return the median of how long some work takes, over three rounds and as many more as fit into a second."""
+    taken: list[float] = []
+    while len(taken) < 3 or (sum(taken) < 1 and len(taken) < MOST_ROUNDS):
+        taken.append(seconds(work))
+    return median(taken)
+
+
+def alone(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do some work in a process of its own."""
+    return alone_within(LONGEST, work, *args, **kwargs)
+
+
+def alone_within(limit: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do some work in a process of its own, which is ended if that takes too long."""
+    new = multiprocessing.get_context("spawn")
+    here, there = new.Pipe(duplex=False)
+    process = new.Process(target=_tell, args=(there, partial(work, *args, **kwargs)))
+    process.start()
+    there.close()
+    try:
+        if not here.poll(limit):
+            raise TooLong(limit)
+        told: T = here.recv()
+    except EOFError:
+        raise RuntimeError(f"{work} ended without an answer; what it met stands above") from None
+    finally:
+        process.terminate()
+        process.join()
+        here.close()
+    return told
+
+
+def _tell(listener: Connection, work: Callable[[], object]) -> None:
+    listener.send(work())
+
+
+def peak_memory() -> int:
+    """Return the most bytes that this process has held at once."""
+    import resource  # noqa: PLC0415 - not on every system, and only one measurement needs it
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

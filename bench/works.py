@@ -1,0 +1,221 @@
+"""What is measured: each function is one piece of work, done in a process of its own.
+
+Every round starts with new rules and a new solver, which remember nothing; a round before those that count warms up
+whatever is compiled. Whatever is compared is checked to say the same; a fast wrong answer is worth nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import number_tower as nt
+from alphabeta import Draft
+from number_tower.solve.deep import Deep
+from number_tower.solve.graphs import decompose
+from number_tower.solve.limits import Watch
+from number_tower.solve.plain import Plain
+from others import networkx_matching, rustworkx_matching, yardstick
+from timing import in_turns, peak_memory, seconds, typical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.solve.worth import Value
+
+
+class Duel(NamedTuple):
+    """Ours and the other's time, in seconds, and how many positions the other looked at, if it says so."""
+
+    ours: float
+    other: float
+    positions: int = 0
+
+
+class Disagreement(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+    """Two solvers that say different things of one game."""
+
+
+def agree(ours: object, other: object) -> None:
+    """Refuse to compare times of different answers."""
+    if ours != other:
+        raise Disagreement(f"ours: {ours}; the other's: {other}")
+
+
+def start(name: str, **options: object) -> nt.Position:
+    """Return the start of a game by rules that remember nothing yet."""
+    return nt.Position.start(nt.rules(name, **options))
+
+
+def everything(position: nt.Position, *, plies: bool = True) -> nt.Solution:
+    """Solve a position and every move from it."""
+    solution = nt.solve(position, plies=plies)
+    dict(solution.moves)
+    return solution
+
+
+def _check_unloaded() -> None:
+    heavy = sorted({"numpy", "numba"} & sys.modules.keys())
+    if heavy:
+        raise RuntimeError(f"expected no numeric library to be loaded; got {', '.join(heavy)}")
+
+
+# At the rulebooks' sizes, and what Python does alone ------------------------------------------------------
+
+
+def whole_game(name: str, **options: object) -> float:
+    """Time the start of a game and every opening, with plies, by Python alone."""
+    took = typical(lambda: everything(start(name, **options)))
+    _check_unloaded()
+    return took
+
+
+def first_value(name: str, **options: object) -> float:
+    """Time the start of a game, with plies, by Python alone."""
+    took = typical(lambda: nt.solve(start(name, **options)))
+    _check_unloaded()
+    return took
+
+
+def against_plain(name: str, **options: object) -> Duel:
+    """Measure against our own plain search: the start, which takes it every position, and every opening."""
+
+    def plain() -> list[nt.Worth]:
+        position, reference = start(name, **options), Plain()
+        return [reference.worth(position), *(reference.after(position, block) for block in position.legal)]
+
+    solution = everything(start(name, **options))
+    agree([solution.worth, *solution.moves.values()], plain())
+    ours, other = in_turns(3, lambda: typical(lambda: everything(start(name, **options))), lambda: seconds(plain))
+    return Duel(ours, other)
+
+
+def against_openspiel(name: str, **options: object) -> Duel:
+    """Measure against OpenSpiel's solver, which finds the values of all states and no plies."""
+    from spiel import minimax  # noqa: PLC0415 - it loads numpy, and is measured only here
+
+    theirs = minimax(nt.rules(name, **options))
+    solution = everything(start(name, **options))
+    agree([solution.value, *(worth.value for worth in solution.moves.values())], theirs.values)
+    ours, other = in_turns(
+        3,
+        lambda: typical(lambda: everything(start(name, **options))),
+        lambda: minimax(nt.rules(name, **options)).seconds,
+    )
+    return Duel(ours, other, theirs.states)
+
+
+def worst_position(blocks: str, plies: int, positions: int) -> float:
+    """Time the values of random positions of `factor` and of all their moves, by Python alone; return the worst."""
+    chance = random.Random(3)  # noqa: S311 - chosen once, and the same in every run
+    found: list[nt.Position] = []
+    while len(found) < positions:
+        position = start("factor", blocks=blocks)
+        for _ in range(plies):
+            if position.outcome is None:
+                position = position.place(chance.choice(position.legal))
+        if position.outcome is None:
+            found.append(position)
+    worst = max(typical(partial(everything, position, plies=False)) for position in found)
+    _check_unloaded()
+    return worst
+
+
+# Matchings ------------------------------------------------------------------------------------------------
+
+
+def against_matching(other: str, size: int) -> Duel:
+    """Measure the values of all openings of `factor` against one matching by another library."""
+
+    def openings() -> nt.Solution:
+        return everything(start("factor", blocks=f"1-{size}"), plies=False)
+
+    openings()
+    ours = typical(openings)
+    blocks = range(1, size + 1)
+    theirs = {"rustworkx": rustworkx_matching, "networkx": networkx_matching}[other](blocks)
+    agree(decompose(blocks, "related").matched, theirs.pairs)
+    return Duel(ours, theirs.seconds)
+
+
+class Cost(NamedTuple):
+    """Seconds, and the most bytes held at once."""
+
+    seconds: float
+    memory: int
+
+
+def all_openings(size: int) -> Cost:
+    """Measure the values of all openings of `factor`, with what it costs to load the compiled kernels."""
+    took = seconds(lambda: everything(start("factor", blocks=f"1-{size}"), plies=False))
+    return Cost(took, peak_memory())
+
+
+# Searches -------------------------------------------------------------------------------------------------
+
+
+def summit(target: int, *, compiled: bool) -> float:
+    """Time a value of `summit` with 20 blocks; what is not compiled is done by Python alone."""
+    _deep(target, compiled=compiled)
+    took = typical(lambda: _deep(target, compiled=compiled))
+    if not compiled:
+        _check_unloaded()
+    return took
+
+
+def summit_against_c(target: int, program: str, its_target: int, *, compiled: bool) -> Duel:
+    """Measure the same against the yardstick in C."""
+    value = _deep(target, compiled=compiled)
+    if target == its_target:
+        agree(value, yardstick(program, 20, target).value)
+    ours, other = in_turns(
+        5,
+        lambda: seconds(lambda: _deep(target, compiled=compiled)),
+        lambda: yardstick(program, 20, its_target).seconds,
+    )
+    if not compiled:
+        _check_unloaded()
+    return Duel(ours, other)
+
+
+def _deep(target: int, *, compiled: bool) -> Value:
+    position = start("summit", blocks="1-20", target=target)
+    return Deep(position, Watch(), plies=False, compiled=compiled).worth(position).value
+
+
+def draft_against_alphabeta(blocks: int, target: int) -> Duel:
+    """Measure a value of `draft` against the search that a careful person would write."""
+
+    def solved() -> nt.Solution:
+        return nt.solve(start("draft", blocks=f"1-{blocks}", target=target), plies=False)
+
+    value = solved().value
+    ours = typical(solved)
+    rival = Draft(blocks, target)
+    other = seconds(rival.value)
+    agree(value, ("draw", "win", "loss")[rival.value()])  # known by now, and so not searched again
+    return Duel(ours, other, rival.positions)
+
+
+# Compiling ------------------------------------------------------------------------------------------------
+
+
+def first_search(cache: str) -> float:
+    """Time a first compiled search in a new process, with what an earlier one has left in a folder."""
+    return _first(cache, lambda: _deep(80, compiled=True))
+
+
+def first_matching(cache: str) -> float:
+    """Time a first compiled matching, likewise."""
+    return _first(cache, lambda: decompose(range(1, 1001), "related", compiled=True))
+
+
+def _first(cache: str, work: Callable[[], object]) -> float:
+    os.environ["NUMBA_CACHE_DIR"] = cache
+    took = seconds(work)
+    if not os.listdir(cache):
+        raise RuntimeError("expected compiled code to be kept; nothing was compiled")
+    return took

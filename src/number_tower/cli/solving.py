@@ -1,0 +1,165 @@
+"""What `tower solve` prints: the worth of a position and of every move, as a table, as JSON, or as a line of play."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from number_tower.blocks import LONGEST_LIST, summed_up
+from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.failure import FINISHED, NOT_SOLVED, Failure
+from number_tower.cli.screen import paint
+from number_tower.solve import solve
+from number_tower.solve.limits import NotSolved
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.cli.screen import Screen
+    from number_tower.solve.limits import Progress
+    from number_tower.solve.solution import Solution
+    from number_tower.solve.worth import Value, Worth
+    from number_tower.table import Table
+
+_COLOURS: dict[Value, str] = {"win": "32", "draw": "33", "loss": "31"}
+_VERBS: dict[Value, str] = {"win": "wins", "draw": "draws", "loss": "loses"}
+
+
+def answer(asked: Namespace, table: Table, book: Rulebook, screen: Screen) -> int:
+    """Solve a table as it stands, and print what was asked for."""
+    ticker = Ticker()
+    try:
+        solution = solve(
+            table.game, plies=not asked.values, seconds=asked.seconds, memory=asked.memory, progress=ticker.tick
+        )
+        ranked = _ranked(solution)
+        line = list(_line(solution)) if asked.line else []
+    except NotSolved as missed:
+        ticker.clear()
+        raise Failure(NOT_SOLVED, f"{missed}.") from None
+    finally:
+        ticker.clear()
+    if asked.json:
+        _print_json(table, solution, line if asked.line else None)
+        return FINISHED
+    screen.headed(f"{_verdict(solution, table, Voice(book))}\n")
+    if ranked:
+        screen.show("\n")
+        _print_moves(ranked, screen, everything=asked.all)
+        screen.show(f"\n{_source(solution, asked)}\n")
+    if line:
+        screen.show("\nOne best line to the end:\n" + ("" if table.game.moves else "\n"))
+        told = replace(table, declared=None)
+        for block in line:
+            told = told.play(block)
+        Dialogue(told, book, screen).retell(since=len(table.game.moves))
+    return FINISHED
+
+
+def _ranked(solution: Solution) -> list[tuple[int, Worth]]:
+    """Return every move with its worth, the best first; of equals, the smaller block."""
+    return sorted(solution.moves.items(), key=lambda move: (*(-part for part in move[1].rank), move[0]))
+
+
+def _line(solution: Solution) -> Iterator[int]:
+    while solution.best:
+        yield solution.best[0]
+        solution = solution.after(solution.best[0])
+
+
+def _verdict(solution: Solution, table: Table, voice: Voice) -> str:
+    """Say in a sentence what the position is worth."""
+    outcome = table.game.outcome
+    if outcome is not None:
+        result = "drawn" if outcome.winner is None else f"{voice.name(table, outcome.winner)} has won"
+        return f"The game is over: {result}."
+    mover = f"{voice.name(table, table.game.to_move)}, to move, {_VERBS[solution.value]}"
+    if solution.plies is None:
+        return f"{mover}."
+    return f"{mover}: {_plies(solution.plies)} to the end, if both play their best."
+
+
+def _plies(count: int) -> str:
+    return f"{count:,} {'ply' if count == 1 else 'plies'}"
+
+
+def _source(solution: Solution, asked: Namespace) -> str:
+    """Say how it was found out, and what was not."""
+    found = f"Found by {solution.method}."
+    if asked.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
+        return found
+    if asked.seconds is None and asked.memory is None:
+        return f"{found} How many plies it takes is not known; --seconds 60 searches a minute for them."
+    return f"{found} How many plies it takes was not found within these limits."
+
+
+def _print_moves(ranked: list[tuple[int, Worth]], screen: Screen, *, everything: bool) -> None:
+    if everything or len(ranked) <= LONGEST_LIST:
+        counted = any(worth.plies is not None for _, worth in ranked)
+        width = max(5, *(len(str(block)) for block, _ in ranked))
+        screen.draw(f"  {'block':>{width}}  value{'  plies' if counted else ''}\n")
+        for block, worth in ranked:
+            plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
+            padding = " " * (5 - len(worth.value)) if counted else ""
+            screen.draw(f"  {block:>{width}}  {_painted(worth.value, screen)}{padding}{plies}\n")
+        return
+    for value in _COLOURS:
+        blocks = sorted(block for block, worth in ranked if worth.value == value)
+        if blocks:
+            moves = f"{len(blocks):,} of {len(ranked):,} moves"
+            padding = " " * (4 - len(value))
+            screen.show(f"  {_painted(value, screen)}{padding}  {moves}: {summed_up(blocks)}\n")
+    best, worth = ranked[0]
+    known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_plies(worth.plies)}. "
+    screen.show(f"\n{known}`--all` lists every move.\n")
+
+
+def _painted(value: Value, screen: Screen) -> str:
+    return paint(value, _COLOURS[value]) if screen.fancy else value
+
+
+def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:
+    import json  # noqa: PLC0415 - only where it is asked for
+
+    document = {
+        "game": table.rulebook,
+        "moves": list(table.game.moves),
+        "to_move": table.game.to_move + 1,
+        "value": solution.value,
+        "plies": solution.plies,
+        "best": list(solution.best),
+        "by_move": {str(block): worth._asdict() for block, worth in solution.moves.items()},
+        "method": solution.method,
+    }
+    print(json.dumps(document if line is None else {**document, "line": line}))
+
+
+class Ticker:
+    """A line on the terminal that says how far long work has come, and goes away when it is done."""
+
+    def __init__(self) -> None:
+        self._shows = sys.stderr is not None and sys.stderr.isatty()
+        self._next = 0.5
+        self._shown = False
+
+    def tick(self, progress: Progress) -> None:
+        """Show the progress, not more often than people can read it."""
+        if not self._shows or progress.seconds < self._next:
+            return
+        self._next = progress.seconds + 0.2
+        self._shown = True
+        text = f"{progress.seconds:,.0f} s"
+        if progress.positions:
+            rate = progress.positions / progress.seconds
+            text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
+        print(f"\r\033[Ksearching: {text} (Ctrl-C stops)", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Leave the line as it was."""
+        if self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self._shown = False
