@@ -23,6 +23,10 @@ def available() -> bool:
     return find_spec("numba") is not None
 
 
+SECONDS = 10
+"""What compiling may take where nothing was kept; nobody who has less time should begin it."""
+
+
 def loaded() -> bool:
     """Say whether the compiler is there already, so that using it costs nothing more."""
     return "numba" in sys.modules

@@ -120,7 +120,10 @@ class Search:
     def _prepare(self, line: Line) -> None:
         """Before a slice: compile if that pays by now, and give the stack and the table the room they need."""
         if not self._compiled and self._compile_after is not None and self.positions >= self._compile_after:
-            self._compile()
+            if compiling.loaded() or self._watch.left > compiling.SECONDS:
+                self._compile()
+            else:
+                self._compile_after = None
         if line.run[kernel.DEPTH] + 1 >= line.run[kernel.FRAMES]:
             frames = 2 * int(line.run[kernel.FRAMES])
             if frames > LONGEST_LINE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +70,11 @@ class Watch:
             yield
         finally:
             self.seconds = whole
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return inf if self.seconds is None else self.seconds - self._so_far
 
     @property
     def _so_far(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower.solve import compiling
 from number_tower.solve.deep import Search
 from number_tower.solve.graphs import decompose
 from number_tower.solve.limits import MIB, NotSolved, Watch
@@ -85,7 +86,11 @@ class Matching(Solver):
     def _decomposed(self, blocks: Sequence[int], fit: str) -> Decomposition:
         try:
             with self._watch.work():
-                return decompose(blocks, fit, most_bytes=self._watch.memory * MIB, pause=self._watch.pause)
+                hurried = self._watch.left < compiling.SECONDS and not compiling.loaded()
+                return decompose(
+                    blocks, fit, compiled=False if hurried else None, most_bytes=self._watch.memory * MIB,
+                    pause=self._watch.pause,
+                )  # fmt: skip
         except MemoryError:
             raise NotSolved(f"not solved within {self._watch.memory:,} MiB of memory") from None
 
