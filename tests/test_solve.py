@@ -154,6 +154,19 @@ def test_towers_too_high_to_look_at_are_not_solved() -> None:
         nt.solve(Game(Rules(range(1, 1101), supply="own", towers="own", fit="unrelated")))
 
 
+def test_of_moves_with_unknown_plies_only_those_can_be_best_that_may_be() -> None:
+    solution = nt.solve(Game(nt.rules("race")))
+    assert solution.plies == 3
+    solution.moves = {1: Worth("loss", 4), 6: Worth("win", 21), 7: Worth("win"), 8: Worth("win")}
+    assert solution.best == (7, 8)
+
+
+@pytest.mark.parametrize("limit", [{"seconds": -1}, {"seconds": float("nan")}, {"memory": 0}])
+def test_limits_that_cannot_be_are_refused(limit: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected a number"):
+        nt.solve(Game(nt.rules("race")), **limit)
+
+
 def test_known_plies_come_before_unknown_ones() -> None:
     worths = [Worth("loss"), Worth("loss", 4), Worth("draw"), Worth("draw", 2), Worth("win"), Worth("win", 9)]
     assert sorted(worths, key=lambda worth: worth.rank) == worths
@@ -254,6 +267,7 @@ def test_only_games_and_positions_can_be_solved() -> None:
 def test_an_illegal_move_is_worth_nothing() -> None:
     moves = nt.solve(Game(nt.rules("draft"), moves=(8,))).moves
     assert 8 not in moves
+    assert repr(moves) == "<8 moves, of which 0 have been looked at>"
     with pytest.raises(KeyError):
         moves[10]
 

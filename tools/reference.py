@@ -47,8 +47,8 @@ def _section(name: str, command: argparse.ArgumentParser) -> str:
 
 
 def _call(action: argparse.Action) -> str:
-    value = action.metavar or (r" \| ".join(map(str, action.choices)) if action.choices else "")
-    return " ".join(filter(None, (*action.option_strings, str(value))))
+    value = action.metavar or (" | ".join(map(str, action.choices)) if action.choices else "")
+    return " ".join(filter(None, (*action.option_strings, str(value).replace("|", r"\|"))))
 
 
 def _commands(tower: argparse.ArgumentParser) -> tuple[dict[str, argparse.ArgumentParser], dict[str, str]]:

@@ -16,7 +16,7 @@ from number_tower.cli.screen import Screen
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
-from number_tower.showing import shown, shown_path
+from number_tower.showing import shown, shown_path, shown_text
 from number_tower.table import Table, TableError, player_names
 from number_tower.voice import Voice
 
@@ -127,6 +127,8 @@ def solve(asked: Namespace) -> int:
 
     screen = Screen()
     table, book = _subject(asked)
+    if table.declared is not None and not asked.json:
+        screen.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")
     return solving.answer(asked, _moved(table, asked.moves), book, screen)
 
 
@@ -194,7 +196,7 @@ def _subject(asked: Namespace) -> tuple[Table, Rulebook]:
         table, book = record.read(source)
     except record.NoRecord:
         known = ", ".join(catalogue.names())
-        problem = f"there is no game or record {shown(source)}"
+        problem = f"there is no game, file or record {shown(source)}"
         raise Failure(WRONG_CALL, f"{problem}; expected one of {known}, a rule file, or a record") from None
     except record.RecordError as damaged:
         raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
@@ -210,12 +212,14 @@ def _moved(table: Table, given: str | None) -> Table:
     for text in [] if given is None else given.split(","):
         block = whole_number(text)
         if block is None:
-            raise Failure(WRONG_CALL, f"--moves: expected blocks such as 9,8; got {shown(text.strip())}")
+            raise Failure(WRONG_CALL, f"--moves: expected blocks with commas between, such as 9,8; got {shown(given)}")
         try:
             game = game.play(block)
         except MoveError as refused:
             legal = f"these can: {summed_up(game.legal)}" if game.legal else "the game is over there"
-            raise Failure(WRONG_CALL, f"--moves: move {len(game.moves) + 1}: {refused}; {legal}") from None
+            problem = f"move {len(game.moves) + 1}: {shown_text(text.strip(), 40)} cannot be placed"
+            reason = refused.reason.replace("_", " ")
+            raise Failure(WRONG_CALL, f"--moves: {problem} ({reason}); {legal}") from None
     return replace(table, game=game, declared=None)
 
 

@@ -14,6 +14,7 @@ from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TextIO
 
     from number_tower.voice import Said
 
@@ -37,7 +38,7 @@ class Screen:
         self.typed = sys.stdin is not None and sys.stdin.isatty()
         seen = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.fancy = seen and not os.environ.get("NO_COLOR")
-        self.columns = _columns() if seen else sys.maxsize
+        self.columns = terminal_columns(sys.stdout) if seen else sys.maxsize
         if self.typed:
             with suppress(ImportError):
                 import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
@@ -123,9 +124,10 @@ def paint(text: str, code: str) -> str:
     return "\n".join(f"\033[{code}m{line}\033[0m" if line else "" for line in text.split("\n"))
 
 
-def _columns() -> int:
+def terminal_columns(stream: TextIO) -> int:
+    """Return how wide a terminal is, or how wide one usually is."""
     try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
+        columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:
         columns = 0
     return columns if columns >= 20 else 80

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from number_tower.blocks import LONGEST_LIST, summed_up
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, NOT_SOLVED, Failure
-from number_tower.cli.screen import paint
+from number_tower.cli.screen import paint, terminal_columns
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolved
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
 
     from number_tower.catalogue import Rulebook
     from number_tower.cli.screen import Screen
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from number_tower.solve.worth import Value, Worth
     from number_tower.table import Table
 
+LONGEST_LINE = 10_000
+"""Plies of a line of play that anybody would look through."""
+
 _COLOURS: dict[Value, str] = {"win": "32", "draw": "33", "loss": "31"}
 _VERBS: dict[Value, str] = {"win": "wins", "draw": "draws", "loss": "loses"}
 
@@ -32,43 +34,64 @@ _VERBS: dict[Value, str] = {"win": "wins", "draw": "draws", "loss": "loses"}
 def answer(asked: Namespace, table: Table, book: Rulebook, screen: Screen) -> int:
     """Solve a table as it stands, and print what was asked for."""
     ticker = Ticker()
+    what = ""
     try:
         solution = solve(
             table.game, plies=not asked.values, seconds=asked.seconds, memory=asked.memory, progress=ticker.tick
         )
+        if not asked.json:
+            ticker.clear()
+            screen.headed(f"{_verdict(solution, table, Voice(book))}\n")
+        what = "what the moves are worth: "
         ranked = _ranked(solution)
-        line = list(_line(solution)) if asked.line else []
+        line, missing = _line(solution) if asked.line else ([], "")
     except NotSolved as missed:
         ticker.clear()
-        raise Failure(NOT_SOLVED, f"{missed}.") from None
+        raise Failure(NOT_SOLVED, f"{what}{missed}.") from None
     finally:
         ticker.clear()
     if asked.json:
+        if missing:
+            raise Failure(NOT_SOLVED, missing)
         _print_json(table, solution, line if asked.line else None)
         return FINISHED
-    screen.headed(f"{_verdict(solution, table, Voice(book))}\n")
     if ranked:
         screen.show("\n")
         _print_moves(ranked, screen, everything=asked.all)
         screen.show(f"\n{_source(solution, asked)}\n")
+    if missing:
+        screen.show(f"\n{missing}\n")
     if line:
-        screen.show("\nOne best line to the end:\n" + ("" if table.game.moves else "\n"))
-        told = replace(table, declared=None)
-        for block in line:
-            told = told.play(block)
-        Dialogue(told, book, screen).retell(since=len(table.game.moves))
+        _tell(line, table, book, screen, best=solution.plies is not None)
     return FINISHED
+
+
+def _tell(line: list[int], table: Table, book: Rulebook, screen: Screen, *, best: bool) -> None:
+    """Tell a line of play from here to the end, in the game's voice."""
+    what = "best line" if best else "line that keeps the value"
+    screen.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
+    for block in line:
+        table = table.play(block)
+    Dialogue(table, book, screen).retell(since=len(table.game.moves) - len(line))
 
 
 def _ranked(solution: Solution) -> list[tuple[int, Worth]]:
     """Return every move with its worth, the best first; of equals, the smaller block."""
-    return sorted(solution.moves.items(), key=lambda move: (*(-part for part in move[1].rank), move[0]))
+    best = frozenset(solution.best)
+    return sorted(
+        solution.moves.items(),
+        key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
+    )
 
 
-def _line(solution: Solution) -> Iterator[int]:
-    while solution.best:
-        yield solution.best[0]
-        solution = solution.after(solution.best[0])
+def _line(solution: Solution) -> tuple[list[int], str]:
+    """Return a best line, or why there is none."""
+    if solution.plies is not None and solution.plies > LONGEST_LINE:
+        return [], f"A best line has {_plies(solution.plies)}: too many to be written down."
+    try:
+        return list(solution.line()), ""
+    except NotSolved as missed:
+        return [], f"A best line to the end: {missed}."
 
 
 def _verdict(solution: Solution, table: Table, voice: Voice) -> str:
@@ -92,7 +115,7 @@ def _source(solution: Solution, asked: Namespace) -> str:
     found = f"Found by {solution.method}."
     if asked.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
         return found
-    if asked.seconds is None and asked.memory is None:
+    if asked.seconds is None:
         return f"{found} How many plies it takes is not known; --seconds 60 searches a minute for them."
     return f"{found} How many plies it takes was not found within these limits."
 
@@ -142,7 +165,7 @@ class Ticker:
     """A line on the terminal that says how far long work has come, and goes away when it is done."""
 
     def __init__(self) -> None:
-        self._shows = sys.stderr is not None and sys.stderr.isatty()
+        self._shows = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._next = 0.5
         self._shown = False
 
@@ -156,7 +179,8 @@ class Ticker:
         if progress.positions:
             rate = progress.positions / progress.seconds
             text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        print(f"\r\033[Ksearching: {text} (Ctrl-C stops)", end="", file=sys.stderr, flush=True)
+        line = f"searching: {text} (Ctrl-C stops)"[: terminal_columns(sys.stderr) - 1]
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """Leave the line as it was."""

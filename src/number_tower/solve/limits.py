@@ -37,7 +37,11 @@ class Watch:
         positions: int | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
-        self.limited = seconds is not None or memory is not None
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"seconds: expected a number from 0; got {seconds}")
+        if memory is not None and not memory >= 1:
+            raise ValueError(f"memory: expected a number of MiB from 1; got {memory}")
+        self.limited = seconds is not None
         self.seconds = seconds
         self.positions = positions
         self._searched = 0

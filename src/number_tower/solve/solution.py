@@ -71,11 +71,21 @@ class Solution:
     @cached_property
     def best(self) -> tuple[int, ...]:
         """The best moves: of the best value, and among those the best plies, where they are known."""
-        if not self.moves:
-            return ()
-        ranks = {block: worth.rank for block, worth in self.moves.items() if worth.value == self.value}
-        highest = max(ranks.values())
-        return tuple(block for block, rank in ranks.items() if rank == highest)
+        same = {block: worth.plies for block, worth in self.moves.items() if worth.value == self.value}
+        if self.plies is None:
+            return tuple(same)
+        exact = tuple(block for block, plies in same.items() if plies == self.plies)
+        return exact or tuple(block for block, plies in same.items() if plies is None)
+
+    def line(self) -> Iterator[int]:
+        """Give one best move after another, to the end of the game."""
+        solution = self
+        while solution.moves:
+            with self._watch.work():
+                self._watch.pause()
+                block = solution.best[0]
+                solution = solution.after(block)
+            yield block
 
     def after(self, block: int) -> Solution:
         """Solve the position after a move, with all that is known already."""
@@ -101,6 +111,9 @@ class _Moves(Mapping[int, Worth]):
         self._legal = position.legal
         self._value = value
         self._known: dict[int, Worth] = {}
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} moves, of which {len(self._known)} have been looked at>"
 
     def __getitem__(self, block: int) -> Worth:
         if block not in self._known:
