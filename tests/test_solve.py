@@ -403,6 +403,42 @@ def test_lines_of_play_may_be_long(*, compiled: bool) -> None:
     assert Deep(start, Watch(), compiled=compiled).worth(start) == Worth("loss", 600)  # ten in every two plies
 
 
+HUGE = 10**18
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules([5, 6, 11, 24, *(HUGE - n for n in (87, 86, 66, 49, 46, 43, 39, 37, 28, 27))], fit="ascending",
+              target=HUGE - 4, stuck="skips"),
+        Rules((1, 5, 10**12), supply="own", towers="own", target=10**12 + 6),
+        Rules((1, 2, 10**12), supply="own", towers="own", fit="ascending", target=10**12 + 3),
+        Rules((7, 10**12, 3 * 10**12 + 1), supply="endless", towers="own", fit="unrelated", target=4 * 10**12),
+    ],
+    ids=["sums", "own", "rising", "endless"],
+)  # fmt: skip
+def test_huge_numbers_are_no_problem(name: str, rules: Rules) -> None:
+    start = Position.start(rules)
+    assert nt.solve(start).worth == Plain().worth(start)
+    check(SEARCHES[name](start), [start])
+
+
+def test_blocks_that_pass_the_target_cost_nothing() -> None:
+    few, many = (nt.solve(Game(nt.rules("summit", blocks=blocks, target=50))) for blocks in ("1-50", "1-100000"))
+    assert many.worth == few.worth
+    assert dict(many.moves) == dict(few.moves)
+
+
+def test_a_compiler_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(compiling, "compiled", broken)
+    start = Position.start(nt.rules("draft", blocks="1-12", target=40))
+    assert Search(start, Watch(), plies=False, compiled=True).score(start) > 0
+
+
 def test_a_game_with_more_blocks_than_a_machine_word_has_bits() -> None:
     rules = Rules(range(1, 101), supply="shared", towers="shared", fit="any", target=150)
     assert nt.solve(Game(rules)).worth == Worth("win", 3)
@@ -502,7 +538,7 @@ def test_a_compiled_table_stays_within_its_memory_too() -> None:
     "rules",
     [
         Rules(range(1, 100_001), fit="unrelated"),
-        Rules(range(1, 100_001), fit="unrelated", target=5),
+        Rules(range(1, 100_001), fit="unrelated", target=100_000),
         Rules((7, 10**16 + 1, 10**17 + 3), supply="endless", towers="own", target=10**18),
     ],
     ids=["pairs", "search", "sums"],

@@ -116,7 +116,7 @@ def _source(solution: Solution, asked: Namespace) -> str:
     if asked.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
         return found
     if asked.seconds is None:
-        return f"{found} How many plies it takes is not known; --seconds 60 searches a minute for them."
+        return f"{found} How many plies it takes is not known; --seconds 60 searches up to a minute for them."
     return f"{found} How many plies it takes was not found within these limits."
 
 

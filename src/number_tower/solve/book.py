@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from number_tower.rules import EMPTY
@@ -28,17 +29,19 @@ _MIRRORS = [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
 
 def write_book(root: Position, watch: Watch, *, plies: bool) -> tuple[list[int], int]:
     """Return the book of a search from a position, and how many bits its largest numbers have."""
-    rules = root.rules
+    rules, blocks = root.rules, usable(root.rules)
+    watch.claim(len(blocks) ** 2 // 8)
     book = [0] * kernel.FITS
-    _write_rules(book, root)
-    bits = max(_write_measures(book, root, plies=plies), (2 * book[kernel.SPREAD]).bit_length())
-    for top in (EMPTY, *rules.blocks):
-        book.append(rules.fits(top))
+    _write_rules(book, root, blocks)
+    numbers = (2 * book[kernel.SPREAD]).bit_length(), (4 * sum(blocks)).bit_length(), len(blocks)
+    bits = max(_write_measures(book, root, len(blocks), plies=plies), *numbers)
+    for top in (EMPTY, *blocks):
+        book.append(rules.fits(top) & book[kernel.EVERY])
         watch.pause()
     for start, table in (
-        (kernel.SIZES, list(rules.blocks)),
-        (kernel.ROOMS, _rooms(rules)),
-        (kernel.SUMS, _sums(rules.blocks)),
+        (kernel.SIZES, list(blocks)),
+        (kernel.ROOMS, _rooms(rules, blocks)),
+        (kernel.SUMS, _sums(blocks)),
         (kernel.MIRRORS, _MIRRORS),
     ):
         book[start] = len(book) if table else 0
@@ -46,9 +49,13 @@ def write_book(root: Position, watch: Watch, *, plies: bool) -> tuple[list[int],
     return book, bits
 
 
-def _write_rules(book: list[int], root: Position) -> None:
+def usable(rules: Rules) -> Sequence[int]:
+    """Return the blocks that can ever be placed: none above the target (but one at least, as every game has)."""
+    return rules.blocks if rules.target is None else rules.blocks[: max(1, bisect_right(rules.blocks, rules.target))]
+
+
+def _write_rules(book: list[int], root: Position, blocks: Sequence[int]) -> None:
     rules = root.rules
-    blocks = rules.blocks
     in_steps = isinstance(blocks, range) and rules.fit == "any" and rules.towers == "shared"
     book[kernel.BLOCKS] = len(blocks)
     book[kernel.TARGET] = -1 if rules.target is None else rules.target
@@ -58,20 +65,20 @@ def _write_rules(book: list[int], root: Position) -> None:
     book[kernel.ORDER] = kernel.OTHER if rules.step is not None else _ORDERS.get(rules.fit, kernel.OTHER)
     book[kernel.OPEN] = int(rules.opening is None)
     book[kernel.LARGEST] = blocks[-1]
-    book[kernel.EVERY] = rules.every
+    book[kernel.EVERY] = (1 << len(blocks)) - 1
     book[kernel.FIRST] = blocks[0]
     book[kernel.GRADE] = blocks.step if isinstance(blocks, range) and in_steps else 0
     book[kernel.SPREAD] = max(root.heights) + (sum(blocks) if rules.target is None else rules.target)
 
 
-def _write_measures(book: list[int], root: Position, *, plies: bool) -> int:
+def _write_measures(book: list[int], root: Position, count: int, *, plies: bool) -> int:
     """Lay out scores and keys; return how many bits the largest word of the table has."""
     rules = root.rules
-    longest = min(_longest(rules), LONGEST_LINE) if plies else 0
+    longest = min(_longest(rules, count), LONGEST_LINE) if plies else 0
     book[kernel.STEP] = int(plies)
     book[kernel.DRAWN] = longest + 3
     book[kernel.WON] = 2 * longest + 8
-    count, towers = len(rules.blocks), 1 if rules.towers == "shared" else 2
+    towers = 1 if rules.towers == "shared" else 2
     mine = 0 if rules.supply == "endless" else count
     yours = count if rules.supply == "own" else 0
     top = 0 if rules.fit == "any" and rules.opening is None else (count + 1).bit_length()
@@ -93,9 +100,8 @@ def _write_measures(book: list[int], root: Position, *, plies: bool) -> int:
     return first + second + entry
 
 
-def _longest(rules: Rules) -> int:
+def _longest(rules: Rules, count: int) -> int:
     """Return a number of plies that no game exceeds."""
-    count = len(rules.blocks)
     if rules.supply == "shared":
         return count
     if rules.supply == "own" or rules.fit == "ascending" or rules.target is None:
@@ -103,9 +109,9 @@ def _longest(rules: Rules) -> int:
     return 2 * (rules.target // rules.blocks[0])
 
 
-def _rooms(rules: Rules) -> list[int]:
+def _rooms(rules: Rules, blocks: Sequence[int]) -> list[int]:
     """Return the blocks for every gap that is too small for some; very large blocks are looked up instead."""
-    largest = rules.blocks[-1]
+    largest = blocks[-1]
     return [rules.up_to(gap) for gap in range(largest)] if rules.target and largest < _ROOMS_KEPT else []
 
 

@@ -41,8 +41,6 @@ class Search:
     def __init__(
         self, root: Position, watch: Watch, *, plies: bool, compiled: bool | None = None, tables: int = 1
     ) -> None:
-        blocks = len(root.rules.blocks)
-        watch.claim(blocks * blocks // 8 * tables)
         self._tables = tables
         self._watch = watch
         self._book, self._bits = write_book(root, watch, plies=plies)
@@ -55,7 +53,8 @@ class Search:
         self._rehouse: Callable[..., int] = kernel.rehouse
         self._compiled = False
         self._compile_after = None
-        if max(self._bits, blocks) <= WORD and compiled is not False and compiling.available():
+        self._slice = max(1, _SLICE * 20 // max(20, self._book[kernel.BLOCKS]))
+        if self._bits <= WORD and compiled is not False and compiling.available():
             self._compile_after = 0 if compiled or compiling.loaded() else _WORTH_COMPILING
 
     @property
@@ -85,7 +84,7 @@ class Search:
         self._prepare(line)
         line.run[kernel.POSITIONS], line.run[kernel.STORED] = self.positions, self.stored
         line.run[kernel.BUCKETS] = self.slots // kernel.BUCKET
-        budget = _COMPILED_SLICE if self._compiled else _SLICE
+        budget = _COMPILED_SLICE if self._compiled else self._slice
         self._search(budget, self._given, line.stack, self._table, line.run)
         self.positions, self.stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
         return int(line.run[kernel.RESULT]) if line.run[kernel.DONE] else None
@@ -96,11 +95,12 @@ class Search:
         tops = [0 if top == EMPTY else bisect_right(rules.blocks, top) for top in position.tops]
         won, drawn = self.won, self._book[kernel.DRAWN]
         frame = [0] * kernel.FRAME
-        frame[kernel.MINE] = position.left[me]
-        frame[kernel.YOURS] = position.left[me if rules.supply == "shared" else you]
+        every = self._book[kernel.EVERY]
+        frame[kernel.MINE] = position.left[me] & every
+        frame[kernel.YOURS] = position.left[me if rules.supply == "shared" else you] & every
         frame[kernel.MY_HEIGHT], frame[kernel.YOUR_HEIGHT] = position.heights[me], position.heights[you]
         frame[kernel.MY_TOP], frame[kernel.YOUR_TOP] = tops[me], tops[you]
-        frame[kernel.LEGAL], frame[kernel.NEXT] = position.legal_mask, len(rules.blocks) - 1
+        frame[kernel.LEGAL], frame[kernel.NEXT] = position.legal_mask, self._book[kernel.BLOCKS] - 1
         frame[kernel.BEST] = -kernel.UNKNOWN
         low, high = -won, won
         if value is not None:
@@ -135,13 +135,16 @@ class Search:
             self._widen(4 * self.slots)
 
     def _compile(self) -> None:
+        try:
+            self._search, self._rehouse = compiling.compiled(kernel.search), compiling.compiled(kernel.rehouse)
+        except ImportError:
+            self._compile_after = None
+            return
         import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
 
         self._given, self._table = (np.array(numbers, dtype=np.int64) for numbers in (self._book, self._table))
         for line in self._lines:
             line.stack, line.run = (np.array(numbers, dtype=np.int64) for numbers in (line.stack, line.run))
-        self._search = compiling.compiled(kernel.search)
-        self._rehouse = compiling.compiled(kernel.rehouse)
         self._compiled = True
         self._widen(_COMPILED_TABLE)
 

@@ -57,11 +57,12 @@ def search(
     table: MutableSequence[int],
     run: MutableSequence[int],
 ) -> None:
-    """Go on with a search for at most so many new positions, or until it is done."""
+    """Go on with a search for at most so many new positions, and some times as many moves; or until it is done."""
     step, drawn = book[STEP], book[DRAWN]
-    last = run[POSITIONS] + budget
+    last, tries = run[POSITIONS] + budget, 8 * budget
     depth = run[DEPTH]
-    while run[POSITIONS] < last and depth + 1 < run[FRAMES]:
+    while run[POSITIONS] < last and tries > 0 and depth + 1 < run[FRAMES]:
+        tries -= 1
         frame = depth * FRAME
         if stack[frame + LEGAL] == 0 or stack[frame + BEST] >= stack[frame + BETA]:
             score = close(book, stack, frame, table, run)

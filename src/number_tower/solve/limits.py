@@ -46,7 +46,7 @@ class Watch:
         self.positions = positions
         self._searched = 0
         self.memory = DEFAULT_MEMORY if memory is None else memory
-        self._progress = progress
+        self.progress = progress
         self._spent = 0.0
         self._since: float | None = None
 
@@ -93,8 +93,8 @@ class Watch:
             raise NotSolved(f"not solved within {self.seconds:g} {unit}")
         if self.positions is not None and self._searched >= self.positions:
             raise NotSolved(f"not solved within {self.positions:,} positions")
-        if self._progress is not None:
-            self._progress(Progress(self._searched, spent, filled))
+        if self.progress is not None:
+            self.progress(Progress(self._searched, spent, filled))
 
     def room(self, amount: int) -> bool:
         """Say whether so many bytes are within the memory that was given."""

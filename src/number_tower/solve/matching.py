@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SMALL = 50_000
 """Positions that are searched for plies nobody asked to limit."""
 
-_FEW = 64
+_FEW = 56
 """Blocks among which they are looked for at all."""
 
 
@@ -99,9 +99,11 @@ class Matching(Solver):
         if not self._counts:
             return None
         try:
-            with self._watch.work(), self._watch.share(0.5):
+            with self._watch.work(), self._watch.share(0.9):
                 if self._counter is None:
-                    watch = self._watch if self._watch.limited else Watch(positions=_SMALL)
+                    watch = self._watch
+                    if not watch.limited:
+                        watch = Watch(memory=watch.memory, positions=_SMALL, progress=watch.progress)
                     self._counter = Search(self._left, watch, plies=True)
                 return self._counter.won - abs(self._counter.score(position, value))
         except NotSolved:

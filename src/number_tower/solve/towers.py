@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import Watch
 
 _NEVER = 1 << 60
+_ENTRY = 400
+"""Bytes that remembering one tower takes, about."""
+
+_LARGEST_SUM = 1 << 24
+"""The largest target for which what blocks add up to is kept as bits; beyond, few blocks are better searched."""
 
 
 class Prospect(NamedTuple):
@@ -36,9 +41,17 @@ class Towers(Solver):
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether neither player can ever be in the other's way."""
+        """Say whether neither player can ever be in the other's way, and sums are small enough to be kept."""
         rules = position.rules
-        return rules.towers == "own" and rules.supply != "shared" and rules.stuck == "loses"
+        by_counting = rules.fit in {"any", "descending"} and (
+            rules.supply == "endless" or isinstance(rules.blocks, range)
+        )
+        return (
+            rules.towers == "own"
+            and rules.supply != "shared"
+            and rules.stuck == "loses"
+            and (by_counting or rules.target is None or rules.target <= _LARGEST_SUM)
+        )
 
     def __init__(self, root: Position, watch: Watch, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
         self._rules = root.rules
@@ -78,6 +91,7 @@ class Towers(Solver):
         if at not in self._known:
             self._watch.pause()
             self._known[at] = self._found(left, top, gap)
+            self._watch.claim(len(self._known) * _ENTRY)
         return self._known[at]
 
     def _found(self, left: int, top: int, gap: int) -> Prospect:
@@ -195,6 +209,7 @@ class Towers(Solver):
         """Give for each block the heights of the towers that it may be placed on."""
         fits = self._rules.fits
         for block in blocks:
+            self._watch.pause()
             bit = self._rules.bit(block)
             yield block, reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0)
 
