@@ -9,6 +9,8 @@ Everything is a whole number, and as long as the rules allow it one below 2**62.
 
 Scores are the mover's: `WON - plies` for a win, `plies` for a draw, `plies - WON` for a loss. A higher score is
 always preferred: quick wins, long draws, slow losses. Values alone count no plies: then `STEP` is 0.
+
+All of it is one file, however long, as `compiling` needs it.
 """
 
 from __future__ import annotations
