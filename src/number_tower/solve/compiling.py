@@ -27,6 +27,16 @@ SECONDS = 10
 """What compiling may take where nothing was kept; nobody who has less time should begin it."""
 
 
+@cache
+def ready() -> bool:
+    """Load the compiler, and say whether it is there; one that is installed and does not load is done without."""
+    try:
+        import numba  # noqa: F401, PLC0415 - heavy, and not always there
+    except ImportError:
+        return False
+    return True
+
+
 def loaded() -> bool:
     """Say whether the compiler is there already, so that using it costs nothing more."""
     return "numba" in sys.modules

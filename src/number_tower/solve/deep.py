@@ -120,7 +120,7 @@ class Search:
     def _prepare(self, line: Line) -> None:
         """Before a slice: compile if that pays by now, and give the stack and the table the room they need."""
         if not self._compiled and self._compile_after is not None and self.positions >= self._compile_after:
-            if compiling.loaded() or self._watch.left > compiling.SECONDS:
+            if (compiling.loaded() or self._watch.left > compiling.SECONDS) and compiling.ready():
                 self._compile()
             else:
                 self._compile_after = None
@@ -135,13 +135,9 @@ class Search:
             self._widen(4 * self.slots)
 
     def _compile(self) -> None:
-        try:
-            self._search, self._rehouse = compiling.compiled(kernel.search), compiling.compiled(kernel.rehouse)
-        except ImportError:
-            self._compile_after = None
-            return
         import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
 
+        self._search, self._rehouse = compiling.compiled(kernel.search), compiling.compiled(kernel.rehouse)
         self._given, self._table = (np.array(numbers, dtype=np.int64) for numbers in (self._book, self._table))
         for line in self._lines:
             line.stack, line.run = (np.array(numbers, dtype=np.int64) for numbers in (line.stack, line.run))

@@ -12,14 +12,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from number_tower.solve import compiling
+from number_tower.solve.limits import DEFAULT_MEMORY, MIB
 from number_tower.solve.pairing import Decomposition, Graph, Hand, decompose_graph, good_matching, zeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from number_tower.solve.pairing import Numbers
-
-MOST_BYTES = 4 << 30
 
 _LONGEST_TABLE = 8
 """How many times as long as the list of blocks the table of their places may be."""
@@ -33,7 +32,7 @@ def decompose(
     fit: str,
     *,
     compiled: bool | None = None,
-    most_bytes: int = MOST_BYTES,
+    most_bytes: int = DEFAULT_MEMORY * MIB,
     pause: Callable[[], None] = lambda: None,
 ) -> Decomposition:
     """Decompose the graph of some rising blocks under a symmetric fit; `pause` is called often, and may raise."""
@@ -59,7 +58,8 @@ def _worth_compiling(blocks: Sequence[int], fit: str) -> bool:
     pairs = size * size
     if fit == "related":
         pairs = sum(min(largest // block, size - place) for place, block in enumerate(blocks))
-    return compiling.available() and pairs >= (_WORTH_CALLING if compiling.loaded() else _WORTH_LOADING)
+    worth = pairs >= (_WORTH_CALLING if compiling.loaded() else _WORTH_LOADING)
+    return worth and compiling.available() and compiling.ready()
 
 
 # The graph -----------------------------------------------------------------------------------------------
