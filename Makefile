@@ -44,6 +44,7 @@ bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(BIN)/python tests/sessions.py
+	$(BIN)/python tests/test_review.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py

@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sessions
 from number_tower import Game, Rules, Table, catalogue, record, rules
 from number_tower.cli import commands
 from number_tower.cli.answers import COMMANDS, understand
+from number_tower.cli.calls import parser
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import InputEnded
-from number_tower.cli.main import parser
 from number_tower.cli.screen import Screen
 from number_tower.voice import Said
 from sessions import ROOT, TOWER, plain_environment, tower
@@ -136,7 +136,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (
             ["pley"],
             2,
-            "no command 'pley'; the commands are play, resume, replay, solve, games, rules, completion (see: tower",
+            "no command 'pley'; the commands are play, resume, replay, learn, puzzle, review, solve",
         ),
         (["draft", "--target", "5"], 2, "to play it: tower play draft --target 5"),
         (["play", "draft", "--record", ""], 2, "--record: expected a file's name"),
@@ -373,6 +373,7 @@ anything = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(mechanics=any_rules(), typed=st.lists(anything, max_size=25), hidden=st.booleans(), first=st.integers(0, 1))
 def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
     *, mechanics: Rules, typed: list[str], hidden: bool, first: int

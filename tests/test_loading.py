@@ -48,12 +48,22 @@ def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> Non
     assert not modules & NEVER_AT_FIRST
 
 
+@pytest.mark.parametrize(
+    "arguments", [("play", "draft", "--vs", "perfect", "--seat", "2"), ("learn", "draft"), ("levels",)]
+)
+def test_an_opponent_needs_chance_and_nothing_heavier(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "number_tower.players.levels" in modules
+    assert not modules & (NEVER_AT_FIRST - {"random"})
+
+
 def test_the_version_needs_no_game() -> None:
     own = {module for module in loaded("--version") if module.startswith("number_tower.")}
     assert own <= {
         "number_tower.blocks",
         "number_tower.rules",
         "number_tower.cli",
+        "number_tower.cli.calls",
         "number_tower.cli.main",
         "number_tower.cli.failure",
         "number_tower.cli.screen",

@@ -99,7 +99,7 @@ def test_plain_text_where_it_is_asked_for(environment: dict[str, str]) -> None:
 def test_the_commands_are_introduced_to_whoever_types() -> None:
     terminal = Terminal("play", "race")
     terminal.until("Select a number")
-    assert "(help, moves, show, undo, quit: type one of these at any time.)" in terminal.seen
+    assert "(help, moves, show, hint, why, undo, quit: type one of these at any time.)" in terminal.seen
     terminal.type("quit\n")
     assert terminal.end() == 0
 
@@ -181,7 +181,7 @@ def test_what_moves_are_worth_is_coloured_and_said_in_words() -> None:
 
 def test_long_work_shows_how_far_it_has_come_and_can_be_stopped() -> None:
     terminal = Terminal("solve", "summit", "--blocks", "1-24", "--target", "235", "--values")
-    shown = terminal.until("(Ctrl-C stops)")
+    shown = terminal.until("% full (Ctrl-C stops)")
     assert re.search(r"searching: \d+ s, [\d,]+ positions, [\d,]+/s, table \d+% full", shown)
     assert terminal.end(interrupt=True) == 130
     assert terminal.seen.endswith("\r\033[Ktower: stopped.\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from number_tower.cli.main import parser
+from number_tower.cli.calls import parser
 
 if TYPE_CHECKING:
     import argparse

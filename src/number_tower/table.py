@@ -39,6 +39,8 @@ class Table:
     names: tuple[str, str] | None = None
     hidden: bool = False
     declared: Outcome | None = None
+    automatic: tuple[bool, bool] = field(default=(False, False), compare=False)
+    """Which seats are played by a computer. It is part of no record: who plays on may be somebody else."""
     version: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,14 +55,17 @@ class Table:
 
     @property
     def may_undo(self) -> bool:
-        """Whether the last move can be taken back: also one that ended the game, but not once a result was declared."""
-        return bool(self.game.moves) and self.declared is None
+        """Whether a move can be taken back: also one that ended the game, but not once a result was declared."""
+        return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
 
     def undo(self) -> Table:
-        """Take the last move back, whoever made it."""
+        """Take the last move of a person back, and with it whatever a computer answered."""
         if not self.may_undo:
             raise TableError("there is no move to take back")
-        return replace(self, game=self.game.undo(), version=self.version + 1)
+        game = self.game
+        while self.automatic[game.movers[-1]]:
+            game = game.undo()
+        return replace(self, game=game.undo(), version=self.version + 1)
 
     def declare(self, reason: Declaration, player: int) -> Table:
         """End the game by word: a player resigns or forfeits and the other wins, or it is abandoned and nobody does."""

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import whole_number
 from number_tower.showing import shown_text
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 COMMANDS = {
     "help": "the rules in brief, and these commands",
     "moves": "what can be placed now, and why the rest cannot",
     "show": "the towers, drawn",
-    "undo": "take the last move back",
+    "hint": "what kind of move to look for; ask again for the move itself",
+    "why": "the reason for the best move; why 5 gives the reason for or against 5",
+    "undo": "take your last move back",
     "quit": "leave the game; you can go on later",
 }
 _ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit"}
 
 
 class Answer(NamedTuple):
-    """An answer understood: a command, or a number, or the reason why it is neither; and how to show it."""
+    """An answer understood: a command, perhaps about a number; a number; or why it is neither; and how to show it."""
 
     text: str
     command: str | None = None
@@ -27,13 +32,16 @@ class Answer(NamedTuple):
     refused: str | None = None
 
 
-def understand(typed: str) -> Answer:
-    """Make sense of what was typed at the prompt."""
+def understand(typed: str, commands: Container[str] = COMMANDS) -> Answer:
+    """Make sense of what was typed at a prompt that takes these commands, or a number."""
     text = typed.strip()
-    word = text.lower()
     shown = shown_text(text, 40)
-    if word in COMMANDS or word in _ALIASES:
-        return Answer(shown, command=_ALIASES.get(word, word))
+    asked = text.lower().rstrip("? ") or text
+    command = _ALIASES.get(asked, asked)
+    if command in commands:
+        return Answer(shown, command=command)
+    if "why" in commands and (about := re.fullmatch(r"why(?: not)?\s+([0-9]+)", asked)):
+        return Answer(shown, command="why", number=whole_number(about[1]))
     number = whole_number(text)
     if number is not None:
         return Answer(shown_text(text.lstrip("0") or "0", 40), number=number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,6 @@ from number_tower.voice import Voice
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
@@ -43,7 +43,10 @@ def welcome(_: Namespace) -> int:
     screen.headed("Welcome to Number Tower!\n")
     screen.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
     screen.listed(_summaries())
-    choice = f"Type {', '.join(catalogue.names())}, the name of a rule file, or quit.\n"
+    choice = (
+        f"Type {', '.join(catalogue.names())}, the name of a rule file, or quit.\n"
+        "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
+    )
     screen.show(f"\n{choice}")
     while True:
         try:
@@ -53,12 +56,15 @@ def welcome(_: Namespace) -> int:
         if understand(answer).command == "quit":
             return FINISHED
         try:
-            book = _chosen(answer)
-            return Dialogue(Table(Game(book.rules), book.name), book, screen).play()
+            book, level = _chosen(answer)
+            dialogue = Dialogue(Table(Game(book.rules), book.name), book, screen)
+            dialogue = _seated(dialogue, _against(level))
         except UnknownGame:
             screen.show(choice)
-        except CatalogueError as wrong:
-            screen.show(f"That cannot be played. {wrong}.\n")
+        except (CatalogueError, Failure) as wrong:
+            screen.show(f"That cannot be played. {str(wrong).removeprefix('--vs: ')}.\n")
+        else:
+            return dialogue.play()
 
 
 def games(_: Namespace) -> int:
@@ -92,8 +98,8 @@ def play(asked: Namespace) -> int:
     book = _book(asked.game)
     first, tossed = _first(asked.first, asked.seed)
     table = Table(Game(_with_options(book, asked), first), book.name, _names(asked.names), hidden=asked.hidden)
-    dialogue = Dialogue(table, book, screen, tossed=tossed)
-    dialogue.keeper = _keeper(asked.record, table)
+    dialogue = _seated(Dialogue(table, book, screen, tossed=tossed), asked)
+    dialogue.keeper = _keeper(asked.record, dialogue.table)
     return dialogue.play()
 
 
@@ -113,8 +119,8 @@ def resume(asked: Namespace) -> int:
 
     screen = Screen()
     table, book = _recorded(asked.ref)
-    dialogue = Dialogue(table, book, screen)
-    dialogue.keeper = _keeper(asked.record, table) or Keeper.of_record(asked.ref, book)
+    dialogue = _seated(Dialogue(table, book, screen), asked)
+    dialogue.keeper = _keeper(asked.record, dialogue.table) or Keeper.of_record(asked.ref, book)
     code = dialogue.play()
     if table.outcome is not None:
         screen.show("\nThis game is over; there is nothing to go on with.\n")
@@ -132,6 +138,60 @@ def solve(asked: Namespace) -> int:
     return solving.answer(asked, _moved(table, asked.moves), book, screen)
 
 
+def levels(_: Namespace) -> int:
+    """Describe the computer's opponents."""
+    from number_tower.players import LEVELS, RANDOM  # noqa: PLC0415 - not for the first prompt
+
+    screen = Screen()
+    screen.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
+    screen.listed({level.name: f"{level.about}." for level in LEVELS.values()})
+    screen.show("\nFor comparison there is also:\n\n")
+    screen.listed({RANDOM.name: f"{RANDOM.about}."})
+    screen.show(
+        "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own with --vs ./my-bot.\n"
+    )
+    return FINISHED
+
+
+def learn(asked: Namespace) -> int:
+    """Give a first lesson in a game."""
+    from number_tower.cli import lesson  # noqa: PLC0415 - not for the first prompt
+
+    screen = Screen()
+    book = _book(asked.game)
+    return lesson.give(asked, book, _with_options(book, asked), screen)
+
+
+def puzzle(asked: Namespace) -> int:
+    """Set puzzles."""
+    from number_tower.cli import puzzling  # noqa: PLC0415 - not for the first prompt
+
+    screen = Screen()
+    if asked.game is None:
+        for option in catalogue.RULE_OPTIONS:
+            if getattr(asked, option) is not None:
+                raise Failure(WRONG_CALL, f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+        return puzzling.answer(asked, None, None, screen)
+    book = _book(asked.game)
+    return puzzling.answer(asked, book, _with_options(book, asked), screen)
+
+
+def review(asked: Namespace) -> int:
+    """Go through a recorded game."""
+    from number_tower.cli import reviewing  # noqa: PLC0415 - not for the first prompt
+
+    screen = Screen()
+    table, book = _recorded(asked.ref)
+    return reviewing.answer(asked, table, book, screen)
+
+
+def arena(asked: Namespace) -> int:
+    """Let players play each other."""
+    from number_tower.cli import contest  # noqa: PLC0415 - not for the first prompt
+
+    return contest.answer(asked)
+
+
 def completion(asked: Namespace) -> int:
     """Print the lines that teach a shell to complete `tower`."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
@@ -140,6 +200,18 @@ def completion(asked: Namespace) -> int:
         raise Failure(WRONG_CALL, f"which shell? One of {', '.join(SHELLS)}.")
     print(shellcode(["tower"], shell=asked.shell))
     return FINISHED
+
+
+def _seated(dialogue: Dialogue, asked: Namespace) -> Dialogue:
+    """Seat the computer where it was asked for."""
+    if asked.vs is None:
+        if asked.seat is not None:
+            raise Failure(WRONG_CALL, "--seat goes with --vs: against whom? (see: tower levels)")
+        return dialogue
+    from number_tower.cli.seating import seat, take_seats  # noqa: PLC0415 - two people need none of it
+
+    take_seats(dialogue, seat(asked))
+    return dialogue
 
 
 def _keeper(path: str | None, table: Table) -> Keeper | None:
@@ -157,9 +229,21 @@ def _keeper(path: str | None, table: Table) -> Keeper | None:
     return keeper
 
 
-def _chosen(answer: str) -> Rulebook:
+def _chosen(answer: str) -> tuple[Rulebook, str | None]:
+    """Return the game that was typed, perhaps not to its end, and the level if one was typed after it."""
     begun = [name for name in catalogue.names() if answer and name.startswith(answer.lower())]
-    return catalogue.load(begun[0] if len(begun) == 1 else answer)
+    try:
+        return catalogue.load(begun[0] if len(begun) == 1 else answer), None
+    except UnknownGame:
+        game, _, level = answer.rpartition(" ")
+        if not game:
+            raise
+        return _chosen(game.strip().removesuffix(" vs"))[0], level
+
+
+def _against(level: str | None) -> Namespace:
+    """Return the options that seat a computer of this level opposite, or nobody."""
+    return Namespace(vs=level and [level], seat=None, seed=None, patience=None)
 
 
 def _book(name: str | None) -> Rulebook:
@@ -266,5 +350,10 @@ _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     "games": games,
     "rules": rules,
     "solve": solve,
+    "levels": levels,
+    "learn": learn,
+    "puzzle": puzzle,
+    "review": review,
+    "arena": arena,
     "completion": completion,
 }

@@ -1,4 +1,4 @@
-"""The dialogue of one game at one keyboard: tell, ask, and again, until it is over or someone leaves."""
+"""The dialogue of one game: tell, ask whoever is to move, and again, until it is over or someone leaves."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from number_tower.cli.answers import COMMANDS, understand
-from number_tower.cli.drawing import drawn
+from number_tower.cli.answers import COMMANDS
+from number_tower.cli.asking import Asking
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain, no_more_interrupts
+from number_tower.game import Game
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
-    from number_tower.cli.answers import Answer
     from number_tower.cli.keeping import Keeper
     from number_tower.cli.screen import Screen
+    from number_tower.cli.seating import Seating
+    from number_tower.players import Player
     from number_tower.table import Table
 
 
@@ -28,17 +30,34 @@ class Dialogue:
     screen: Screen
     keeper: Keeper | None = None
     tossed: bool = False
+    seating: Seating | None = None
+    """Who plays where it is not a person at this keyboard."""
 
     def __post_init__(self) -> None:
         self.voice = Voice(self.book)
-        self._commands = {"help": self._help, "moves": self._moves, "show": self._show, "undo": self._undo}
+        self._asking = Asking(self.voice, self.screen)
 
     def play(self) -> int:
         """Tell the game so far, if any of it was played, and go on to its end; return the exit code."""
-        if self.screen.typed and self.table.outcome is None:
-            self.screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.)\n\n")
+        if self.screen.typed and self.table.outcome is None and not all(self.table.automatic):
+            you = f"You are {self.voice.name(self.table, self.table.automatic.index(False))}. "
+            commands = f"{', '.join(COMMANDS)}: type one of these at any time."
+            self.screen.show(f"({you if any(self.table.automatic) else ''}{commands})\n\n")
         self.retell()
-        return self._go_on()
+        over = self.table.outcome is not None
+        try:
+            code = self._go_on()
+        finally:
+            for player in self._players:
+                if player is not None:
+                    player.close()
+        if self.screen.typed and self.table.outcome is not None and not over:
+            self.screen.show(f"\n(To go through this game: {self._call('review')})\n")
+        return code
+
+    @property
+    def _players(self) -> tuple[Player | None, Player | None]:
+        return (None, None) if self.seating is None else self.seating.players
 
     def retell(self, since: int = 0) -> None:
         """Tell the game so far, answers and all, as it was played; or only what came after so many moves."""
@@ -61,11 +80,19 @@ class Dialogue:
         """Ask for moves until the game is over; return the exit code."""
         try:
             while self.table.outcome is None:
-                answer = understand(self.screen.ask(self.voice.prompt(self.table)))
+                player = self._players[self.table.game.to_move]
+                if player is not None:
+                    self._let_choose(player)
+                    continue
+                answer = self._asking.answer(self.table, self.voice.prompt(self.table))
                 if answer.command == "quit":
                     self.screen.draw(self._unfinished("The game is left unfinished.") + "\n")
                     return FINISHED
-                self._take(answer)
+                if answer.number is None:
+                    self._undo()
+                else:
+                    self._change(self.table.play(answer.number))
+                    self._tell(self.table)
         except InputEnded:
             complain(self._unfinished("the input ended before the game did."))
             return INPUT_ENDED
@@ -75,21 +102,27 @@ class Dialogue:
             return INTERRUPTED
         return FINISHED
 
-    def _take(self, answer: Answer) -> None:
-        if answer.command is not None:
-            self._commands[answer.command]()
-        elif answer.number is None:
-            self.screen.say(self.voice.refuse(self.table, answer.refused or "not_a_number", answer.text))
-        else:
-            self._place(answer.number, answer.text)
+    def _let_choose(self, player: Player) -> None:
+        """Let a computer move, and tell it as if it had typed its answer."""
+        from number_tower.players import Forfeit, let_move  # noqa: PLC0415 - loaded where there is such a player
 
-    def _place(self, number: int, text: str) -> None:
-        reason = self.table.refusal(number)
-        if reason is not None:
-            self.screen.say(self.voice.refuse(self.table, reason, text, number))
+        seat = self.table.game.to_move
+        self.screen.flush()
+        try:
+            table = let_move(self.table, player)
+        except Forfeit as reason:
+            self._change(self.table.declare("forfeit", seat))
+            self.screen.show(f"\n({self.voice.name(self.table, seat)} gives no move: {reason}.)\n")
+            self._tell(self.table)
             return
-        self._change(self.table.play(number))
-        self._tell(self.table)
+        finally:
+            if self.seating is not None:
+                self.seating.ticker.clear()
+        if player.remark:
+            self.screen.show(f"({player.remark})\n")
+        self.screen.show(f"{self.voice.prompt(self.table)}{table.game.moves[-1]}\n")
+        self._change(table)
+        self._tell(table)
 
     def _tell(self, table: Table, *, draw: bool = True) -> None:
         for said in self.voice.tell(table):
@@ -97,7 +130,7 @@ class Dialogue:
             if said.kind == "start" and self.tossed:
                 self.screen.say(self.voice.tossed(table))
             if said.kind == "placed" and self.screen.fancy and draw:
-                self._draw(table)
+                self._asking.draw(table)
 
     def _change(self, table: Table) -> None:
         """Keep a change before it is announced."""
@@ -105,37 +138,29 @@ class Dialogue:
         if self.keeper is not None and (news := self.keeper.keep(table)):
             complain(news if self.keeper.up_to_date else f"{news}; so far it is {self._line()}")
 
-    def _help(self) -> None:
-        self.screen.say(self.voice.help(self.table))
-        self.screen.listed(COMMANDS)
-
-    def _moves(self) -> None:
-        for said in self.voice.moves(self.table):
-            self.screen.say(said)
-
-    def _show(self) -> None:
-        self._draw(self.table)
-
-    def _draw(self, table: Table) -> None:
-        self.screen.draw(drawn(table, self.voice, self.screen.columns, colour=self.screen.fancy))
-
     def _undo(self) -> None:
         if not self.table.may_undo:
             self.screen.say(self.voice.refuse(self.table, "undo", "undo"))
             return
-        block = self.table.game.moves[-1]
+        moves = self.table.game.moves
         self._change(self.table.undo())
-        self.screen.say(self.voice.undone(self.table, block))
+        for kept in range(len(moves) - 1, len(self.table.game.moves) - 1, -1):
+            earlier = replace(self.table, game=Game(self.table.game.rules, self.table.game.first, moves[:kept]))
+            self.screen.say(self.voice.undone(earlier, moves[kept]))
         self.screen.say(self.voice.turn(self.table))
 
     def _unfinished(self, what: str) -> str:
         """Say how to go on with a game that was left, as long as there is something to go on with."""
-        from shlex import quote  # noqa: PLC0415 - only when a game is left
-
         if not self.table.game.moves:
             return what
+        return f"{what} To go on with it: {self._call('resume')}{self.seating.options if self.seating else ''}"
+
+    def _call(self, command: str) -> str:
+        """Write a command for this game."""
+        from shlex import quote  # noqa: PLC0415 - only when a game is left
+
         ref = self.keeper.path if self.keeper and self.keeper.up_to_date else self._line()
-        return f"{what} To go on with it: {_this_command()} resume {quote(ref)}"
+        return f"{_this_command()} {command} {quote(ref)}"
 
     def _line(self) -> str:
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept

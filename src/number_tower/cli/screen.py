@@ -91,6 +91,10 @@ class Screen:
             text = self._wrapped(f"  {name.ljust(width)}{meaning}\n", indent=width + 2)
             self.draw(text.replace(name, paint(name, _BOLD), 1) if self.fancy else text)
 
+    def flush(self) -> None:
+        """Let everything be seen that was shown, wherever it goes: what follows may take a while."""
+        sys.stdout.flush()
+
     def draw(self, text: str) -> None:
         """Show text exactly as it is."""
         print(text, end="")

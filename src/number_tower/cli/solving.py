@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from number_tower.blocks import LONGEST_LIST, summed_up
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, NOT_SOLVED, Failure
-from number_tower.cli.screen import paint, terminal_columns
+from number_tower.cli.screen import paint
+from number_tower.cli.ticker import Ticker
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolved
 from number_tower.voice import Voice
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import Rulebook
     from number_tower.cli.screen import Screen
-    from number_tower.solve.limits import Progress
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value, Worth
     from number_tower.table import Table
@@ -159,31 +157,3 @@ def _print_json(table: Table, solution: Solution, line: list[int] | None) -> Non
         "method": solution.method,
     }
     print(json.dumps(document if line is None else {**document, "line": line}))
-
-
-class Ticker:
-    """A line on the terminal that says how far long work has come, and goes away when it is done."""
-
-    def __init__(self) -> None:
-        self._shows = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._next = 0.5
-        self._shown = False
-
-    def tick(self, progress: Progress) -> None:
-        """Show the progress, not more often than people can read it."""
-        if not self._shows or progress.seconds < self._next:
-            return
-        self._next = progress.seconds + 0.2
-        self._shown = True
-        text = f"{progress.seconds:,.0f} s"
-        if progress.positions:
-            rate = progress.positions / progress.seconds
-            text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        line = f"searching: {text} (Ctrl-C stops)"[: terminal_columns(sys.stderr) - 1]
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Leave the line as it was."""
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-            self._shown = False

@@ -41,7 +41,7 @@ class Solution:
         self._solver = solver
         worth = ended(position)
         if worth is None:
-            worth = self._strip(self._method.worth(position))
+            worth = self._strip(self.solver.worth(position))
         self.worth = worth
 
     def __repr__(self) -> str:
@@ -89,10 +89,15 @@ class Solution:
 
     def after(self, block: int) -> Solution:
         """Solve the position after a move, with all that is known already."""
-        return Solution(self.position.place(block), self._watch, plies=self._counts, solver=self._solver)
+        return self.of(self.position.place(block))
+
+    def of(self, position: Position) -> Solution:
+        """Solve a position that can come of this one, with all that is known already."""
+        return Solution(position, self._watch, plies=self._counts, solver=self._solver)
 
     @property
-    def _method(self) -> Solver:
+    def solver(self) -> Solver:
+        """The method behind it, for those who want to know more than values: partners, or blocks to go."""
         if self._solver is None:
             self._solver = solver_for(self.position, self._watch, plies=self._counts)
         return self._solver
@@ -101,7 +106,7 @@ class Solution:
         return worth if self._counts else Worth(worth.value)
 
     def _move(self, block: int) -> Worth:
-        return self._strip(self._method.after(self.position, block))
+        return self._strip(self.solver.after(self.position, block))
 
 
 class _Moves(Mapping[int, Worth]):

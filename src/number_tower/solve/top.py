@@ -85,7 +85,7 @@ class Top(Solver):
                 window.pop()
             window.append((block, cost))
             if place % _PIECE == 0:
-                self._watch.pause(min(_PIECE, len(rising) - place))
+                self._watch.pause()
         return scores
 
     def _best(self, left: Sequence[int]) -> int:

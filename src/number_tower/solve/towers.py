@@ -33,6 +33,11 @@ class Prospect(NamedTuple):
     fewest: int
     most: int
 
+    @property
+    def arrives(self) -> bool:
+        """Whether the target can be reached at all."""
+        return self.fewest < _NEVER
+
 
 class Towers(Solver):
     """Looks at each tower alone, and compares."""
@@ -65,8 +70,8 @@ class Towers(Solver):
             return over
         try:
             with self._watch.work():
-                mine = self._prospect(position, position.to_move)
-                yours = self._prospect(position, 1 - position.to_move)
+                mine = self.prospect(position, position.to_move)
+                yours = self.prospect(position, 1 - position.to_move)
         except RecursionError:
             raise NotSolved("not solved within towers of so many blocks") from None
         if mine.fewest < _NEVER and mine.fewest <= yours.fewest:
@@ -77,15 +82,16 @@ class Towers(Solver):
             return Worth("win", 2 * yours.most + 1)
         return Worth("loss", 2 * mine.most)
 
-    def _prospect(self, position: Position, player: int) -> Prospect:
+    def prospect(self, position: Position, player: int) -> Prospect:
+        """Return what a player's tower can still become."""
         gap = -1
         if self._rules.target is not None:
             gap = self._rules.target - position.heights[player]
             if gap < 0:
                 return Prospect(_NEVER, 0)
-        return self._look(position.left[player], position.tops[player], gap)
+        return self.look(position.left[player], position.tops[player], gap)
 
-    def _look(self, left: int, top: int, gap: int) -> Prospect:
+    def look(self, left: int, top: int, gap: int) -> Prospect:
         """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none)."""
         at = (left, top, gap)
         if at not in self._known:
@@ -100,13 +106,13 @@ class Towers(Solver):
             return Prospect(0, 0)
         legal = left & rules.fits(top) & (rules.every if gap < 0 else rules.up_to(gap))
         if top == EMPTY and rules.opening is not None:
-            return self._best(self._look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
+            return self._best(self.look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
         if rules.fit in {"any", "descending"}:
             numbers = rules.numbers(legal)
             return self._again(numbers, gap) if rules.supply == "endless" else self._once(numbers, gap)
         if rules.supply == "endless" or rules.fit == "ascending":
             return self._chain(legal, left, gap)
-        return self._best(self._look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
+        return self._best(self.look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
 
     def _placed(self, left: int, block: int, gap: int) -> tuple[int, int, int]:
         if self._rules.supply == "own":

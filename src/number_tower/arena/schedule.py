@@ -1,0 +1,172 @@
+"""Who plays whom at what, in which seat and by which seed: all of it follows from a few settings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.catalogue import CatalogueError, load
+from number_tower.game import Game
+from number_tower.players import PATIENCE, is_command, player
+from number_tower.record import RecordError, to_line
+from number_tower.record.line import with_rulebook
+from number_tower.rules import Rules
+from number_tower.showing import shown
+from number_tower.table import Table, TableError, player_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from number_tower.arena.runner import Maker
+    from number_tower.catalogue import Rulebook
+
+_SEED_BYTES = 6
+"""Seeds stay below 2**48, which every reader of JSON takes for a whole number."""
+
+
+class ArenaError(ValueError):
+    """An arena that cannot be held or gone on with, and why."""
+
+
+class Entry(NamedTuple):
+    """A game that is played in an arena: as one line writes it, its table before the first move, and its rulebook."""
+
+    text: str
+    table: Table
+    book: Rulebook | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fixture:
+    """One game that is to be played: by whom, in the order of their seats, and with which seed."""
+
+    index: int
+    game: str
+    seed: int
+    players: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A round robin: in every round each pair plays each game once; seat 1 starts, and each round they change seats.
+
+    Rounds come one after the other, so that whatever part of an arena is finished is a fair sample of it. A game's
+    seed depends on its own game, pair and round alone: it stays the same whoever else takes part.
+    """
+
+    entries: tuple[Entry, ...]
+    players: tuple[str, ...]
+    number: int = 100
+    seed: int = 1
+    patience: float = PATIENCE
+
+    def __post_init__(self) -> None:
+        _check_different("games", self.games, 1, "expected a game")
+        _check_different("players", self.players, 2, "expected two players or more, such as random,perfect")
+        if self.number < 1:
+            raise ArenaError(f"expected each pair to play once or more; got {self.number}")
+
+    def __len__(self) -> int:
+        return self.number * len(self.entries) * len(self.pairs)
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games, as one line writes them."""
+        return tuple(entry.text for entry in self.entries)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every two players, the first named first."""
+        return tuple(combinations(self.players, 2))
+
+    def fixture(self, index: int) -> Fixture:
+        """Return one of the games to be played."""
+        played, pair = divmod(index, len(self.pairs))
+        turn, game = divmod(played, len(self.entries))
+        one, other = self.pairs[pair]
+        text = self.entries[game].text
+        return Fixture(
+            index, text, seed_of(self.seed, text, one, other, turn), (other, one) if turn % 2 else (one, other)
+        )
+
+    def table(self, fixture: Fixture) -> Table:
+        """Return the table of a fixture before its first move; players whose names do not fit sit there without."""
+        return self._tables[fixture.game, fixture.players]
+
+    def line(self, fixture: Fixture, table: Table) -> str:
+        """Write a table of a fixture as one line."""
+        return to_line(table, self._entry[fixture.game].book)
+
+    @cached_property
+    def _entry(self) -> dict[str, Entry]:
+        return {entry.text: entry for entry in self.entries}
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
+        seated = [*self.pairs, *((other, one) for one, other in self.pairs)]
+        return {
+            (entry.text, players): replace(entry.table, names=_names(players))
+            for entry in self.entries
+            for players in seated
+        }
+
+
+def arrange(
+    games: Iterable[str | Rules],
+    players: Iterable[str],
+    *,
+    number: int = 100,
+    seed: int = 1,
+    patience: float = PATIENCE,
+    make: Maker = player,
+) -> Contest:
+    """Set up an arena from what people write, and say what is wrong with it before anything is played."""
+    specs = tuple(spec.strip() if is_command(spec) else spec.strip().lower() for spec in players)
+    contest = Contest(tuple(map(entry, games)), specs, number, seed, patience)
+    for spec in specs:
+        make(spec, seed=seed, patience=patience).close()
+    return contest
+
+
+def entry(game: str | Rules) -> Entry:
+    """Make sense of a game: a name of the catalogue, a rule file, either with options in brackets, or rules."""
+    if isinstance(game, Rules):
+        table = Table(Game(game))
+        return Entry(_text(to_line(table)), table, None)
+    try:
+        table, book = with_rulebook(f"{game.strip()}:", load)
+    except (RecordError, CatalogueError) as wrong:
+        raise ArenaError(f"{shown(game)} cannot be played: {wrong}") from None
+    plain = Table(Game(table.game.rules), book.name)
+    if table != plain:
+        raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)")
+    return Entry(_text(to_line(plain, book)), plain, book)
+
+
+def seed_of(*parts: object) -> int:
+    """Make one seed of several things, the same on every machine."""
+    digest = hashlib.sha256(json.dumps(parts).encode()).digest()
+    return int.from_bytes(digest[:_SEED_BYTES], "big")
+
+
+def _text(line: str) -> str:
+    return line.removesuffix(":")
+
+
+def _names(players: tuple[str, str]) -> tuple[str, str] | None:
+    try:
+        return player_names(players)
+    except TableError:
+        return None
+
+
+def _check_different(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
+    if len(given) < least or not all(given):
+        raise ArenaError(f"{expected}; got {shown(','.join(given))}")
+    for each in given:
+        if given.count(each) > 1:
+            raise ArenaError(f"{what}: {shown(each)} is named twice")

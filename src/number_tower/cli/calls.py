@@ -1,0 +1,253 @@
+"""What can be asked of the command: every subcommand, its options, and what is said to a wrong call."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from number_tower import __version__
+from number_tower.blocks import LARGEST_NUMBER, whole_number
+from number_tower.cli.failure import WRONG_CALL, Failure
+from number_tower.showing import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from _typeshed import SupportsWrite
+
+    Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse has no public name for it
+
+_CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
+
+
+class Help(argparse.HelpFormatter):
+    """Lays help out the same on every terminal; measuring it would cost more than parsing the call."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=96)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong, and what would be right, in one line."""
+
+    commands: tuple[str, ...] = ()
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=Help, allow_abbrev=False, **settings)
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Print help and version like everything else: argparse itself would hide that they cannot be written."""
+        (file or sys.stderr).write(message)
+
+    def error(self, message: str) -> NoReturn:
+        """End a wrong call."""
+        message = message.removeprefix("argument ")
+        if choice := _CHOICE.fullmatch(message):
+            name, given, known = choice.groups()
+            message = f"{name}: expected one of {known.replace(chr(39), '')}; got {given}"
+        raise Failure(WRONG_CALL, f"{message} (see: {self.prog} --help)")
+
+
+def parser() -> Parser:
+    """Describe every command and option."""
+    tower = Parser(
+        prog="tower",
+        description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
+    )
+    tower.add_argument("--version", action="version", version=f"Number Tower {__version__}")
+    add = tower.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser, prog="tower")
+    for describe in (_playing, _learning, _knowing, _comparing, _asking):
+        describe(add)
+    tower.commands = tuple(add.choices)
+    return tower
+
+
+def _playing(add: Commands) -> None:
+    """Describe what plays a game, or tells one that was played."""
+    play = add.add_parser("play", help="play a game at this keyboard")
+    _game(play)
+    play.add_argument("--names", metavar="ANN,BEN", help="what the players are called")
+    play.add_argument(
+        "--first", choices=("1", "2", "random"), default="1", help="who starts: 1, 2, or random for a coin toss"
+    )
+    _opponents(play)
+    play.add_argument("--hidden", action="store_true", help="do not show which blocks are left")
+    _record(play)
+
+    resume = add.add_parser("resume", help="go on with a recorded game")
+    _ref(resume)
+    _opponents(resume)
+    _record(resume)
+
+    replay = add.add_parser("replay", help="print a recorded game again, in its voice")
+    _ref(replay)
+
+
+def _learning(add: Commands) -> None:
+    """Describe what makes a better player."""
+    learn = add.add_parser("learn", help="a first lesson: three positions, and a game against the gentlest opponent")
+    _game(learn)
+    learn.add_argument("--seed", type=_seed, metavar="N", help="choose the positions; the same number, the same lesson")
+
+    puzzle = add.add_parser("puzzle", help="find the only winning move; without a game or seed, today's puzzle")
+    _game(puzzle)
+    puzzle.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
+    puzzle.add_argument("--day", type=_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
+    puzzle.add_argument("--seed", type=_seed, metavar="N", help="the same number, the same puzzles")
+    puzzle.add_argument("--count", type=_count, metavar="N", help="so many puzzles, then stop")
+    puzzle.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
+
+    review = add.add_parser("review", help="go through a recorded game: every move's value, the mistakes, and why")
+    _ref(review)
+    review.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    review.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
+    review.add_argument("--seconds", type=_seconds, metavar="S", help="work at most so long on each position (20)")
+
+
+def _knowing(add: Commands) -> None:
+    """Describe what finds out the truth."""
+    solve = add.add_parser("solve", help="say what a position and each of its moves is worth, exactly")
+    _game(
+        solve,
+        "GAME|REF",
+        'a game or rule file, or a game as one line, such as "draft:9,8,6", or a file with its record',
+    )
+    solve.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
+    solve.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    solve.add_argument("--line", action="store_true", help="also print one best line of play to the end")
+    solve.add_argument("--all", action="store_true", help="list every move, even thousands of them")
+    solve.add_argument(
+        "--values", action="store_true", help="win, draw or loss only, without the plies: often much quicker"
+    )
+    solve.add_argument("--seconds", type=_seconds, metavar="S", help="give up after so much work (exit code 3)")
+    solve.add_argument("--memory", type=_mebibytes, metavar="M", help="use at most so many MiB for tables (512)")
+
+
+def _comparing(add: Commands) -> None:
+    """Describe what lets computers play each other."""
+    arena = add.add_parser("arena", help="let players play each other, and say who is how much stronger")
+    arena.add_argument(
+        "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
+    )
+    arena.add_argument("--players", required=True, metavar="A,B,C", help="levels, random, or commands such as ./my-bot")
+    arena.add_argument(
+        "--games",
+        dest="number",
+        type=_count,
+        default=100,
+        metavar="N",
+        help="how often each pair plays each game (100)",
+    )
+    arena.add_argument("--seed", type=_seed, default=1, metavar="N", help="the same number, the same games (1)")
+    arena.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (arena.jsonl)")
+    arena.add_argument("--resume", action="store_true", help="go on with what the file already holds")
+    arena.add_argument("--jobs", type=_count, metavar="N", help="how many games at once (as many as there are cores)")
+    arena.add_argument("--json", action="store_true", help="print the results as one JSON document")
+    _patience(arena)
+
+
+def _asking(add: Commands) -> None:
+    """Describe what tells about the games and the command itself."""
+    add.add_parser("games", help="list the games")
+    add.add_parser("levels", help="describe the computer's opponents")
+
+    rules = add.add_parser("rules", help="print the rules of a game in brief")
+    _game(rules)
+
+    completion = add.add_parser("completion", help='print shell completion, e.g. eval "$(tower completion bash)"')
+    completion.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
+
+
+def _game(
+    command: argparse.ArgumentParser, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
+) -> None:
+    game = command.add_argument("game", nargs="?", metavar=name, help=meaning)
+    setattr(game, "completer", _games)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+    command.add_argument("--target", type=_whole, metavar="N", help="the height to reach exactly")
+    command.add_argument("--blocks", metavar="1-5", help="the blocks to play with, such as 1-5 or 1,3,5")
+    command.add_argument("--opening", metavar="1-5", help="the blocks that may lie on an empty tower")
+
+
+def _ref(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "ref", metavar="REF", help='a game as one line, such as "draft:9,8,6", or a file with its record'
+    )
+
+
+def _opponents(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--vs",
+        action="append",
+        metavar="LEVEL",
+        help="play against the computer, or a program (./my-bot); see `levels`",
+    )
+    command.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
+    command.add_argument("--seed", type=_seed, metavar="N", help="make coin toss and computer repeatable")
+    _patience(command)
+
+
+def _patience(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--patience", type=_seconds, default=10.0, metavar="S", help="seconds that a program may take for a move (10)"
+    )
+
+
+def _record(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--record", metavar="FILE", help="keep the game in a file, written after every move")
+
+
+def _games(prefix: str, **_: object) -> Iterable[str]:
+    from argcomplete.completers import FilesCompleter  # noqa: PLC0415 - only for completion
+
+    from number_tower import catalogue  # noqa: PLC0415 - likewise
+
+    return (*catalogue.names(), *FilesCompleter(["toml"])(prefix))
+
+
+def _whole(text: str) -> int:
+    number = whole_number(text)
+    if number is None or number > LARGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {shown(text)}")
+    return number
+
+
+def _mebibytes(text: str) -> int:
+    number = whole_number(text)
+    if not number:
+        raise argparse.ArgumentTypeError(f"expected a whole number of MiB, 1 or more; got {shown(text)}")
+    return number
+
+
+def _count(text: str) -> int:
+    number = whole_number(text)
+    if not number or number > 1_000_000:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1,000,000; got {shown(text)}")
+    return number
+
+
+def _day(text: str) -> str:
+    from datetime import date  # noqa: PLC0415 - only for puzzles
+
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {shown(text)}") from None
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, such as 10 or 0.5; got {shown(text)}")
+    return seconds
+
+
+def _seed(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number; got {shown(text)}") from None

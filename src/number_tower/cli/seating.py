@@ -1,0 +1,79 @@
+"""Who sits where: people at this keyboard, levels of the computer, or programs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from random import Random, SystemRandom
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.cli.failure import WRONG_CALL, Failure
+from number_tower.cli.ticker import Ticker
+from number_tower.players import UnknownPlayer, player
+from number_tower.table import TableError, player_names
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from number_tower.cli.dialogue import Dialogue
+    from number_tower.players import Player
+
+
+class Seating(NamedTuple):
+    """The players of a game, what shows that one of them thinks, and the options that seat them again."""
+
+    players: tuple[Player | None, Player | None]
+    ticker: Ticker
+    options: str
+
+    @property
+    def automatic(self) -> tuple[bool, bool]:
+        """Which seats are played by a computer."""
+        return self.players[0] is not None, self.players[1] is not None
+
+    def names(self, people: tuple[str, str]) -> tuple[str, str] | None:
+        """Return what the players are called if nobody says otherwise: people by the rulebook, computers by level."""
+        first, second = (
+            name if seated is None else seated.name for seated, name in zip(self.players, people, strict=True)
+        )
+        with suppress(TableError):
+            return player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
+        return None
+
+
+def seat(asked: Namespace) -> Seating:
+    """Seat whom `--vs` and `--seat` ask for: one opponent opposite the person, or two at each other's."""
+    opponents: list[str] = asked.vs
+    if len(opponents) > 2:
+        raise Failure(WRONG_CALL, "--vs: a game has two seats, so at most two can play each other")
+    if len(opponents) == 2 and asked.seat is not None:
+        raise Failure(WRONG_CALL, "--seat: no seat is left where two --vs play each other")
+    seed = asked.seed if asked.seed is not None else SystemRandom().randrange(1_000_000)
+    ticker = Ticker()
+    try:
+        seated = [
+            player(spec, seed=_own_seed(seed, number), patience=asked.patience, progress=ticker.tick)
+            for number, spec in enumerate(opponents)
+        ]
+    except UnknownPlayer as unknown:
+        raise Failure(WRONG_CALL, f"--vs: {unknown}") from None
+    options = "".join(f" --vs {quote(spec)}" for spec in opponents)
+    if len(seated) == 2:
+        return Seating((seated[0], seated[1]), ticker, f"{options} --seed {seed}")
+    if asked.seat == "2":
+        return Seating((seated[0], None), ticker, f"{options} --seat 2 --seed {seed}")
+    return Seating((None, seated[0]), ticker, f"{options} --seed {seed}")
+
+
+def take_seats(dialogue: Dialogue, seating: Seating) -> None:
+    """Put players at a table; whoever has no name there gets one."""
+    table = dialogue.table
+    names = table.names or seating.names(dialogue.voice.players)
+    dialogue.table = replace(table, names=names, automatic=seating.automatic)
+    dialogue.seating = seating
+
+
+def _own_seed(seed: int, number: int) -> int:
+    """Let two of the same level not play the same moves."""
+    return seed if number == 0 else Random(f"{seed} {number}").randrange(1 << 32)  # noqa: S311 - play, not secrets

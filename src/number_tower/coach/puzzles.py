@@ -1,0 +1,338 @@
+"""Puzzles: positions of real games in which exactly one move wins, graded by how hard that move is to find.
+
+Every value is exact. Work is limited by positions and never by time, and no search is compiled, so the same seed finds
+the same puzzles on every machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from itertools import count, islice
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+from number_tower import catalogue
+from number_tower.game import Game
+from number_tower.players.sight import seen
+from number_tower.position import Position
+from number_tower.solve.deep import Deep
+from number_tower.solve.limits import NotSolved, Watch
+from number_tower.solve.solution import solver_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.rules import Rules
+    from number_tower.solve.worth import Solver
+
+GRADES = range(1, 6)
+
+Thing = TypeVar("Thing")
+
+_FEW = 6_000
+"""Positions of a game that are all looked at; of a larger one some are, from games played at random."""
+
+_FEW_BLOCKS = 100
+"""Blocks of a game of which it is worth finding out whether it has so few positions."""
+
+_MOST_BLOCKS = 2_000
+"""Blocks of a game in which it is quickly said which of them still matter."""
+
+_LONGEST_GAME = 60
+"""Plies of a game at random, since someone has to look at it."""
+
+_MOST_MOVES = _FEW_BLOCKS
+"""Legal moves among which someone may be asked to find one."""
+
+_SEARCHED = 10_000
+"""Positions that are searched for what is looked at in one game, where no theory tells the values."""
+
+_MEMORY = 8
+"""MiB that may be used for that, besides what the blocks themselves take."""
+
+_COUNTED = 2_000
+"""Positions that are searched for the plies of a puzzle, if a theory has told only the values."""
+
+_FEW_LEFT = 56
+"""Blocks left among which that is tried."""
+
+_PATIENCE = 15 * _SEARCHED
+"""Work without a puzzle after which the search ends: positions searched; one only passed counts as thirty or more."""
+
+_AHEAD = 3
+"""Puzzles that are found for each that is given, to choose from."""
+
+_FAR = 9
+"""Plies to the end that are reckoned with where they are not known: the win is a long one."""
+
+_HARD, _HARDEST = 6, 12
+"""Plies to be read, over all tempting moves, from which a puzzle is of the fourth grade, and of the fifth."""
+
+_WEEK = (1, 2, 3, 3, 4, 4, 5)
+"""The grades of the week, from Monday on."""
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A game that has come to a position with exactly one winning move."""
+
+    game: Game
+    answer: int
+    grade: int
+    plies: int | None
+    """The plies to the end, answer included, if both play their best (None: not known)."""
+
+
+def puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> Stream:
+    """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up."""
+    return Stream(rules, seed, grade)
+
+
+def daily(day: str, *, grade: int | None = None) -> tuple[Rulebook, Puzzle]:
+    """Return the puzzle of a day such as 2027-01-31, the same for everyone, and the game that it is from.
+
+    The grade rises from Monday to Sunday.
+    """
+    return _one(day, _WEEK[date.fromisoformat(day).weekday()] if grade is None else grade)
+
+
+def assorted(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
+    """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
+    given: set[object] = set()
+    for place in count():
+        book, puzzle = _one(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+        at = book.name, puzzle.game.rules, _essence(puzzle.game.position)
+        if at not in given:
+            given.add(at)
+            yield book, puzzle
+
+
+def _one(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
+    """Return a puzzle from some game, played a little higher or with a few more blocks than usual."""
+    rng = Random(seed)  # noqa: S311 - play, not secrets
+    for book in _shuffled(catalogue.games(), rng):
+        for puzzle in puzzles(_varied(book, rng), seed, grade=grade):
+            return book, puzzle
+    raise LookupError(f"no game of the catalogue has a puzzle of grade {grade}")
+
+
+class Stream(Iterator[Puzzle]):
+    """The puzzles of one game, found when they are asked for, and what the search for them came across."""
+
+    def __init__(self, rules: Rules, seed: int | str, grade: int | None = None) -> None:
+        self.found: Counter[int] = Counter()
+        """How many puzzles of each grade were found so far, given or not."""
+        self.complete = False
+        """Whether all positions of the game were looked at, so that there can be no more."""
+        self._rules = rules
+        self._grade = grade
+        self._rng = Random(f"{seed} {rules.written()}")  # noqa: S311 - play, not secrets
+        every = _every(rules, self._rng)
+        found = self._sampled() if every is None else self._of_all(every)
+        self._puzzles = _mixed(found) if grade is None else found
+
+    def __next__(self) -> Puzzle:
+        """Return the next puzzle."""
+        return next(self._puzzles)
+
+    def _of_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
+        """Look at every position of a game that is small enough to be searched through."""
+        solver = Deep(Position.start(self._rules), Watch(), compiled=False)
+        for moves in _shuffled(every, self._rng):
+            puzzle = _puzzle(Game(self._rules, _below(2, self._rng), moves), solver)
+            if puzzle is not None and self._wanted(puzzle):
+                yield puzzle
+        self.complete = True
+
+    def _sampled(self) -> Iterator[Puzzle]:
+        """Play games at random, and in each take the first puzzle from some moment on; end when that leads nowhere.
+
+        How early in a game positions are too hard to solve is learned on the way.
+        """
+        rules, known = self._rules, set[object]()
+        memory = _MEMORY + len(rules.blocks) // 4_000
+        solvable = work = 0
+        while work < _PATIENCE:
+            games = _played(rules, self._rng)
+            work += (1 + len(games)) * (30 + len(rules.blocks) // 10)
+            games = games[max(solvable, _below(len(games), self._rng)) :]
+            if not games:
+                continue
+            try:
+                solver = _solver(games[0].position, Watch(positions=_SEARCHED, memory=memory))
+                for game in games:
+                    puzzle = None if (at := _essence(game.position)) in known else _puzzle(game, solver)
+                    if puzzle is not None:
+                        known.add(at)
+                        if self._wanted(puzzle):
+                            yield puzzle
+                            work = 0
+                            break
+                work += solver.positions if isinstance(solver, Deep) else 0
+            except NotSolved:
+                work += _SEARCHED
+                solvable = (solvable + len(games[0].moves)) // 2 + 1
+
+    def _wanted(self, puzzle: Puzzle) -> bool:
+        self.found[puzzle.grade] += 1
+        return self._grade in {None, puzzle.grade}
+
+
+def _puzzle(game: Game, solver: Solver) -> Puzzle | None:
+    """Make a puzzle of a game as it stands, if exactly one move wins."""
+    position = game.position
+    legal = position.legal
+    if not 2 <= len(legal) <= _MOST_MOVES:
+        return None
+    winning = list(islice((block for block in legal if solver.after(position, block).value == "win"), 2))
+    if len(winning) != 1:
+        return None
+    plies = _plies(position, winning[0], solver)
+    if plies is None and isinstance(solver, Deep):
+        return None
+    return Puzzle(game, winning[0], _graded(position, plies), plies)
+
+
+def _graded(position: Position, plies: int | None) -> int:
+    """Grade a puzzle: 1 wins at once; 2 shows within two plies; the others by how much has to be read.
+
+    What has to be read is every move that is as tempting as the answer to someone who looks two plies ahead, to the
+    end.
+    """
+    if plies == 1:
+        return 1
+    looks = list(seen(position, 2, position.legal).values())
+    tempting = looks.count(max(looks)) - 1
+    if not tempting:
+        return 2
+    read = tempting * (_FAR if plies is None else plies)
+    return 3 if read < _HARD else 4 if read < _HARDEST else 5
+
+
+def _solver(root: Position, watch: Watch) -> Solver:
+    """Return what tells the values of all that can come of a position; compiled, limits would not be the same."""
+    solver = solver_for(root, watch, plies=False)
+    return Deep(root, watch, plies=False, compiled=False) if isinstance(solver, Deep) else solver
+
+
+def _plies(position: Position, answer: int, solver: Solver) -> int | None:
+    """Return the plies of a win, where they are known or soon found."""
+    after = position.place(answer)
+    plies = 1 if after.outcome is not None else solver.worth(position).plies
+    if plies is None and position.left[position.to_move].bit_count() <= _FEW_LEFT:
+        with suppress(NotSolved):
+            plies = Deep(position, Watch(positions=_COUNTED), compiled=False).worth(position).plies
+    return plies
+
+
+# Where positions come from --------------------------------------------------------------------------------------------
+
+
+def _every(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
+    """Return for each position of a game the moves of one of the ways to it; None if there are too many."""
+    if len(rules.blocks) > _FEW_BLOCKS:
+        return None
+    start = Position.start(rules)
+    ways: dict[object, tuple[int, ...]] = {_essence(start): ()}
+    met: Counter[object] = Counter()
+    ahead: list[tuple[Position, tuple[int, ...]]] = [(start, ())]
+    while ahead and len(ways) <= _FEW:
+        place = _below(len(ahead), rng)
+        ahead[place], ahead[-1] = ahead[-1], ahead[place]
+        position, moves = ahead.pop()
+        for block in position.legal:
+            after, way = position.place(block), (*moves, block)
+            at = _essence(after)
+            if at not in ways:
+                ahead.append((after, way))
+            met[at] += 1
+            if not _below(met[at], rng):
+                ways[at] = way
+    return None if ahead else list(ways.values())
+
+
+def _played(rules: Rules, rng: Random) -> list[Game]:
+    """Play a game at random, and return it as it stood before each move."""
+    games: list[Game] = []
+    game = Game(rules, _below(2, rng))
+    while (legal := game.legal) and len(games) < _LONGEST_GAME:
+        games.append(game)
+        game = game.play(legal[_below(len(legal), rng)])
+    return games
+
+
+def _essence(position: Position) -> object:
+    """Return what the rest of a game depends on, whoever is to move: positions that share it are the same puzzle."""
+    rules = position.rules
+    if len(rules.blocks) > _MOST_BLOCKS:
+        return position
+    live = [_live(position, player) for player in (0, 1)]
+    if "shared" in {rules.supply, rules.towers}:
+        live = [live[0] | live[1]] * 2
+    height_counts = rules.target is not None or rules.stuck == "skips"
+    return tuple(
+        (left := position.left[player] & live[player], left & rules.fits(top), height if height_counts else 0)
+        for player, top, height in _from_the_mover(position)
+    )
+
+
+def _from_the_mover(position: Position) -> Iterator[tuple[int, int, int]]:
+    for player in (position.to_move, 1 - position.to_move):
+        yield player, position.tops[player], position.heights[player]
+
+
+def _live(position: Position, player: int) -> int:
+    """Return the blocks that can still come to lie on a player's tower, one upon the other."""
+    rules = position.rules
+    left = position.left[player] if rules.towers == "own" else position.left[0] | position.left[1]
+    within = left & rules.room(position.heights[player])
+    live = new = within & rules.fits(position.tops[player])
+    while new:
+        beyond = 0
+        for block in rules.numbers(new):
+            beyond |= rules.fits(block)
+        new = within & beyond & ~live
+        live |= new
+    return live
+
+
+def _varied(book: Rulebook, rng: Random) -> Rules:
+    """Return a game's rules with up to twice the usual target or, where there is none, up to twice the blocks."""
+    rules = book.rules
+    if rules.target is not None and "target" in book.options:
+        return book.with_options({"target": rules.target + _below(rules.target + 1, rng)})
+    if isinstance(rules.blocks, range) and "blocks" in book.options:
+        more = rules.blocks.step * _below(len(rules.blocks) + 1, rng)
+        return book.with_options({"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)})
+    return rules
+
+
+# Chance, in the one way that is promised to stay the same ------------------------------------------------------------
+
+
+def _below(number: int, rng: Random) -> int:
+    return int(rng.random() * number)
+
+
+def _shuffled(things: Iterable[Thing], rng: Random) -> list[Thing]:
+    return sorted(things, key=lambda _: rng.random())
+
+
+def _mixed(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
+    """Give every puzzle, but of those at hand first one of the grade that was given least, so that no grade rules."""
+    given: Counter[int] = Counter()
+    at_hand: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
+    while True:
+        for puzzle in islice(found, _AHEAD):
+            at_hand[puzzle.grade].append(puzzle)
+        waiting = [grade for grade in GRADES if at_hand[grade]]
+        if not waiting:
+            return
+        grade = min(waiting, key=lambda grade: given[grade])
+        given[grade] += 1
+        yield at_hand[grade].popleft()

@@ -1,0 +1,265 @@
+"""Why a move is worth what it is worth: the shortest true reason, from the theory behind the rules or from the line.
+
+A reason is facts, not words (`coach.words` has those), so that every one can be checked against the position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.solve.limits import NotSolved
+from number_tower.solve.matching import Matching
+from number_tower.solve.top import Top
+from number_tower.solve.towers import Towers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from number_tower.position import Position
+    from number_tower.rules import Rules
+    from number_tower.solve.solution import Solution
+    from number_tower.solve.worth import Value
+    from number_tower.template import Value as Fact
+
+LONGEST_LINE = 40
+"""Plies of a line that is looked at to the end."""
+
+_MOST_COMPARED = 10
+_MOST_ANSWERS = 8
+_MOST_ROUNDS = 64
+_MOST_WAYS = 2_000
+_LONGEST_WAY = 3
+
+
+_TEACHING = {
+    kind: place
+    for place, kind in enumerate(
+        (
+            "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
+            "threat", "threat_or", "threat_or_higher", "forced", "answers",
+        )
+    )
+}  # fmt: skip
+
+_GOOD_ENOUGH = {"exact", "stuck", "higher", "multiple", "pairs", "made_up"}
+
+
+class Reason(NamedTuple):
+    """Why placing a block is worth what it is worth to the player who places it."""
+
+    kind: str
+    mover: int
+    block: int
+    facts: Mapping[str, Fact]
+    because: Reason | None = None
+    """The reason behind it: of an answer that refutes a move why it wins, of a line how its last move ends it."""
+
+
+def why(solution: Solution, block: int) -> Reason:
+    """Return the reason for what a move is worth."""
+    position, worth = solution.position, solution.moves[block]
+    over = _over(position, block)
+    if over is not None:
+        return over
+    try:
+        return next(_REASONS[worth.value](position, block, solution.after(block)))
+    except NotSolved:
+        return Reason(worth.value, position.to_move, block, {})
+
+
+def telling(solution: Solution) -> Reason:
+    """Return a best move by its reason: of equally good moves the one whose reason teaches most."""
+    found: list[Reason] = []
+    for block in solution.best[:_MOST_COMPARED]:
+        found.append(why(solution, block))
+        if found[-1].kind in _GOOD_ENOUGH:
+            return found[-1]
+    return min(found, key=lambda reason: _TEACHING.get(reason.kind, len(_TEACHING)))
+
+
+def _over(position: Position, block: int) -> Reason | None:
+    """Say how a move ends the game, if it does."""
+    mover, after = position.to_move, position.place(block)
+    outcome = after.outcome
+    if outcome is None:
+        return None
+    mine, theirs = after.heights[mover], after.heights[1 - mover]
+    facts: dict[str, Fact] = {"mine": mine, "theirs": theirs, "target": position.rules.target or 0}
+    kind: str = outcome.reason
+    if kind == "higher" and outcome.winner != mover:
+        kind = "lower"
+    return Reason(kind, mover, block, facts)
+
+
+# Why a move wins ---------------------------------------------------------------------------------------------------
+
+
+def _wins(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+    """Give reasons why a move wins, the best first."""
+    mover, solver = position.to_move, after.solver
+    if isinstance(solver, Top):
+        yield from _multiple(position, block)
+    if isinstance(solver, Matching):
+        yield from _pairs(after.position, mover, block, solver)
+    if isinstance(solver, Towers):
+        yield from _ahead(after.position, mover, block, solver)
+    if after.position.to_move != mover:
+        yield from _made_up(after.position, mover, block)
+        yield from _threat(after, mover, block)
+        yield from _answers(after, mover, block)
+    yield from _line(position, block, after, "win")
+
+
+def _multiple(position: Position, block: int) -> Iterator[Reason]:
+    """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
+    rules = position.rules
+    left = rules.blocks[-1] - block
+    if rules.step is None or not _without_gaps(rules, block) or left % (rules.step + 1):
+        return
+    yield Reason("multiple", position.to_move, block, {"left": left, "modulus": rules.step + 1})
+
+
+def _without_gaps(rules: Rules, top: int) -> bool:
+    """Say whether every number above a top is a block."""
+    above = rules.every & ~rules.up_to(top)
+    return above.bit_count() == rules.blocks[-1] - top
+
+
+def _pairs(after: Position, mover: int, block: int, matching: Matching) -> Iterator[Reason]:
+    """Everything that can follow has a partner, and none of these is the block itself."""
+    answers = after.legal
+    partners = [matching.answer(after, answer) for answer in answers[:_MOST_ANSWERS]]
+    pairs = [f"{partner} for {answer}" for answer, partner in zip(answers, partners, strict=False)]
+    more = ["and so on"] if len(answers) > _MOST_ANSWERS else []
+    yield Reason("pairs", mover, block, {"pairs": ", ".join(pairs + more)})
+
+
+def _ahead(after: Position, mover: int, block: int, towers: Towers) -> Iterator[Reason]:
+    """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
+    mine, theirs = towers.prospect(after, mover), towers.prospect(after, 1 - mover)
+    if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
+        facts: dict[str, Fact] = {"to_go": mine.fewest, "way": _way(after, mover, towers)}
+        if theirs.arrives:
+            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest})
+        else:
+            yield Reason("alone", mover, block, facts)
+    elif not theirs.arrives:
+        yield Reason("outlasts", mover, block, {"mine": mine.most, "theirs": theirs.most})
+
+
+def _way(position: Position, player: int, towers: Towers) -> tuple[int, ...]:
+    """Return blocks that take a player's tower to the target, as few as there can be; none where many are needed."""
+    way: list[int] = []
+    if towers.prospect(position, player).fewest > _LONGEST_WAY:
+        return ()
+    rules, target = position.rules, position.rules.target or 0
+    left, height, top = position.left[player], position.heights[player], position.tops[player]
+    fewest = towers.prospect(position, player).fewest
+    while fewest:
+        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MOST_WAYS]):
+            less = left if rules.supply == "endless" else left & ~rules.bit(block)
+            if towers.look(less, block, target - height - block).fewest == fewest - 1:
+                way.append(block)
+                left, height, top, fewest = less, height + block, block, fewest - 1
+                break
+        else:
+            return ()
+    return tuple(way)
+
+
+def _made_up(after: Position, mover: int, block: int) -> Iterator[Reason]:
+    """On one tower with a target: each answer can be made up to the same number, and what is left is a multiple."""
+    rules = after.rules
+    if rules.towers != "shared" or rules.target is None or rules.fit != "any" or rules.stuck != "loses":
+        return
+    gap = rules.target - after.heights[mover]
+    theirs = rules.numbers(after.left[1 - mover] & rules.up_to(gap))
+    mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
+    for rounds in range(1, min(gap, _MOST_ROUNDS) + 1):
+        whole = gap // rounds
+        if gap % rounds or (theirs and whole <= theirs[-1]):
+            continue
+        if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
+            yield Reason("made_up" if rounds == 1 else "made_up_again", mover, block, {"gap": gap, "whole": whole})
+            return
+
+
+def _threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+    """One more block would arrive: nobody can take it away, or the mover wins all the same if someone does."""
+    position = after.position
+    rules = position.rules
+    if rules.target is None or rules.towers == "shared":
+        return
+    need = rules.target - position.heights[mover]
+    if not rules.has(need) or not position.left[mover] & rules.fits(position.tops[mover]) & rules.bit(need):
+        return
+    if rules.supply != "shared" or not position.legal_mask & rules.bit(need):
+        yield Reason("threat", mover, block, {"need": need})
+        return
+    taken = after.after(need)
+    if taken.position.outcome is not None:
+        mine, theirs = taken.position.heights[mover], taken.position.heights[1 - mover]
+        yield Reason("threat_or_higher", mover, block, {"need": need, "mine": mine, "theirs": theirs})
+    elif taken.position.to_move == mover:
+        yield Reason("threat_or", mover, block, {"need": need, "answer": taken.best[0]})
+
+
+def _answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+    """Whatever the other places, an answer wins at once; or there is only one thing to place."""
+    replies = after.position.legal
+    if len(replies) > _MOST_ANSWERS:
+        return
+    found: dict[int, int] = {}
+    for reply in replies:
+        then = after.after(reply)
+        if then.position.outcome is not None or then.position.to_move != mover:
+            return
+        found[reply] = then.best[0]
+        if len(replies) > 1 and then.plies != 1:
+            return
+    if len(replies) == 1:
+        yield Reason("forced", mover, block, {"reply": replies[0], "answer": found[replies[0]]})
+    else:
+        answers = ", ".join(f"{answer} to {reply}" for reply, answer in found.items())
+        yield Reason("answers", mover, block, {"answers": answers})
+
+
+def _line(position: Position, block: int, after: Solution, value: Value) -> Iterator[Reason]:
+    """Tell the best that both can do; of a long line only how long it is, and nothing where that is not known."""
+    mover = position.to_move
+    if after.plies is None:
+        yield Reason(value, mover, block, {})
+    elif after.plies > LONGEST_LINE:
+        yield Reason(f"{value}_long", mover, block, {"plies": after.plies + 1})
+    else:
+        line = tuple(after.line())
+        last = after.position
+        for move in line[:-1]:
+            last = last.place(move)
+        yield Reason(f"{value}_line", mover, block, {"line": line}, _over(last, line[-1]))
+
+
+# Why a move draws or loses -----------------------------------------------------------------------------------------
+
+
+def _draws(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+    """Give the line that the draw takes."""
+    yield from _line(position, block, after, "draw")
+
+
+def _loses(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+    """Give the answer that refutes a move, and why that wins."""
+    mover, solver = position.to_move, after.solver
+    if after.position.to_move == mover:
+        yield from _line(position, block, after, "loss")
+        return
+    if isinstance(solver, Matching):
+        partner = solver.answer(position, block)
+        if partner is not None and after.position.refusal(partner) is None:
+            yield Reason("partner", mover, block, {"reply": partner})
+            return
+    because = telling(after)
+    yield Reason("refuted", mover, block, {"reply": because.block}, because)
+
+
+_REASONS = {"win": _wins, "draw": _draws, "loss": _loses}

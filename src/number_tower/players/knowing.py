@@ -1,0 +1,70 @@
+"""What a player can know for certain: exact values, as far as a search of bounded length finds them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from number_tower.position import Position
+from number_tower.solve.limits import NotSolved, Watch
+from number_tower.solve.solution import Solution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from number_tower.rules import Rules
+    from number_tower.solve.limits import Progress
+
+MOST_POSITIONS = 200_000
+"""Positions that are searched for one answer. Seconds would make a player's moves depend on the machine."""
+
+
+class Knowledge:
+    """The truth about the positions of one game, where it can be had; the same question always gets the same answer.
+
+    A game that can be solved from its start is solved once, and what was learned serves all its positions. In any
+    other each position is a question of its own.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._watch = Watch(positions=MOST_POSITIONS)
+        self._start = Position.start(rules)
+        self._whole: Solution | None = None
+        self._tried = False
+        self._last: tuple[Position, Solution | None] | None = None
+
+    def solution(self, position: Position, progress: Callable[[Progress], object] | None = None) -> Solution | None:
+        """Solve a position; None if that would take too long."""
+        self._watch.progress = progress
+        if not self._tried:
+            self._tried = True
+            self._whole = self._solved_whole()
+        if self._whole is not None:
+            return self._whole.of(position)
+        if self._last is None or self._last[0] != position:
+            self._last = position, _solved(position, progress)
+        return self._last[1]
+
+    def _solved_whole(self) -> Solution | None:
+        try:
+            whole = Solution(self._start, self._watch)
+        except NotSolved:
+            return None
+        self._watch.positions = None
+        return whole if whole.plies is not None else None
+
+
+def _solved(position: Position, progress: Callable[[Progress], object] | None) -> Solution | None:
+    watch = Watch(positions=MOST_POSITIONS, progress=progress)
+    try:
+        solution = Solution(position, watch)
+        solution.best  # noqa: B018 - all moves are valued now, within the same limit
+    except NotSolved:
+        return None
+    return solution
+
+
+@lru_cache(maxsize=8)
+def knowledge(rules: Rules) -> Knowledge:
+    """Return what is known of a game, kept for a few games at a time."""
+    return Knowledge(rules)

@@ -1,0 +1,151 @@
+"""Any program as a player: it is asked with one line of JSON, and answers with a number; see `docs/bots.md`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from number_tower.blocks import runs, summed_up, whole_number
+from number_tower.brief import fitting
+from number_tower.players import PATIENCE
+from number_tower.players.player import Forfeit, Player
+from number_tower.players.process import GRACE, Process, text
+from number_tower.showing import shown, shown_text
+from number_tower.table import LONGEST_NAME
+
+if TYPE_CHECKING:
+    from number_tower.game import Game
+    from number_tower.position import Refusal
+
+PROTOCOL = 1
+"""The version of the question; it changes when a program that understood it would no longer do so."""
+
+_LAUNCHERS = re.compile(
+    r"(python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|julia|java|Rscript|go|cargo|dotnet|mono|wine"
+    r"|sh|bash|dash|zsh|ksh|fish|busybox|env|nice|nohup|timeout|stdbuf|setsid|uv|npx|poetry|sudo)[\d.]*"
+)
+_FILE = re.compile(r"(?!-)[^=]*(/|\.[A-Za-z])[^=]*")
+_SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]+$")
+
+
+class Program(Player):
+    """A command that plays one game: started at its first question, asked for every move, and ended by `close`."""
+
+    def __init__(self, command: str, *, patience: float = PATIENCE) -> None:
+        if not 0 < patience < float("inf"):
+            raise ValueError(f"patience: expected a number of seconds above 0; got {shown(patience)}")
+        self.name = short_name(command)
+        self._command = command
+        self._patience = patience
+        self._process: Process | None = None
+
+    def choose(self, game: Game) -> int:
+        """Ask the program for a move; if it gives none that can be placed, it is ended and forfeits."""
+        asked = question(game, self._patience).encode("ascii")
+        if self._process is None:
+            self._process = Process(self._command)
+        try:
+            return _block(text(self._process.ask(asked, self._patience)), game)
+        except Forfeit:
+            self._leave(grace=0.0)
+            raise
+
+    def close(self) -> None:
+        """End the program and all that it started; the next question would start it anew."""
+        self._leave(GRACE)
+
+    def _leave(self, grace: float) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end(grace)
+
+
+def question(game: Game, seconds: float = PATIENCE) -> str:
+    """Write a game as the line that a program gets: `legal` comes last, where a shell finds it.
+
+    Blocks left are written in runs as rules are, for there may be a million; `legal`, which all need, is a plain list.
+    """
+    rules, position = game.rules, game.position
+    left = [runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
+    asked = {
+        "number_tower": PROTOCOL,
+        "rules": rules.written(),
+        "seconds": seconds,
+        "seat": game.to_move + 1,
+        "first": game.first + 1,
+        "moves": game.moves,
+        "towers": game.towers,
+        "heights": game.heights,
+        "left": [left[0], left[-1]],
+        "legal": game.legal,
+    }
+    return json.dumps(asked, separators=(",", ":")) + "\n"
+
+
+def short_name(command: str) -> str:
+    """Call a command by the program that matters: `python3 -u my_bot.py` is my_bot, and `./my-bot --fast` is my-bot."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    name = "".join(letter if letter.isprintable() else "?" for letter in _program(words)).strip()
+    return name[:LONGEST_NAME].strip() or "program"
+
+
+def _program(words: list[str]) -> str:
+    """Name the first program that is no launcher, such as a language's interpreter or `timeout`."""
+    if not words:
+        return ""
+    first = _stem(words[0])
+    if not _LAUNCHERS.fullmatch(first):
+        return first
+    for before, word in pairwise(words):
+        if before == "-m":
+            return word
+        if before == "-c":
+            break
+        if _FILE.fullmatch(word) and not _LAUNCHERS.fullmatch(_stem(word)):
+            return _stem(word)
+    return first
+
+
+def _stem(path: str) -> str:
+    return _SUFFIX.sub("", path.rstrip("/").rpartition("/")[2])
+
+
+def _block(answer: str, game: Game) -> int:
+    """Return the block that an answer names, if it can be placed."""
+    if not answer:
+        raise Forfeit("it answered with an empty line")
+    number = whole_number(answer)
+    if number is None:
+        raise Forfeit(f"it answered {shown(answer)}, which is no whole number in plain digits")
+    refusal = game.position.refusal(number)
+    if refusal is None:
+        return number
+    could = summed_up(game.legal)
+    raise Forfeit(
+        f"it answered {shown_text(answer, 40)}, which {_fault(refusal, number, game)}; it could have placed {could}"
+    )
+
+
+def _fault(refusal: Refusal, block: int, game: Game) -> str:
+    """Say why a block cannot be placed, to follow "which"."""
+    rules, mover = game.rules, game.to_move
+    top = game.position.tops[mover]
+    match refusal:
+        case "not_a_block":
+            return f"is no block of this game: they are {summed_up(rules.blocks)}"
+        case "used":
+            return "has been used already"
+        case "opening":
+            return "may not lie on the ground"
+        case "fit":
+            return f"does not fit on {top}, where a block must be {fitting(rules, top)}"
+        case "target":
+            return f"would take the tower to {game.heights[mover] + block}, past {rules.target}"
+        case "over":
+            return "comes after the end of the game"

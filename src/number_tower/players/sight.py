@@ -1,0 +1,71 @@
+"""How far a player sees who does not know the truth: so many plies ahead, and no further."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from number_tower.solve.worth import ended
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from number_tower.position import Position
+
+MOST_POSITIONS = 5_000
+"""Positions that a player looks at for one move; where that is not enough, it sees less far."""
+
+MOST_MOVES = 200
+"""Moves that a player considers; of more than that it considers some."""
+
+_WON = 1_000
+
+
+def seen(position: Position, plies: int, moves: Sequence[int]) -> dict[int, int]:
+    """Say of each move how it looks: above 0 it wins, the sooner the higher; below 0 it loses; 0 is anything else.
+
+    It is right about everything that is over within so many plies, as far as the positions that may be looked at
+    suffice; the first ply, a win in hand, is always seen.
+    """
+    looks = {block: _look(position, block, 1, count()) for block in moves}
+    looked_at = count(len(looks))
+    for depth in range(2, plies + 1):
+        deeper: dict[int, int] = {}
+        for block, look in looks.items():
+            deeper[block] = look or _look(position, block, depth, looked_at)
+            if next(looked_at) > MOST_POSITIONS:
+                return looks
+        looks = deeper
+    return looks
+
+
+def considered(position: Position, rng: Random) -> Sequence[int]:
+    """Return the moves that a player thinks of: all, or of very many the one that arrives and some others."""
+    legal = position.legal
+    if len(legal) <= MOST_MOVES:
+        return legal
+    some = set(rng.sample(legal, MOST_MOVES))
+    target = position.rules.target
+    if target is not None and position.refusal(target - position.heights[position.to_move]) is None:
+        some.add(target - position.heights[position.to_move])
+    return sorted(some)
+
+
+def _look(position: Position, block: int, depth: int, looked_at: count[int], best: int = -_WON) -> int:
+    """Return how a move looks to whoever makes it; what is no better than the best known need not be looked at."""
+    after = position.place(block)
+    turned = after.to_move != position.to_move
+    over = ended(after)
+    if over is not None:
+        score = {"win": _WON, "draw": 0, "loss": -_WON}[over.value]
+    elif depth == 1 or next(looked_at) > MOST_POSITIONS:
+        return 0
+    else:
+        score = -_WON
+        for reply in after.legal[:MOST_MOVES]:
+            score = max(score, _look(after, reply, depth - 1, looked_at, score))
+            if score == _WON - 1 or (turned and -score <= best):
+                break
+    score = -score if turned else score
+    return score - 1 if score > 0 else score + 1 if score < 0 else 0
