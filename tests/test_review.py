@@ -25,8 +25,8 @@ from number_tower.cli import commands, main, reviewing
 from number_tower.cli.screen import Screen
 from number_tower.coach import review as reviews
 from number_tower.coach.picture import picture
+from number_tower.coach.picture.svg import kept_apart, lines, width
 from number_tower.coach.review import Accuracy, Review, review
-from number_tower.coach.svg import kept_apart, lines, width
 from number_tower.coach.telling import Telling
 from number_tower.solve import limits
 from number_tower.solve.limits import Watch

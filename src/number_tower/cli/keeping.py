@@ -67,18 +67,7 @@ class Keeper:
         return news
 
     def _write(self, table: Table) -> None:
-        part = self._file.with_name(f".{self._file.name}.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
-        try:
-            with part.open("x", encoding="utf-8") as stream:
-                stream.write(self._written(table))
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(self._file)
-        except BaseException:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise
+        write_whole(self._file, self._written(table))
 
     def _is_game(self) -> bool:
         """Say whether the file holds a game in which something happened; refuse it if it holds anything else."""
@@ -105,6 +94,22 @@ class Keeper:
         except OSError:
             self._file.rename(beside)
         return shown_path(str(beside))
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Write a file so that it holds all of a text, or what it held before."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with part.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(file)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
 
 
 def _reason(trouble: OSError) -> str:

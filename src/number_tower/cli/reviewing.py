@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 from number_tower.cli.failure import FINISHED, WRONG_CALL, Failure
-from number_tower.cli.screen import SEAT_COLOURS, cells, paint
+from number_tower.cli.keeping import write_whole
+from number_tower.cli.screen import SEAT_COLOURS, VALUE_COLOURS, cells, paint
 from number_tower.cli.ticker import Ticker
 from number_tower.coach.review import review
 from number_tower.coach.telling import Telling
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SECONDS = 20.0
 """How long to work on each position, if nothing is said."""
 
-_COLOURS = {"win": "32", "draw": "33", "loss": "31"}
 _MARKED = "1;31"
 _UNKNOWN = "unknown"
 _MARKS = "?: a win became a draw, or a draw a loss. ??: a win became a loss."
@@ -125,7 +124,7 @@ def _word(worth: Worth | None) -> str:
 
 def _painted(word: str, width: int, *, colour: bool) -> str:
     padding = " " * (width - len(word))
-    return (paint(word, _COLOURS[word]) if colour and word in _COLOURS else word) + padding
+    return (paint(word, VALUE_COLOURS[word]) if colour and word in VALUE_COLOURS else word) + padding
 
 
 # JSON ------------------------------------------------------------------------------------------------------------
@@ -203,17 +202,10 @@ def _beginning(file: Path) -> bytes:
 
 
 def _keep(file: Path, drawn: str, path: str) -> None:
-    """Write a picture so that the file holds all of it, or what it held before."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        with part.open("w", encoding="utf-8") as stream:
-            stream.write(drawn)
-        part.replace(file)
+        write_whole(file, drawn)
     except OSError as trouble:
         raise _not_kept(shown_path(path), trouble) from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _not_kept(name: str, trouble: OSError) -> Failure:

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
+    from number_tower.solve.worth import Value
     from number_tower.voice import Said
 
 LONGEST_ANSWER = 1000
 """Characters of an answer that are looked at; no number and no command needs more."""
 
 SEAT_COLOURS = ("36", "35")
+VALUE_COLOURS: dict[Value, str] = {"win": "32", "draw": "33", "loss": "31"}
 
 _BOLD = "1"
 _COLOURS = {"refused": "33", "skipped": "33", "unreachable": "33", "end": "1;32"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from number_tower.blocks import LONGEST_LIST, summed_up
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, NOT_SOLVED, Failure
-from number_tower.cli.screen import paint
+from number_tower.cli.screen import VALUE_COLOURS, paint
 from number_tower.cli.ticker import Ticker
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolved
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 10_000
 """Plies of a line of play that anybody would look through."""
 
-_COLOURS: dict[Value, str] = {"win": "32", "draw": "33", "loss": "31"}
 _VERBS: dict[Value, str] = {"win": "wins", "draw": "draws", "loss": "loses"}
 
 
@@ -128,7 +127,7 @@ def _print_moves(ranked: list[tuple[int, Worth]], screen: Screen, *, everything:
             padding = " " * (5 - len(worth.value)) if counted else ""
             screen.draw(f"  {block:>{width}}  {_painted(worth.value, screen)}{padding}{plies}\n")
         return
-    for value in _COLOURS:
+    for value in VALUE_COLOURS:
         blocks = sorted(block for block, worth in ranked if worth.value == value)
         if blocks:
             moves = f"{len(blocks):,} of {len(ranked):,} moves"
@@ -140,7 +139,7 @@ def _print_moves(ranked: list[tuple[int, Worth]], screen: Screen, *, everything:
 
 
 def _painted(value: Value, screen: Screen) -> str:
-    return paint(value, _COLOURS[value]) if screen.fancy else value
+    return paint(value, VALUE_COLOURS[value]) if screen.fancy else value
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:

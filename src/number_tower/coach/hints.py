@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.reasons import telling
+from number_tower.coach.reasons import best_reason
 from number_tower.coach.words import clause, say
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Hint(NamedTuple):
 def hint(solution: Solution) -> Hint:
     """Make a hint for whoever is to move."""
     good = sum(worth.value == solution.value for worth in solution.moves.values())
-    return Hint(solution.worth, len(solution.moves), good, telling(solution))
+    return Hint(solution.worth, len(solution.moves), good, best_reason(solution))
 
 
 def sentence(reason: Reason, opponent: str, noun: str) -> str:

@@ -67,7 +67,7 @@ def why(solution: Solution, block: int) -> Reason:
         return Reason(worth.value, position.to_move, block, {})
 
 
-def telling(solution: Solution) -> Reason:
+def best_reason(solution: Solution) -> Reason:
     """Return a best move by its reason: of equally good moves the one whose reason teaches most."""
     found: list[Reason] = []
     for block in solution.best[:_MOST_COMPARED]:
@@ -258,7 +258,7 @@ def _loses(position: Position, block: int, after: Solution) -> Iterator[Reason]:
         if partner is not None and after.position.refusal(partner) is None:
             yield Reason("partner", mover, block, {"reply": partner})
             return
-    because = telling(after)
+    because = best_reason(after)
     yield Reason("refuted", mover, block, {"reply": because.block}, because)
 
 

@@ -95,7 +95,7 @@ class Towers(Solver):
         """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none)."""
         at = (left, top, gap)
         if at not in self._known:
-            self._watch.pause()
+            self._watch.pause(1)
             self._known[at] = self._found(left, top, gap)
             self._watch.claim(len(self._known) * _ENTRY)
         return self._known[at]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from number_tower.coach.svg import element, kept_apart, number, width, words
+from number_tower.coach.picture.svg import element, kept_apart, number, width, words
 
 INK, MUTED, RULE, PAPER, ALARM = "#1b2027", "#5a6470", "#d3d9e0", "#ffffff", "#b3161b"
 MARGIN, GUTTER = 28.0, 110.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.sheet import (
+from number_tower.coach.picture.sheet import (
     INK,
     MUTED,
     PART,
@@ -20,7 +20,7 @@ from number_tower.coach.sheet import (
     swatch,
     written,
 )  # fmt: skip
-from number_tower.coach.svg import element, number, words
+from number_tower.coach.picture.svg import element, number, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from number_tower.coach.sheet import (
+from number_tower.coach.picture.sheet import (
     ALARM,
     DIGIT,
     INK,
@@ -33,8 +33,8 @@ from number_tower.coach.sheet import (
     swatch,
     written,
 )
-from number_tower.coach.storeys import aim, counts_height, towers
-from number_tower.coach.svg import FONTS, element, kept_apart, lines, number, width, words
+from number_tower.coach.picture.storeys import aim, counts_height, towers
+from number_tower.coach.picture.svg import FONTS, element, kept_apart, lines, number, width, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
