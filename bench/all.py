@@ -121,6 +121,18 @@ def theories() -> Iterator[Row]:
     yield Row("climb 1-1,000,000, all openings, with plies", duration(took))
 
 
+def opponents() -> Iterator[Row]:
+    """Measure the computer's players, and what an arena costs besides them."""
+    runner = alone(works.arena_against_bare_play, "draft", 500)
+    yield at_most("500 random games of draft in an arena", runner.ours, ("the bare games", runner.other), 4)
+    for name in catalogue.names():
+        yield within(
+            f"{name}, the slowest choice of the perfect level in 20 games", alone(works.worst_choice, name), 0.1
+        )
+    worst = alone(works.worst_explanation, "summit")
+    yield within("summit, the slowest hint with its reason in 20 games", worst, 0.1)
+
+
 def compiling() -> Iterator[Row]:
     """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
     for work, first in (("a compiled search", works.first_search), ("a compiled matching", works.first_matching)):
@@ -137,6 +149,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "longer": ("pairs of blocks, where others take minutes", longer),
     "searches": ("deep searches", searches),
     "theories": ("theories", theories),
+    "opponents": ("opponents and hints", opponents),
     "compiling": ("the first use of compiled code in a process", compiling),
 }
 """What can be measured, under which heading; what takes long only if asked for."""

@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import number_tower as nt
 from alphabeta import Draft
+from number_tower.arena import arena
+from number_tower.coach.hints import hint
+from number_tower.players import Player, player
+from number_tower.players.knowing import knowledge
 from number_tower.solve.deep import Deep
 from number_tower.solve.graphs import decompose
 from number_tower.solve.limits import Watch
@@ -22,7 +26,7 @@ from others import networkx_matching, rustworkx_matching, yardstick
 from timing import in_turns, peak_memory, seconds, typical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from number_tower.solve.worth import Value
 
@@ -201,6 +205,54 @@ def draft_against_alphabeta(blocks: int, target: int) -> Duel:
 
 
 # Compiling ------------------------------------------------------------------------------------------------
+
+
+def arena_against_bare_play(name: str, games: int) -> Duel:
+    """Play random games in an arena, and the same number of them with nothing but the rules."""
+
+    def bare() -> None:
+        rng = random.Random(1)  # noqa: S311 - chosen once, and the same in every run
+        for _ in range(games):
+            game = nt.Game(nt.rules(name))
+            while legal := game.legal:
+                game = game.play(rng.choice(legal))
+
+    def contest() -> None:
+        arena([name], ["one", "other"], number=games, jobs=1, make=_random)
+
+    ours, other = in_turns(5, partial(seconds, contest), partial(seconds, bare))
+    return Duel(ours, other)
+
+
+def _random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001 - as every maker has it
+    """Make a random player, whatever it is called."""
+    return player("random", seed=seed, patience=patience)
+
+
+def worst_choice(name: str) -> float:
+    """Return the longest that the perfect level thinks, against one that plays at random, beginning included."""
+    return max(_thinking(name, lambda game: player("perfect").choose(game)))
+
+
+def worst_explanation(name: str) -> float:
+    """Return the longest that a hint takes, with its reason."""
+
+    def explain(game: nt.Game) -> None:
+        solution = knowledge(game.rules).solution(game.position)
+        if solution is not None:
+            hint(solution)
+
+    return max(_thinking(name, explain))
+
+
+def _thinking(name: str, think: Callable[[nt.Game], object]) -> Iterator[float]:
+    """Give how long each thought takes, in every position of some random games."""
+    rng = random.Random(1)  # noqa: S311 - chosen once, and the same in every run
+    for _ in range(20):
+        game = nt.Game(nt.rules(name))
+        while legal := game.legal:
+            yield seconds(partial(think, game))
+            game = game.play(rng.choice(legal))
 
 
 def first_search(cache: str) -> float:

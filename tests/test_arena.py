@@ -565,7 +565,10 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     assert lines[-1] == "Every game is in arena.jsonl, a line each."
     assert first.err == ""
     kept = Path("arena.jsonl").read_bytes()
-    assert tower(*call) == 2
+    assert tower(*call) == 0
+    assert capsys.readouterr().out == first.out.replace("arena.jsonl", "arena-2.jsonl")
+    assert Path("arena-2.jsonl").read_bytes() == kept
+    assert tower(*call, "--out", "arena.jsonl") == 2
     refused = capsys.readouterr()
     assert refused.err == (
         "tower: arena.jsonl is not empty: --resume goes on with the arena in it, and another --out leaves it alone\n"

@@ -151,7 +151,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     kinds = {text.removeprefix("why_") for text in known() if text.startswith("why_")}
     nudges = {text.removeprefix("nudge_") for text in known() if text.startswith("nudge_")}
     never_best = {"lower", "refuted", "partner", "loss", "loss_line", "loss_long"}
-    assert nudges == (kinds - never_best) | {"lost"}
+    assert nudges == (kinds - never_best) | {"lost", "lost_alike"}
 
 
 def test_the_example_of_the_theory_is_told_in_its_words() -> None:
@@ -171,7 +171,7 @@ def test_the_example_of_the_theory_is_told_in_its_words() -> None:
 def test_a_hint_is_a_nudge_then_the_move_and_why_is_the_reason() -> None:
     done = tower("play", "climb", typed="7\nhint\nhint\nhint\nwhy\nwhy 11\nwhy 13\nquit\n")
     assert done.returncode == 0
-    assert "Only one of your moves wins. Count what is left above the tower" in done.stdout
+    assert "Only one of your moves wins. Count what is left above the tower." in done.stdout
     assert done.stdout.count("Place 12: it wins.") == 2
     assert "12 leaves 18, a multiple of 6." in done.stdout
     assert "11 loses: then Player 1 has 12, which leaves 18, a multiple of 6." in done.stdout

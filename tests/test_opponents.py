@@ -121,8 +121,7 @@ def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
 
 def test_whoever_types_is_told_who_they_are() -> None:
     terminal = Terminal("play", "race", "--vs", "gentle", "--seat", "2", "--seed", "1")
-    terminal.until("Select a number")
-    terminal.until("Select a number")
+    terminal.until("Player 2's turn")
     terminal.type("quit\n")
     assert terminal.end() == 0
     assert "(You are Player 2. help, moves" in terminal.seen.replace("\r", "")
@@ -192,3 +191,59 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert "bot 1's turn." in done.stdout
     assert "bot 2's turn." in done.stdout
     assert player(specs[1]).name == player(specs[3]).name == "bot"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("draft hard", "That cannot be played: there is no level 'hard'; the levels are gentle, easy"),
+        ("draft ./nobody", "That cannot be played: ./nobody cannot be started"),
+        ("draft vs perfect easy", "That cannot be played: perfect easy cannot be started"),
+        ("draft, gentle", "--- Tower of Numbers Game Start ---"),
+        ("levels", "The computer plays at five levels"),
+        ("learn draft", "A first lesson. Tower of Numbers: the draft"),
+        ("puzzle --day 2027-01-31", "Puzzle of the day, 31 January 2027"),
+        ("rules climb", "A number must be larger than the one beneath it"),
+        ("learn nothing", "That cannot be played: there is no game called 'nothing'"),
+    ],
+)
+def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> None:
+    done = tower(typed=f"{typed}\nquit\nquit\n")
+    assert said in done.stdout
+    assert not done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("why not 11?", "11 loses: then Player 1 has 12"),
+        ("why the 12", "12 leaves 18, a multiple of 6."),
+        ("WHY", "12 leaves 18, a multiple of 6."),
+        ("why not", "12 leaves 18, a multiple of 6."),
+        ("hints", "Only one of your moves wins."),
+        ("hint?", "Only one of your moves wins."),
+        ("why -3", "'why -3' is not a number"),
+    ],
+)
+def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:
+    assert said in tower("play", "climb", typed=f"7\n{typed}\nquit\n").stdout
+
+
+def test_a_game_that_a_computer_seems_to_have_played_says_how_to_go_on_against_it() -> None:
+    terminal = Terminal("resume", "draft(names=Ann,Gentle):9,2")
+    terminal.until("Enter the block")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert "(To go on against Gentle: --vs gentle.)" in terminal.seen
+
+
+def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
+    terminal = Terminal("play", "summit", "--blocks", "1-40", "--target", "311", "--names", "A,B")
+    terminal.until("to add: ")
+    terminal.type("hint\n")
+    terminal.until("thinking: ")
+    terminal.interrupt()
+    terminal.until("No hint, then.")
+    terminal.type("quit\n")
+    assert terminal.end() == 0

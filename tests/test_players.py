@@ -16,7 +16,7 @@ from number_tower.players import LEVELS, UnknownPlayer, is_command, player
 from number_tower.players.knowing import Knowledge, knowledge
 from number_tower.players.levels import Computer
 from number_tower.players.perfect import hardest
-from number_tower.players.sight import MOST_MOVES, considered, seen
+from number_tower.players.sight import MOST_MOVES, considered, promising, seen
 from number_tower.solve.deep import Deep
 from number_tower.solve.matching import Matching
 from number_tower.solve.plain import Plain
@@ -226,3 +226,31 @@ def test_each_level_beats_the_one_below_it() -> None:
 def test_in_climb_the_opening_decides_at_every_level() -> None:
     for level in LEVELS:
         assert player(level).choose(Game(nt.rules("climb"))) == 30
+
+
+def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
+    for blocks, moves in (("1-60", (29, 1)), ("1-2000", (1999, 1)), ("1-100", (97, 1))):
+        game = Game(nt.rules("factor", blocks=blocks), 0, moves)
+        for seed in range(3):
+            outcome = game.play(perfect(seed).choose(game)).outcome
+            assert outcome == (0, "stuck")
+        assert nt.solve(game).plies == 1
+
+
+def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> None:
+    rules = nt.rules("draft", target=200, blocks="1-40")
+    game = Game(rules, 0, (26, 39, 15, 31))
+    assert perfect().choose(game) in game.legal
+
+
+def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
+    results = arena(
+        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"],
+        players=["gentle", "perfect"], number=4, seed=1, jobs=1,
+    )  # fmt: skip
+    assert results.score("perfect", "gentle").share >= 0.75
+
+
+def test_of_moves_that_look_the_same_those_that_lead_further_are_promising() -> None:
+    rules = Rules(blocks=range(1, 31), supply="own", towers="own", fit="descending", stuck="skips")
+    assert min(promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311 - play, not secrets

@@ -255,7 +255,7 @@ def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch)
     assert "unknown -> unknown" in text
     assert "unknown -> win" in text
     assert "5 of 6 positions were not solved in their time" in text
-    assert "no decision that mattered" in text
+    assert "no decision that is known to have mattered" in text
     document = json.loads(printed("race:7,8,5,5,3", "--json"))
     assert document["values"] == [None, None, None, None, None, "win"]
     assert document["review"][0]["before"] is document["review"][0]["mistake"] is None
@@ -289,7 +289,7 @@ def test_all_columns_stand_below_each_other() -> None:
 @pytest.mark.parametrize(
     ("ref", "headline"),
     [
-        ("draft:9,8,6", "Player 1 won: the tower stands at exactly 15."),
+        ("draft:9,8,6", "Player 1 won with a tower of exactly 15."),
         ("climb:30", "Player 1 won: Player 2 could not place a number."),
         ("draft:6,5,1,3,2", "Player 2 won with the higher tower, 10 to 7."),
         ("draft:9,5,1,3,2", "A draw: both towers are 10 high."),
@@ -344,7 +344,7 @@ def test_the_document_holds_all_of_it_with_seats_from_one() -> None:
     assert [move["player"] for move in document["review"]] == [2, 1, 2, 1, 1]
     assert document["review"][2]["mark"] == "??"
     assert document["review"][2]["best"][0] == 6
-    assert document["review"][2]["reason"] == "takes the tower to exactly 15"
+    assert document["review"][2]["reason"] == "takes Ben's tower to exactly 15"
     assert document["review"][2]["before"] == {"value": "win", "plies": 1}
     assert document["turning_point"] == 4
     assert document["accuracy"][1] == {"player": 2, "kept": 1, "mattered": 2, "fraction": 0.5}
@@ -452,7 +452,7 @@ def test_names_are_shown_as_they_are_and_nothing_in_them_is_markup() -> None:
     assert text.isascii()
     said = "".join(ET.fromstring(text).itertext())  # noqa: S314 - made a moment ago
     assert names[0] in said
-    assert f"{names[1]}\u200e: 1 of 2" in said
+    assert f"{names[1]}\u200e: right in 1 of 2" in said
     assert kept_apart("Ann") == "Ann"
 
 

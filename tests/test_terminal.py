@@ -42,6 +42,9 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._near, text.encode())
 
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
     def end(self, *, interrupt: bool = False) -> int:
         """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
         for _ in range(300):

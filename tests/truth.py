@@ -99,7 +99,7 @@ def multiple(told: Told, said: Match[str]) -> bool:
 
 def pairs(told: Told, said: Match[str]) -> bool:
     listed = said[1].removesuffix(", and so on")
-    partners = {int(answer): int(partner) for partner, answer in re.findall(r"(\d+) for (\d+)", listed)}
+    partners = {int(answer): int(partner) for answer, partner in re.findall(r"(\d+) with (\d+)", listed)}
     whole = listed != said[1] or sorted(partners) == list(told.after.legal)
     return (
         told.worth.value == WIN
@@ -218,7 +218,7 @@ def forced(told: Told, said: Match[str]) -> bool:
 
 
 def answers(told: Told, said: Match[str]) -> bool:
-    listed = {int(reply): int(answer) for answer, reply in re.findall(r"(\d+) to (\d+)", said[1])}
+    listed = {int(reply): int(answer) for reply, answer in re.findall(r"(\d+) with (\d+)", said[1])}
     return sorted(listed) == list(told.after.legal) and all(
         (end := told.after.place(reply).place(answer).outcome) is not None and end.winner == told.me
         for reply, answer in listed.items()
@@ -227,12 +227,14 @@ def answers(told: Told, said: Match[str]) -> bool:
 
 def line(told: Told, said: Match[str]) -> bool:
     value = {"wins by force": WIN, "leads to a draw": DRAW, "loses": LOSS}[said[1]]
-    moves = [int(move) for move in said[2].split(", ")]
+    moves = [int(move) for move in re.findall(r"\d+", said[2])]
+    placed_by = re.findall(r"\(([^)]+)\)", said[2]) or [told.names[ply % 2] for ply in range(1, len(moves) + 1)]
     position = told.after
-    for move in moves[:-1]:
-        if move not in told.best(position):
+    for ply, (move, name) in enumerate(zip(moves, placed_by, strict=True), 1):
+        if move not in told.best(position) or name != told.names[position.to_move != told.me]:
             return False
-        position = position.place(move)
+        if ply < len(moves):
+            position = position.place(move)
     names = told.names if position.to_move == told.me else told.names[::-1]
     check(Told(told.tree, position, moves[-1], *names), said[3])
     return told.worth == (value, len(moves) + 1) and moves[-1] in told.best(position)
@@ -261,29 +263,33 @@ def partner(told: Told, said: Match[str]) -> bool:
 
 
 N = r"(\d+)"
+PLACED = r"\d+(?: \((?:ME|YOU)\))?"
 HIGHER = rf"ends with ME higher, {N} to {N}"
 CLAIMS: tuple[tuple[str, Callable[[Told, Match[str]], bool]], ...] = (
-    (rf"takes the tower to exactly {N}", exact),
+    (rf"takes (?:the|ME's|your) tower to exactly {N}", exact),
     (r"leaves YOU nothing to place", stuck),
     (rf"ends the game with ME higher, {N} to {N}", higher),
     (rf"ends the game with YOU higher, {N} to {N}", lower),
     (r"ends the game with nobody higher", level),
     (rf"leaves {N}, a multiple of {N}", multiple),
-    (r"leaves a free partner for whatever follows: (.+)", pairs),
+    (r"leaves every answer a free partner: answer (.+)", pairs),
     (rf"leaves {N} blocks? to go for ME(?: \(([0-9 +]+)\))?, and (?:{N} for|no way for) YOU", ahead),
     (rf"leaves room for {N} more blocks? to ME, and for {N} to YOU", outlasts),
     (rf"leaves {N}, and whatever follows can be made up to {N}", made_up),
     (rf"leaves {N}, a multiple of {N}, and whatever follows can be made up to {N}", made_up),
     (rf"leaves ME needing {N}, and nothing can take {N} away", threat),
-    (rf"leaves ME needing {N}, and {N} is still in the pool; if it is taken, {N} wins", threat_or),
+    (rf"leaves ME needing {N}, and {N} is still in the pool; if it is taken, {N} still wins", threat_or),
     (
         rf"leaves ME needing {N}, and {N} is still in the pool; if it is taken, the game {HIGHER}",
         threat_or_higher,
     ),
     (rf"leaves only {N} to YOU, and then {N} wins", forced),
-    (r"leaves a winning answer to whatever follows: (.+)", answers),
-    (r"(wins by force|leads to a draw|loses); with best play it goes on ([0-9, ]+), which (.+)", line),
-    (rf"(wins by force|leads to a draw|loses), in {N} plies .+", long),
+    (r"leaves a winning answer to whatever follows: answer (.+)", answers),
+    (
+        rf"(wins by force|leads to a draw|loses); with best play it goes on ({PLACED}(?:, {PLACED})*), which (.+)",
+        line,
+    ),
+    (rf"(wins by force|leads to a draw|loses), after {N} more blocks .+", long),
     (r"wins, whatever follows|leads to a draw|loses, whatever follows", bare),
     (rf"loses: then YOU has {N}, which (.+)", refuted),
     (rf"loses: its partner {N} is free", partner),

@@ -17,10 +17,10 @@ COMMANDS = {
     "show": "the towers, drawn",
     "hint": "what kind of move to look for; ask again for the move itself",
     "why": "the reason for the best move; why 5 gives the reason for or against 5",
-    "undo": "take your last move back",
+    "undo": "take the last move back; against the computer yours, and its answer",
     "quit": "leave the game; you can go on later",
 }
-_ALIASES = {"?": "help", "h": "help", "q": "quit", "exit": "quit"}
+_ALIASES = {"?": "help", "h": "help", "hints": "hint", "q": "quit", "exit": "quit"}
 
 
 class Answer(NamedTuple):
@@ -40,7 +40,7 @@ def understand(typed: str, commands: Container[str] = COMMANDS) -> Answer:
     command = _ALIASES.get(asked, asked)
     if command in commands:
         return Answer(shown, command=command)
-    if "why" in commands and (about := re.fullmatch(r"why(?: not)?\s+([0-9]+)", asked)):
+    if "why" in commands and (about := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", asked)):
         return Answer(shown, command="why", number=whole_number(about[1]))
     number = whole_number(text)
     if number is not None:

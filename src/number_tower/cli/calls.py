@@ -141,7 +141,7 @@ def _comparing(add: Commands) -> None:
         help="how often each pair plays each game (100)",
     )
     arena.add_argument("--seed", type=_seed, default=1, metavar="N", help="the same number, the same games (1)")
-    arena.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (arena.jsonl)")
+    arena.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (a new arena.jsonl)")
     arena.add_argument("--resume", action="store_true", help="go on with what the file already holds")
     arena.add_argument("--jobs", type=_count, metavar="N", help="how many games at once (as many as there are cores)")
     arena.add_argument("--json", action="store_true", help="print the results as one JSON document")

@@ -21,6 +21,9 @@ from number_tower.showing import shown, shown_path, shown_text
 from number_tower.table import Table, TableError, player_names
 from number_tower.voice import Voice
 
+_ALSO = ("learn", "puzzle", "levels", "rules")
+"""Commands that can be typed where a game is asked for."""
+
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ def welcome(_: Namespace) -> int:
     choice = (
         f"Type {', '.join(catalogue.names())}, the name of a rule file, or quit.\n"
         "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
+        "`learn draft` is a first lesson, and `puzzle` sets you today's puzzle.\n"
     )
     screen.show(f"\n{choice}")
     while True:
@@ -56,13 +60,15 @@ def welcome(_: Namespace) -> int:
         if understand(answer).command == "quit":
             return FINISHED
         try:
+            if answer.split(" ", 1)[0] in _ALSO:
+                return _called(answer)
             book, level = _chosen(answer)
             dialogue = Dialogue(Table(Game(book.rules), book.name), book, screen)
             dialogue = _seated(dialogue, _against(level))
         except UnknownGame:
             screen.show(choice)
         except (CatalogueError, Failure) as wrong:
-            screen.show(f"That cannot be played. {str(wrong).removeprefix('--vs: ')}.\n")
+            screen.show(f"That cannot be played: {str(wrong).removeprefix('--vs: ')}.\n")
         else:
             return dialogue.play()
 
@@ -120,11 +126,22 @@ def resume(asked: Namespace) -> int:
     screen = Screen()
     table, book = _recorded(asked.ref)
     dialogue = _seated(Dialogue(table, book, screen), asked)
+    if asked.vs is None and table.outcome is None and table.names is not None:
+        _mention_levels(table.names, screen)
     dialogue.keeper = _keeper(asked.record, dialogue.table) or Keeper.of_record(asked.ref, book)
     code = dialogue.play()
     if table.outcome is not None:
         screen.show("\nThis game is over; there is nothing to go on with.\n")
     return code
+
+
+def _mention_levels(names: tuple[str, str], screen: Screen) -> None:
+    """Say how to go on against a computer that seems to have played so far: a record does not say who did."""
+    from number_tower.players import LEVELS  # noqa: PLC0415 - not for the first prompt
+
+    for seat, name in enumerate(names, 1):
+        if screen.typed and name.lower() in LEVELS:
+            screen.show(f"(To go on against {name}: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n")
 
 
 def solve(asked: Namespace) -> int:
@@ -145,7 +162,10 @@ def levels(_: Namespace) -> int:
     screen = Screen()
     screen.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
     screen.listed({level.name: f"{level.about}." for level in LEVELS.values()})
-    screen.show("\nFor comparison there is also:\n\n")
+    screen.show(
+        "\nWhere a game is too large to be worked out, strong and perfect say so, and play as well as they can see.\n"
+        "For comparison there is also:\n\n"
+    )
     screen.listed({RANDOM.name: f"{RANDOM.about}."})
     screen.show(
         "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own with --vs ./my-bot.\n"
@@ -230,15 +250,22 @@ def _keeper(path: str | None, table: Table) -> Keeper | None:
 
 
 def _chosen(answer: str) -> tuple[Rulebook, str | None]:
-    """Return the game that was typed, perhaps not to its end, and the level if one was typed after it."""
-    begun = [name for name in catalogue.names() if answer and name.startswith(answer.lower())]
-    try:
-        return catalogue.load(begun[0] if len(begun) == 1 else answer), None
-    except UnknownGame:
-        game, _, level = answer.rpartition(" ")
-        if not game:
-            raise
-        return _chosen(game.strip().removesuffix(" vs"))[0], level
+    """Return the game that was typed, perhaps not to its end, and against whom, if that was typed after it."""
+    game, space, rest = answer.partition(".toml ") if ".toml " in answer else answer.partition(" ")
+    game = (game + space).rstrip(" ,")
+    begun = [name for name in catalogue.names() if game and name.startswith(game.lower())]
+    if len(begun) == 1:
+        game = begun[0]
+    elif not game.endswith(".toml"):
+        game, rest = answer, ""
+    return catalogue.load(game), rest.strip().removeprefix("vs ") or None
+
+
+def _called(answer: str) -> int:
+    """Do what was typed where a game could have been, as if it had been asked of the command."""
+    from number_tower.cli.calls import parser  # noqa: PLC0415 - loaded already, if this is the command
+
+    return perform(parser().parse_args(answer.split()))
 
 
 def _against(level: str | None) -> Namespace:

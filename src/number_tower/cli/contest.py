@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import closing
+from itertools import chain, count
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,8 @@ def answer(asked: Namespace) -> int:
     """Hold an arena and print what came of it; what is finished is kept whatever happens."""
     screen = Screen()
     contest = _arranged(asked)
+    if asked.out is None:
+        asked.out = FILE if asked.resume else _free()
     bar = Bar()
     with _log(asked, contest) as log:
         try:
@@ -88,8 +91,14 @@ def _arranged(asked: Namespace) -> Contest:
         raise Failure(WRONG_CALL, str(wrong)) from None
 
 
+def _free() -> str:
+    """Return a name for a new file, where none was chosen: an earlier arena stays what it is."""
+    names = (FILE.replace(".", f"-{number}.") for number in count(2))
+    return next(name for name in chain([FILE], names) if not os.path.exists(name) or not os.path.getsize(name))
+
+
 def _log(asked: Namespace, contest: Contest) -> Log:
-    path = FILE if asked.out is None else asked.out
+    path = asked.out
     if not path:
         raise Failure(WRONG_CALL, "--out: expected a file's name")
     try:
@@ -115,7 +124,7 @@ def call(asked: Namespace) -> str:
     """Write the command that goes on with an arena."""
     words = ["tower", "arena", *asked.games, "--players", asked.players]
     words += ["--games", str(asked.number), f"--seed={asked.seed}"]
-    if asked.out is not None:
+    if asked.out not in {None, FILE}:
         words += ["--out", asked.out]
     if asked.jobs is not None:
         words += ["--jobs", str(asked.jobs)]
@@ -181,7 +190,8 @@ def report(found: Results, width: int) -> str:
     """Write standings, the score of each pair, and that of each game, for a screen so many columns wide."""
     contest, standings = found.contest, found.standings
     each = standings[0].score.games
-    text = f"{len(contest):,} games, {each:,} for each player; seed {contest.seed}.\n\n{_standings(standings, width)}"
+    played = f"{len(contest):,} game{'' if len(contest) == 1 else 's'}"
+    text = f"{played}, {each:,} for each player; seed {contest.seed}.\n\n{_standings(standings, width)}"
     text += "\nA win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.\n"
     if len(standings) > 2:
         scores = {

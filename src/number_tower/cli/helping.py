@@ -36,8 +36,12 @@ class Helper:
         if asked.number is not None and (reason := table.refusal(asked.number)) is not None:
             self._screen.say(self._voice.refuse(table, reason, str(asked.number), asked.number))
             return
-        with Ticker() as ticker:
-            solution = knowledge(table.game.rules).solution(table.game.position, ticker.tick)
+        try:
+            with Ticker("gives the hint up", in_game=True) as ticker:
+                solution = knowledge(table.game.rules).solution(table.game.position, ticker.tick)
+        except KeyboardInterrupt:
+            self._screen.show("No hint, then.\n")
+            return
         if solution is None:
             self._screen.show(f"{say('unknown', {})}\n")
             return

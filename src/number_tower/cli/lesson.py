@@ -16,15 +16,13 @@ from number_tower.coach.lesson import exercises
 from number_tower.coach.reasons import why
 from number_tower.game import Game
 from number_tower.players import LEVELS, PATIENCE
-from number_tower.players.knowing import knowledge
-from number_tower.solve import solve
 from number_tower.table import Table
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.cli.screen import Screen
-    from number_tower.coach.puzzles import Puzzle
+    from number_tower.coach.lesson import Exercise
     from number_tower.rules import Rules
 
 TRIES = 3
@@ -43,12 +41,13 @@ def give(asked: Namespace, book: Rulebook, rules: Rules, screen: Screen) -> int:
     voice = Voice(book)
     screen.headed(f"A first lesson. {book.title}\n")
     screen.show("\n" + "".join(f"- {line}\n" for line in brief(rules, voice.noun)))
+    screen.flush()
     tasks = exercises(rules, asked.seed or 0)
     if tasks:
         screen.show(f"\n{_COUNTS[len(tasks)]} with something to find, and then a game.\n")
         screen.show(f"({', '.join(_WORDS)}: type one of these at any time.)\n")
     else:
-        screen.show("\nThese rules have no position in which one move alone wins, so here is a game at once.\n")
+        screen.show("\nNo position was found with something to find, so here is a game at once.\n")
     asking = Asking(voice, screen, _WORDS)
     try:
         for number, task in enumerate(tasks, 1):
@@ -61,9 +60,8 @@ def give(asked: Namespace, book: Rulebook, rules: Rules, screen: Screen) -> int:
     return _play(book, rules, asked.seed, screen)
 
 
-def _solved(task: Puzzle, table: Table, voice: Voice, screen: Screen, asking: Asking) -> bool:
+def _solved(task: Exercise, table: Table, voice: Voice, screen: Screen, asking: Asking) -> bool:
     """Let a position be solved, with help after every miss; say whether the lesson goes on."""
-    solution = knowledge(task.game.rules).solution(task.game.position) or solve(task.game, plies=False)
     opponent = voice.name(table, 1 - table.game.to_move)
     asking.draw(table)
     screen.say(voice.turn(table))
@@ -75,12 +73,12 @@ def _solved(task: Puzzle, table: Table, voice: Voice, screen: Screen, asking: As
             return False
         if answer.number is None:
             break
-        reason = sentence(why(solution, answer.number), opponent, voice.noun)
-        if answer.number == task.answer:
+        reason = sentence(why(task.solution, answer.number), opponent, voice.noun)
+        if task.solution.moves[answer.number].value == task.solution.value:
             screen.show(f"Right! {reason}\n")
             return True
         screen.show(f"Not this one. {reason}{' Try again.' if tried < TRIES else ''}\n")
-    screen.show(f"The answer: {sentence(why(solution, task.answer), opponent, voice.noun)}\n")
+    screen.show(f"The answer: {task.hint.why(opponent, voice.noun)}\n")
     return True
 
 
@@ -89,6 +87,6 @@ def _play(book: Rulebook, rules: Rules, seed: int | None, screen: Screen) -> int
     dialogue = Dialogue(Table(Game(rules), book.name), book, screen)
     take_seats(dialogue, seat(Namespace(vs=[next(iter(LEVELS))], seat=None, seed=seed, patience=PATIENCE)))
     rival = dialogue.voice.name(dialogue.table, 1)
-    screen.headed(f"\nAnd now a game, against {rival}, who is easy to beat. You begin.\n")
+    screen.headed(f"\nA game against {rival}. You begin.\n")
     screen.show("\n")
     return dialogue.play()

@@ -36,7 +36,8 @@ class Screen:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
-                reconfigure(errors="replace")
+                with suppress(OSError):  # a stream that was read from already was prepared before that
+                    reconfigure(errors="replace")
         self.typed = sys.stdin is not None and sys.stdin.isatty()
         seen = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self.fancy = seen and not os.environ.get("NO_COLOR")

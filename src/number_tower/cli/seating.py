@@ -50,7 +50,7 @@ def seat(asked: Namespace) -> Seating:
     if len(opponents) == 2 and asked.seat is not None:
         raise Failure(WRONG_CALL, "--seat: no seat is left where two --vs play each other")
     seed = asked.seed if asked.seed is not None else SystemRandom().randrange(1_000_000)
-    ticker = Ticker()
+    ticker = Ticker("leaves the game", in_game=True)
     try:
         seated = [
             player(spec, seed=_own_seed(seed, number), patience=asked.patience, progress=ticker.tick)

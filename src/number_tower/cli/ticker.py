@@ -13,9 +13,14 @@ if TYPE_CHECKING:
 
 
 class Ticker:
-    """A line on the terminal that says how far long work has come, and goes away when it is done."""
+    """A line on the terminal that says how far long work has come, and goes away when it is done.
 
-    def __init__(self) -> None:
+    `leaving` says what Ctrl-C does; in a game, where nobody asked for a search, that and the time are all that is told.
+    """
+
+    def __init__(self, leaving: str = "stops", *, in_game: bool = False) -> None:
+        self._leaving = leaving
+        self._in_game = in_game
         self._shows = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._next = 0.5
         self._shown = False
@@ -33,10 +38,11 @@ class Ticker:
         self._next = progress.seconds + 0.2
         self._shown = True
         text = f"{progress.seconds:,.0f} s"
-        if progress.positions:
+        if progress.positions and not self._in_game:
             rate = progress.positions / progress.seconds
             text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        line = f"searching: {text} (Ctrl-C stops)"[: terminal_columns(sys.stderr) - 1]
+        work = "thinking" if self._in_game else "searching"
+        line = f"{work}: {text} (Ctrl-C {self._leaving})"[: terminal_columns(sys.stderr) - 1]
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

@@ -21,6 +21,8 @@ class Hint(NamedTuple):
     """How many moves there are."""
     good: int
     """How many of them keep what the position is worth."""
+    best: int
+    """How many of them are as good as any."""
     reason: Reason
 
     @property
@@ -33,7 +35,9 @@ class Hint(NamedTuple):
         if self.legal == 1:
             return say("count_only", {})
         many = "all" if self.good == self.legal else "one" if self.good == 1 else "some"
-        kind = "lost" if self.worth.value == "loss" else self.reason.kind
+        kind = self.reason.kind
+        if self.worth.value == "loss":
+            kind = "lost_alike" if self.best == self.legal else "lost"
         return f"{say(f'count_{self.worth.value}_{many}', {})} {say(f'nudge_{kind}', {'noun': noun})}"
 
     def move(self) -> str:
@@ -54,7 +58,7 @@ class Hint(NamedTuple):
 def hint(solution: Solution) -> Hint:
     """Make a hint for whoever is to move."""
     good = sum(worth.value == solution.value for worth in solution.moves.values())
-    return Hint(solution.worth, len(solution.moves), good, best_reason(solution))
+    return Hint(solution.worth, len(solution.moves), good, len(solution.best), best_reason(solution))
 
 
 def sentence(reason: Reason, opponent: str, noun: str) -> str:

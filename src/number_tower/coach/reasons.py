@@ -5,6 +5,7 @@ A reason is facts, not words (`coach.words` has those), so that every one can be
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.solve.limits import NotSolved
@@ -84,7 +85,8 @@ def _over(position: Position, block: int) -> Reason | None:
     if outcome is None:
         return None
     mine, theirs = after.heights[mover], after.heights[1 - mover]
-    facts: dict[str, Fact] = {"mine": mine, "theirs": theirs, "target": position.rules.target or 0}
+    rules = position.rules
+    facts: dict[str, Fact] = {"mine": mine, "theirs": theirs, "target": rules.target or 0, "towers": rules.towers}
     kind: str = outcome.reason
     if kind == "higher" and outcome.winner != mover:
         kind = "lower"
@@ -129,9 +131,9 @@ def _pairs(after: Position, mover: int, block: int, matching: Matching) -> Itera
     """Everything that can follow has a partner, and none of these is the block itself."""
     answers = after.legal
     partners = [matching.answer(after, answer) for answer in answers[:_MOST_ANSWERS]]
-    pairs = [f"{partner} for {answer}" for answer, partner in zip(answers, partners, strict=False)]
+    pairs = [f"{answer} with {partner}" for answer, partner in zip(answers, partners, strict=False)]
     more = ["and so on"] if len(answers) > _MOST_ANSWERS else []
-    yield Reason("pairs", mover, block, {"pairs": ", ".join(pairs + more)})
+    yield Reason("pairs", mover, block, {"pairs": f"answer {', '.join(pairs + more)}"})
 
 
 def _ahead(after: Position, mover: int, block: int, towers: Towers) -> Iterator[Reason]:
@@ -220,8 +222,8 @@ def _answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
     if len(replies) == 1:
         yield Reason("forced", mover, block, {"reply": replies[0], "answer": found[replies[0]]})
     else:
-        answers = ", ".join(f"{answer} to {reply}" for reply, answer in found.items())
-        yield Reason("answers", mover, block, {"answers": answers})
+        answers = ", ".join(f"{reply} with {answer}" for reply, answer in found.items())
+        yield Reason("answers", mover, block, {"answers": f"answer {answers}"})
 
 
 def _line(position: Position, block: int, after: Solution, value: Value) -> Iterator[Reason]:
@@ -233,10 +235,9 @@ def _line(position: Position, block: int, after: Solution, value: Value) -> Iter
         yield Reason(f"{value}_long", mover, block, {"plies": after.plies + 1})
     else:
         line = tuple(after.line())
-        last = after.position
-        for move in line[:-1]:
-            last = last.place(move)
-        yield Reason(f"{value}_line", mover, block, {"line": line}, _over(last, line[-1]))
+        positions = list(accumulate(line[:-1], lambda before, move: before.place(move), initial=after.position))
+        facts: dict[str, Fact] = {"moves": line, "movers": [each.to_move for each in positions]}
+        yield Reason(f"{value}_line", mover, block, facts, _over(positions[-1], line[-1]))
 
 
 # Why a move draws or loses -----------------------------------------------------------------------------------------

@@ -33,9 +33,10 @@ class Telling(NamedTuple):
             level = "nobody is higher" if shared else f"both towers are {game.heights[0]} high"
             return f"Abandoned after {moves}: nobody won." if outcome.reason == "abandoned" else f"A draw: {level}."
         winner, loser = self.names[outcome.winner], self.names[1 - outcome.winner]
+        reached = ": the tower stands at" if game.rules.towers == "shared" else " with a tower of"
         high, low = game.heights[outcome.winner], game.heights[1 - outcome.winner]
         return {
-            "exact": f"{winner} won: the tower stands at exactly {game.rules.target}.",
+            "exact": f"{winner} won{reached} exactly {game.rules.target}.",
             "stuck": f"{winner} won: {loser} could not place a {self.noun}.",
             "higher": f"{winner} won with the higher tower, {high} to {low}.",
             "resigned": f"{winner} won: {loser} resigned.",
@@ -102,9 +103,10 @@ class Telling(NamedTuple):
         """Say how many of a player's decisions that mattered kept the value."""
         accuracy = review.accuracy[seat]
         if accuracy.fraction is None:
-            return f"{self.names[seat]}: no decision that mattered."
+            unknown = any(move.mattered is None for move in review.moves if move.player == seat)
+            return f"{self.names[seat]}: no decision that {'is known to have ' if unknown else ''}mattered."
         decisions = _counted(accuracy.mattered, "decision")
-        return f"{self.names[seat]}: {accuracy.kept} of {decisions} that mattered ({accuracy.fraction:.0%})."
+        return f"{self.names[seat]}: right in {accuracy.kept} of {decisions} that mattered ({accuracy.fraction:.0%})."
 
     def unsolved(self, review: Review) -> str | None:
         """Say how much is not known."""

@@ -44,7 +44,7 @@ def player(
 
         if problem := obstacle(spec):
             raise UnknownPlayer(f"{shown_text(spec)} cannot be started: {problem}")
-        return Program(spec, patience=patience)
+        return Program(spec, patience=patience, progress=progress)
     level = {**LEVELS, RANDOM.name: RANDOM}.get(spec.lower())
     if level is None:
         raise UnknownPlayer(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from number_tower.position import Position
 from number_tower.solve.limits import NotSolved, Watch
-from number_tower.solve.solution import Solution
+from number_tower.solve.matching import Matching
+from number_tower.solve.solution import Solution, solver_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_POSITIONS = 200_000
 """Positions that are searched for one answer. Seconds would make a player's moves depend on the machine."""
+
+FEW_BLOCKS = 28
+"""Blocks left among which the plies are counted where they do not come with the value."""
 
 
 class Knowledge:
@@ -37,8 +41,8 @@ class Knowledge:
         """Solve a position; None if that would take too long."""
         self._watch.progress = progress
         if not self._tried:
-            self._tried = True
             self._whole = self._solved_whole()
+            self._tried = True
         if self._whole is not None:
             return self._whole.of(position)
         if self._last is None or self._last[0] != position:
@@ -47,7 +51,7 @@ class Knowledge:
 
     def _solved_whole(self) -> Solution | None:
         try:
-            whole = Solution(self._start, self._watch)
+            whole = _solution(self._start, self._watch)
         except NotSolved:
             return None
         self._watch.positions = None
@@ -57,11 +61,17 @@ class Knowledge:
 def _solved(position: Position, progress: Callable[[Progress], object] | None) -> Solution | None:
     watch = Watch(positions=MOST_POSITIONS, progress=progress)
     try:
-        solution = Solution(position, watch)
+        solution = _solution(position, watch)
         solution.best  # noqa: B018 - all moves are valued now, within the same limit
     except NotSolved:
         return None
     return solution
+
+
+def _solution(position: Position, watch: Watch) -> Solution:
+    """Solve a position; where a theory tells the value without the plies, these are searched for only near the end."""
+    few = position.left[position.to_move].bit_count() <= FEW_BLOCKS
+    return Solution(position, watch, solver=solver_for(position, watch, plies=few or not Matching.covers(position)))
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.players.knowing import knowledge
 from number_tower.players.perfect import hardest
 from number_tower.players.player import Player
-from number_tower.players.sight import considered, seen
+from number_tower.players.sight import considered, promising, seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,9 @@ class Level(NamedTuple):
 _ALL = (
     Level("random", "plays anything at all: a yardstick more than an opponent", 0),
     Level("gentle", "plays at random, but takes a win that is there to be taken", 1),
-    Level("easy", "also sees what you could win with next; slips every fourth move", 2, 1 / 4),
-    Level("fair", "looks four blocks ahead; slips every fourth move", 4, 1 / 4),
-    Level("strong", "knows every position to the end; slips every sixth move", None, 1 / 6),
+    Level("easy", "also sees what you could win with next; slips about one move in four", 2, 1 / 4),
+    Level("fair", "looks four blocks ahead; slips about one move in four", 4, 1 / 4),
+    Level("strong", "knows every position to the end; slips about one move in six", None, 1 / 6),
     Level("perfect", "never errs: wins what can be won, and makes the rest as hard for you as it can be", None),
 )
 RANDOM = _ALL[0]
@@ -71,8 +71,13 @@ class Computer(Player):
             if solution is not None:
                 return list(hardest(solution))
             self.remark = f"{self.name} cannot solve this position, and plays as far as it sees."
-            plies = FAR
-        if not plies:
-            return list(game.legal)
-        looks = seen(game.position, plies, considered(game.position, rng))
-        return [block for block, look in looks.items() if look == max(looks.values())]
+            return promising(game.position, _best_looking(game, FAR, rng), rng)
+        return _best_looking(game, plies, rng)
+
+
+def _best_looking(game: Game, plies: int, rng: Random) -> list[int]:
+    """Return the moves that look best to whoever sees so far; without a look, all of them."""
+    if not plies:
+        return list(game.legal)
+    looks = seen(game.position, plies, considered(game.position, rng))
+    return [block for block, look in looks.items() if look == max(looks.values())]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower.solve.limits import NotSolved
+
 if TYPE_CHECKING:
     from number_tower.solve.solution import Solution
 
@@ -14,8 +16,8 @@ _MOST_REPLIES = 20_000
 def hardest(solution: Solution) -> tuple[int, ...]:
     """Return the best moves: winning, the quickest; otherwise the longest, and of these what is hardest to answer.
 
-    Hardest is what leaves the fewest replies that keep the other's win or draw. Where the plies are not known every
-    move that keeps the value is as good as any other.
+    Hardest is what leaves the fewest replies that keep the other's win or draw, as far as these can be counted. Where
+    the plies are not known every move that keeps the value is as good as any other.
     """
     best = solution.best
     if solution.value == "win" or solution.plies is None or len(best) < 2:
@@ -23,7 +25,10 @@ def hardest(solution: Solution) -> tuple[int, ...]:
     if len(best) * len(solution.moves) > _MOST_REPLIES:
         return best
     mover = solution.position.to_move
-    good = {block: _good_replies(solution.after(block), mover) for block in best}
+    try:
+        good = {block: _good_replies(solution.after(block), mover) for block in best}
+    except NotSolved:
+        return best
     return tuple(block for block in best if good[block] == min(good.values()))
 
 

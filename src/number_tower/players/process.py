@@ -22,7 +22,7 @@ from number_tower.players.player import Forfeit
 from number_tower.showing import shown, shown_path, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MARK = "NUMBER_TOWER_BOT"
 """What a program and all that it starts have in their environment; one that runs others in turn adds to it."""
@@ -59,8 +59,8 @@ class Process:
         self._selector.register(self._stdout, selectors.EVENT_READ, self._hear)
         self._selector.register(self._stderr, selectors.EVENT_READ, self._note)
 
-    def ask(self, question: bytes, seconds: float) -> bytes:
-        """Write a question and return the line that answers it, without its end."""
+    def ask(self, question: bytes, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> bytes:
+        """Write a question and return the line that answers it, without its end; `waiting` is told how long."""
         deadline = time.monotonic() + seconds
         if self._asked and self._hear():
             raise Forfeit(f"it wrote {_quoted(self._heard)} before it was asked")
@@ -69,6 +69,7 @@ class Process:
         self._selector.register(self._stdin, selectors.EVENT_WRITE, self._tell)
         while b"\n" not in self._heard:
             left = max(0.0, deadline - time.monotonic())
+            waiting(seconds - left)
             for key, _ in self._selector.select(min(left, _LOOK)):
                 key.data()
             if self._popen.poll() is not None:

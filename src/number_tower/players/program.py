@@ -14,9 +14,12 @@ from number_tower.players import PATIENCE
 from number_tower.players.player import Forfeit, Player
 from number_tower.players.process import GRACE, Process, text
 from number_tower.showing import shown, shown_text
+from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from number_tower.game import Game
     from number_tower.position import Refusal
 
@@ -34,12 +37,19 @@ _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]+$")
 class Program(Player):
     """A command that plays one game: started at its first question, asked for every move, and ended by `close`."""
 
-    def __init__(self, command: str, *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        command: str,
+        *,
+        patience: float = PATIENCE,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
         if not 0 < patience < float("inf"):
             raise ValueError(f"patience: expected a number of seconds above 0; got {shown(patience)}")
         self.name = short_name(command)
         self._command = command
         self._patience = patience
+        self._progress = progress
         self._process: Process | None = None
 
     def choose(self, game: Game) -> int:
@@ -48,10 +58,14 @@ class Program(Player):
         if self._process is None:
             self._process = Process(self._command)
         try:
-            return _block(text(self._process.ask(asked, self._patience)), game)
+            return _block(text(self._process.ask(asked, self._patience, self._waiting)), game)
         except Forfeit:
             self._leave(grace=0.0)
             raise
+
+    def _waiting(self, seconds: float) -> None:
+        if self._progress is not None:
+            self._progress(Progress(0, seconds, 0.0))
 
     def close(self) -> None:
         """End the program and all that it started; the next question would start it anew."""

@@ -19,6 +19,15 @@ MOST_POSITIONS = 5_000
 MOST_MOVES = 200
 """Moves that a player considers; of more than that it considers some."""
 
+MOST_GAMES = 50
+"""Games that are played from each move to tell which of them do best, where nothing better is known."""
+
+MOST_PLACED = 100_000
+"""Blocks that are placed for that, about."""
+
+LONGEST_GAME = 500
+"""Plies of such a game; what lasts longer counts as drawn."""
+
 _WON = 1_000
 
 
@@ -50,6 +59,28 @@ def considered(position: Position, rng: Random) -> Sequence[int]:
     if target is not None and position.refusal(target - position.heights[position.to_move]) is None:
         some.add(target - position.heights[position.to_move])
     return sorted(some)
+
+
+def promising(position: Position, moves: Sequence[int], rng: Random) -> list[int]:
+    """Return what does best of some moves that look the same, by playing on from each of them at random."""
+    games = max(1, min(MOST_GAMES, MOST_PLACED // (len(moves) * max(1, len(position.rules.blocks)))))
+    results = {block: sum(_result(position, block, rng) for _ in range(games)) for block in moves}
+    return [block for block, result in results.items() if result == max(results.values())]
+
+
+def _result(position: Position, block: int, rng: Random) -> int:
+    """Play one game at random, from a move on, and return how it ends for whoever made that move: 1, 0 or -1."""
+    mover = position.to_move
+    for _ in range(LONGEST_GAME):
+        position = position.place(block)
+        legal = position.legal
+        if not legal:
+            break
+        block = legal[int(rng.random() * len(legal))]
+    outcome = position.outcome
+    if outcome is None or outcome.winner is None:
+        return 0
+    return 1 if outcome.winner == mover else -1
 
 
 def _look(position: Position, block: int, depth: int, looked_at: count[int], best: int = -_WON) -> int:

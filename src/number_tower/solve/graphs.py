@@ -50,7 +50,7 @@ def _complete(size: int) -> Decomposition:
     partner = array("i", (place ^ 1 for place in range(size)))
     if size % 2:
         partner[-1] = -1
-    return Decomposition(bytes([size % 2]) * size, partner, size // 2)
+    return Decomposition(bytes([size % 2]) * size, partner, size // 2, bytes([size == 1]) * size)
 
 
 def _worth_compiling(blocks: Sequence[int], fit: str) -> bool:

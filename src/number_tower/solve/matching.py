@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from number_tower.solve import compiling
@@ -43,6 +44,7 @@ class Matching(Solver):
         self._watch = watch
         self._pool = -1
         self._partners: dict[int, int | None] = {}
+        self._last: frozenset[int] = frozenset()
         self._counter: Search | None = None
         self._left = root
         self._counts = plies and (watch.limited or root.left[root.to_move].bit_count() <= _FEW)
@@ -53,12 +55,17 @@ class Matching(Solver):
         if over is not None:
             return over
         answers = self._answers(position)
-        value: Value = "win" if any(answers[block] is None for block in position.legal) else "loss"
+        legal = position.legal
+        value: Value = "win" if any(answers[block] is None for block in legal) else "loss"
+        if not self._last.isdisjoint(legal):
+            return Worth(value, 1)
         return Worth(value, self._plies(position, value))
 
     def after(self, position: Position, block: int) -> Worth:
         """Return what placing a block is worth; all blocks are found at once."""
         value: Value = "win" if self._answers(position)[block] is None else "loss"
+        if block in self._last:
+            return Worth(value, 1)
         if not self._counts:
             return Worth(value)
         after = position.place(block)
@@ -70,7 +77,10 @@ class Matching(Solver):
         return self._answers(position)[block]
 
     def _answers(self, position: Position) -> dict[int, int | None]:
-        """Return for each block left its partner, or None if the others can be paired as well without it."""
+        """Return for each block left its partner, or None if the others can be paired as well without it.
+
+        A block on which none of the others fits ends the game at once: so much is known of the plies as well.
+        """
         left = position.left[position.to_move]
         if left != self._pool:
             rules = position.rules
@@ -81,6 +91,7 @@ class Matching(Solver):
                 block: None if missed else blocks[partner]
                 for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)
             }
+            self._last = frozenset(compress(blocks, found.alone))
         return self._partners
 
     def _decomposed(self, blocks: Sequence[int], fit: str) -> Decomposition:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import pairwise
+from operator import eq
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from number_tower.solve import compiling
@@ -28,11 +29,15 @@ _HEAD, _TAIL, _STAMP, _GAINED = range(4)
 
 
 class Decomposition(NamedTuple):
-    """Of each block, by its place: whether some maximum matching misses it, and its partner in one (-1: none)."""
+    """Of each block, by its place: whether some maximum matching misses it, and its partner in one (-1: none).
+
+    And whether it has no neighbour at all.
+    """
 
     missed: Sequence[int]
     partner: Sequence[int]
     matched: int
+    alone: Sequence[int]
 
 
 class Graph(NamedTuple):
@@ -105,7 +110,8 @@ def decompose_graph(graph: Graph, partner: Numbers, hand: Hand) -> Decomposition
         hand.run(_grow, graph, partner, forest, hand.budget)
         gained = forest.at[_GAINED] > 0
     missed = bytes(reached >= _EVEN for reached in forest.reached[:size])
-    return Decomposition(missed, partner, sum(other >= 0 for other in partner) // 2)
+    alone = bytes(map(eq, graph.starts, graph.starts[1:]))
+    return Decomposition(missed, partner, sum(other >= 0 for other in partner) // 2, alone)
 
 
 def zeros(size: int) -> Numbers:

@@ -136,7 +136,8 @@ def _notes(review: Review, telling: Telling, plan: Plan) -> Piece:
 def _mistakes(review: Review, telling: Telling) -> list[tuple[str, str]]:
     """Return how what is said of each mistake begins, and the rest of it; of very many, the first ones and the last."""
     notes = [
-        (f"Move {move.ply}, {move.block} {move.mark}", " ".join(telling.mistake(move))) for move in review.mistakes
+        (f"Move {move.ply}, {telling.names[move.player]}'s {move.block} {move.mark}", " ".join(telling.mistake(move)))
+        for move in review.mistakes
     ]
     left_out = len(notes) - _MOST_NOTES
     if left_out > 0:
