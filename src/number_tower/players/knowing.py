@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_POSITIONS = 200_000
 """Positions that are searched for one answer. Seconds would make a player's moves depend on the machine."""
 
+MANY_MOVES = 200
+"""Moves beyond which to value them all may take long, even where the position itself does not."""
+
 FEW_BLOCKS = 28
 """Blocks left among which the plies are counted where they do not come with the value."""
 
@@ -26,8 +29,8 @@ FEW_BLOCKS = 28
 class Knowledge:
     """The truth about the positions of one game, where it can be had; the same question always gets the same answer.
 
-    A game that can be solved from its start is solved once, and what was learned serves all its positions. In any
-    other each position is a question of its own.
+    A game that can be solved from its start is solved once, and what was learned serves all its positions, unless
+    they have very many moves. Every other position is a question of its own.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -43,7 +46,7 @@ class Knowledge:
         if not self._tried:
             self._whole = self._solved_whole()
             self._tried = True
-        if self._whole is not None:
+        if self._whole is not None and position.legal_mask.bit_count() <= MANY_MOVES:
             return self._whole.of(position)
         if self._last is None or self._last[0] != position:
             self._last = position, _solved(position, progress)

@@ -158,7 +158,7 @@ class Towers(Solver):
         for done, number in enumerate(numbers):
             for count in range(min(done + 1, limit), 0, -1):
                 sums[count] |= sums[count - 1] << number & within
-            self._watch.pause()
+            self._watch.pause(1 + limit // 10)
         return next((count for count, heights in enumerate(sums) if heights >> gap & 1), _NEVER)
 
     def _again(self, numbers: tuple[int, ...], gap: int) -> Prospect:
@@ -184,7 +184,7 @@ class Towers(Solver):
         while heights and not heights >> gap & 1:
             heights = reduce(or_, (heights << number & within for number in numbers))
             count += 1
-            self._watch.pause()
+            self._watch.pause(1)
         return count if heights else _NEVER
 
     # Blocks whose order counts -----------------------------------------------------------------------------------
@@ -208,14 +208,14 @@ class Towers(Solver):
                 for block, beneath in self._beneath(blocks, ends)
                 if (heights := beneath << block & within if gap >= 0 else beneath)
             }
-            self._watch.pause()
+            self._watch.pause(1)
         return Prospect(fewest, most)
 
     def _beneath(self, blocks: Sequence[int], ends: dict[int, int]) -> Iterator[tuple[int, int]]:
         """Give for each block the heights of the towers that it may be placed on."""
         fits = self._rules.fits
         for block in blocks:
-            self._watch.pause()
+            self._watch.pause(1)
             bit = self._rules.bit(block)
             yield block, reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0)
 
