@@ -170,7 +170,7 @@ def test_a_wrong_seating_is_refused_before_the_game(arguments: list[str], said: 
 
 def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -> None:
     bot = tmp_path / "dunce.py"
-    bot.write_text("print('queen takes pawn')\n")
+    bot.write_text("input()\nprint('queen takes pawn')\n")
     file = tmp_path / "game.json"
     done = tower("play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n")
     assert done.returncode == 0

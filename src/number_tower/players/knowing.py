@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 MOST_POSITIONS = 200_000
 """Positions that are searched for one answer. Seconds would make a player's moves depend on the machine."""
 
+_USUAL_BLOCKS = 20
+"""Blocks up to which it is so many; with more of them each position takes longer, and so fewer are searched."""
+
+_FEWEST_POSITIONS = 100
+
 MANY_MOVES = 200
 """Moves beyond which to value them all may take long, even where the position itself does not."""
 
@@ -34,7 +39,7 @@ class Knowledge:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._watch = Watch(positions=MOST_POSITIONS)
+        self._watch = Watch(positions=_limit(rules))
         self._start = Position.start(rules)
         self._whole: Solution | None = None
         self._tried = False
@@ -62,13 +67,17 @@ class Knowledge:
 
 
 def _solved(position: Position, progress: Callable[[Progress], object] | None) -> Solution | None:
-    watch = Watch(positions=MOST_POSITIONS, progress=progress)
+    watch = Watch(positions=_limit(position.rules), progress=progress)
     try:
         solution = _solution(position, watch)
         solution.best  # noqa: B018 - all moves are valued now, within the same limit
     except NotSolved:
         return None
     return solution
+
+
+def _limit(rules: Rules) -> int:
+    return max(_FEWEST_POSITIONS, MOST_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(rules.blocks)))
 
 
 def _solution(position: Position, watch: Watch) -> Solution:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import Watch
 
 _NEVER = 1 << 60
+_MANY = 10_000
+"""Blocks to look through that take as long as a position of a search."""
+
 _ENTRY = 400
 """Bytes that remembering one tower takes, about."""
 
@@ -95,7 +98,7 @@ class Towers(Solver):
         """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none)."""
         at = (left, top, gap)
         if at not in self._known:
-            self._watch.pause(1)
+            self._watch.pause(1 + left.bit_count() // _MANY)
             self._known[at] = self._found(left, top, gap)
             self._watch.claim(len(self._known) * _ENTRY)
         return self._known[at]
