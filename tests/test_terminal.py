@@ -47,8 +47,10 @@ class Terminal:
 
     def end(self, *, interrupt: bool = False) -> int:
         """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
+        pressed = 0.0
         for _ in range(300):
-            if interrupt and self._process.poll() is None:
+            if interrupt and self._process.poll() is None and time.monotonic() > pressed + 0.1:
+                pressed = time.monotonic()
                 self._process.send_signal(signal.SIGINT)
             if select.select([self._near], [], [], 0.1)[0]:
                 more = self._read()
@@ -123,6 +125,19 @@ def test_ctrl_c_at_the_prompt_ends_with_130() -> None:
     terminal.type("5\n")
     terminal.until("Enter Number Block")
     assert terminal.end(interrupt=True) == 130
+    assert "tower: stopped. To go on with it: tower resume summit:5" in terminal.seen
+    assert "Traceback" not in terminal.seen
+
+
+def test_impatient_people_who_press_ctrl_c_many_times_are_told_how_to_go_on() -> None:
+    terminal = Terminal("play", "summit")
+    terminal.until("Enter Number Block")
+    terminal.type("5\n")
+    terminal.until("Enter Number Block to add: ")
+    for _ in range(20):
+        terminal.interrupt()
+        time.sleep(0.002)
+    assert terminal.end() == 130
     assert "tower: stopped. To go on with it: tower resume summit:5" in terminal.seen
     assert "Traceback" not in terminal.seen
 

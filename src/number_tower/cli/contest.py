@@ -21,7 +21,6 @@ from number_tower.cli.failure import (
     WRONG_CALL,
     Failure,
     complain,
-    no_more_interrupts,
 )
 from number_tower.cli.screen import Screen, cells, terminal_columns
 from number_tower.players import PATIENCE, UnknownPlayer
@@ -59,7 +58,6 @@ def answer(asked: Namespace) -> int:
             with closing(hold(contest, log=log, jobs=asked.jobs, progress=bar.tick)) as games:
                 found = results(contest, games)
         except KeyboardInterrupt:
-            no_more_interrupts()
             bar.clear()
             complain(f"stopped. {_how_to_go_on(asked, log, contest)}")
             return INTERRUPTED

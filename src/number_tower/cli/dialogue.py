@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.cli.answers import COMMANDS
 from number_tower.cli.asking import Asking
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain, no_more_interrupts
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain
 from number_tower.game import Game
 from number_tower.voice import Voice
 
@@ -97,7 +97,6 @@ class Dialogue:
             complain(self._unfinished("the input ended before the game did."))
             return INPUT_ENDED
         except KeyboardInterrupt:
-            no_more_interrupts()
             complain(self._unfinished("stopped."))
             return INTERRUPTED
         return FINISHED

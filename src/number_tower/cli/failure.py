@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
+from typing import NoReturn
 
 FINISHED = 0
 INPUT_ENDED = 1
@@ -27,9 +28,20 @@ class InputEnded(Exception):  # noqa: N818 - named for what happened
     """There is no more input, though an answer was asked for."""
 
 
-def no_more_interrupts() -> None:
-    """Let a second Ctrl-C not disturb the answer to the first."""
+def one_interrupt() -> None:
+    """Let one Ctrl-C interrupt what goes on, and a second one not disturb the answer to the first."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def another_interrupt() -> None:
+    """Wait for a new Ctrl-C: the one that came ended a piece of work, and the game goes on."""
+    signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(*_: object) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def complain(text: str) -> None:

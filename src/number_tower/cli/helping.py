@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower.cli.failure import another_interrupt
 from number_tower.cli.ticker import Ticker
 from number_tower.coach.hints import Hint, hint, sentence
 from number_tower.coach.reasons import why
@@ -40,6 +41,7 @@ class Helper:
             with Ticker("gives the hint up", in_game=True) as ticker:
                 solution = knowledge(table.game.rules).solution(table.game.position, ticker.tick)
         except KeyboardInterrupt:
+            another_interrupt()
             self._screen.show("No hint, then.\n")
             return
         if solution is None:

@@ -19,7 +19,7 @@ from number_tower.cli.failure import (
     WRONG_CALL,
     Failure,
     complain,
-    no_more_interrupts,
+    one_interrupt,
 )
 from number_tower.showing import shown, shown_text
 
@@ -32,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it serves until the process ends
     code = FINISHED
+    one_interrupt()
     try:
         code = _answer(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -48,7 +49,6 @@ def _answer(argv: Sequence[str]) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        no_more_interrupts()
         complain("stopped.")
         return INTERRUPTED
     except Failure as failure:

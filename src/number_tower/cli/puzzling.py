@@ -18,7 +18,6 @@ from number_tower.cli.failure import (
     Failure,
     InputEnded,
     complain,
-    no_more_interrupts,
 )
 from number_tower.coach.hints import hint
 from number_tower.coach.puzzles import assorted, daily, puzzles
@@ -162,7 +161,6 @@ class Quiz:
             complain(f"the input ended before the puzzle was solved.{self._score(' ')}")
             return INPUT_ENDED
         except KeyboardInterrupt:
-            no_more_interrupts()
             complain(f"stopped.{self._score(' ')}")
             return INTERRUPTED
         if self._count is not None or self._asked > 1:
