@@ -31,7 +31,7 @@ def any_table(draw: st.DrawFn) -> Table:
         for _ in range(draw(st.integers(0, 6))):
             game = game.play(draw(st.sampled_from(game.legal))) if game.outcome is None else game
     hidden = draw(st.booleans()) and (name == "rules" or "hidden" in catalogue.load(name).options)
-    table = Table(game, name, draw(st.none() | two_names), hidden=hidden, version=len(game.moves))
+    table = Table(game, name, draw(st.none() | two_names), hidden=hidden)
     if table.outcome is None and draw(st.booleans()):
         table = table.declare(draw(st.sampled_from(("resigned", "forfeit", "abandoned"))), draw(st.integers(0, 1)))
     return table
@@ -58,7 +58,7 @@ def test_lines_look_as_people_write_them() -> None:
     assert to_line(draft) == "draft:9,8,6"
     wide = Table(Game(rules("draft", target=21, blocks="1-12"), 1, (9, 8)), "draft")
     assert to_line(wide) == "draft(target=21,blocks=1-12,first=2):9,8"
-    assert from_line("draft( target = 21 , blocks = 1-12, first=2 ): 9, 8") == replace(wide, version=2)
+    assert from_line("draft( target = 21 , blocks = 1-12, first=2 ): 9, 8") == wide
     assert (
         to_line(Table(Game(rules("climb", blocks="1,3,5")), "climb", ("Ann", "Ben")))
         == "climb(blocks=1,3,5,names=Ann,Ben):"
@@ -241,7 +241,7 @@ def test_a_document_cut_anywhere_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_may_hold_a_document_or_a_line(tmp_path: Path) -> None:
-    table = Table(Game(rules("draft"), moves=(9, 8)), "draft", version=2)
+    table = Table(Game(rules("draft"), moves=(9, 8)), "draft")
     for name, text in (("a.json", to_json(table)), ("b.txt", to_line(table) + "\n")):
         (tmp_path / name).write_text(text)
         read_back, book = read(str(tmp_path / name))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
+from number_tower.changes import Change, Declaration
 from number_tower.position import NotLegal, Outcome
 from number_tower.rules import UNNAMED
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from number_tower.position import Refusal
 
 LONGEST_NAME = 40
-
-Declaration = Literal["resigned", "forfeit", "abandoned"]
-"""What ends a game although the position does not: a player gives up, is ruled out, or both leave."""
 
 Unplaceable = Literal["unavailable"]
 """All that may be said of a used block where blocks are hidden."""
@@ -27,11 +25,20 @@ class TableError(ValueError):
     """Something that people at a table cannot do, and why."""
 
 
+class Stale(TableError):  # noqa: N818 - named for what it says
+    """A change that answers a table as it was, and not as it is; and the table as it is."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__("the table has changed since")
+        self.table = table
+
+
 @dataclass(frozen=True)
 class Table:
     """A game with the people at it; every change makes a new table with a higher version.
 
-    The version counts changes, takebacks too; it is no part of what a table is, and two that stand the same are equal.
+    The log holds every change, takebacks too, and the version is its length. How a table came to stand as it does is
+    no part of what it is: two that stand the same are equal.
     """
 
     game: Game
@@ -41,9 +48,11 @@ class Table:
     declared: Outcome | None = None
     automatic: tuple[bool, bool] = field(default=(False, False), compare=False)
     """Which seats are played by a computer. It is part of no record: who plays on may be somebody else."""
-    version: int = field(default=0, compare=False)
+    log: tuple[Change, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not self.log:
+            object.__setattr__(self, "log", self._shortest_log())
         if self.names is not None:
             object.__setattr__(self, "names", player_names(self.names))
 
@@ -51,7 +60,26 @@ class Table:
         """Place a block for the player to move."""
         if self.declared is not None:
             raise NotLegal(block, "over")
-        return replace(self, game=self.game.play(block), version=self.version + 1)
+        return replace(self, game=self.game.play(block), log=(*self.log, Change("place", block)))
+
+    @property
+    def version(self) -> int:
+        """How many changes have been made."""
+        return len(self.log)
+
+    def answer(self, version: int, change: Change) -> Table:
+        """Make a change that was meant for a version of this table; one that was made already counts once."""
+        if version == self.version:
+            match change.kind:
+                case "place":
+                    return self.play(change.number)
+                case "undo":
+                    return self.undo()
+                case declaration:
+                    return self.declare(declaration, change.number)
+        if 0 <= version < self.version and change.repeats(self.log[version]):
+            return self
+        raise Stale(self)
 
     @property
     def may_undo(self) -> bool:
@@ -65,7 +93,9 @@ class Table:
         game = self.game
         while self.automatic[game.movers[-1]]:
             game = game.undo()
-        return replace(self, game=game.undo(), version=self.version + 1)
+        game = game.undo()
+        taken_back = Change("undo", len(self.game.moves) - len(game.moves))
+        return replace(self, game=game, log=(*self.log, taken_back))
 
     def declare(self, reason: Declaration, player: int) -> Table:
         """End the game by word: a player resigns or forfeits and the other wins, or it is abandoned and nobody does."""
@@ -74,7 +104,7 @@ class Table:
         if reason not in get_args(Declaration) or player not in (0, 1):
             raise TableError(f"expected one of {', '.join(get_args(Declaration))}, by player 0 or 1")
         winner = None if reason == "abandoned" else 1 - player
-        return replace(self, declared=Outcome(winner, reason), version=self.version + 1)
+        return replace(self, declared=Outcome(winner, reason), log=(*self.log, Change(reason, player)))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -98,6 +128,14 @@ class Table:
         if self.declared is not None and reason != "not_a_block":
             return "over"
         return "unavailable" if self.hidden and reason == "used" else reason
+
+    def _shortest_log(self) -> tuple[Change, ...]:
+        """Return the changes that lead straight to this table."""
+        moves = tuple(Change("place", block) for block in self.game.moves)
+        if self.declared is None:
+            return moves
+        loser = 0 if self.declared.winner is None else 1 - self.declared.winner
+        return (*moves, Change(cast("Declaration", self.declared.reason), loser))
 
 
 def player_names(names: object) -> tuple[str, str]:

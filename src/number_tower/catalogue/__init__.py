@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,8 @@ class Rulebook:
     about: str
     options: tuple[str, ...]
     voice: Mapping[str, object]
+    content: bytes = field(default=b"", repr=False, compare=False)
+    """What its file holds, if it has one."""
 
     def check_options(self, chosen: Collection[str]) -> None:
         """Refuse an option that this game does not take."""
@@ -168,6 +170,7 @@ def parse(content: bytes, name: str, source: str) -> Rulebook:
         about=about,
         options=_options(file, table.get("options"), mechanics),
         voice=voice,
+        content=content,
     )
 
 

@@ -57,8 +57,11 @@ def parser() -> Parser:
         description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
     )
     tower.add_argument("--version", action="version", version=f"Number Tower {__version__}")
+    _store(tower)
+    _saving(tower)
+    tower.set_defaults(db=None, no_save=False)
     add = tower.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser, prog="tower")
-    for describe in (_playing, _learning, _knowing, _comparing, _asking):
+    for describe in (_playing, _remembering, _learning, _knowing, _comparing, _asking):
         describe(add)
     tower.commands = tuple(add.choices)
     return tower
@@ -73,16 +76,74 @@ def _playing(add: Commands) -> None:
         "--first", choices=("1", "2", "random"), default="1", help="who starts: 1, 2, or random for a coin toss"
     )
     _opponents(play)
+    _store(play)
     play.add_argument("--hidden", action="store_true", help="do not show which blocks are left")
     _record(play)
+    _saving(play)
 
-    resume = add.add_parser("resume", help="go on with a recorded game")
-    _ref(resume)
+    match = add.add_parser("match", help="play a series of games, the starter alternating")
+    _game(match, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
+    match.add_argument("--best-of", type=_count, metavar="N", help="how many games at most (3, or one of each)")
+    match.add_argument("--names", metavar="ANN,BEN", help="what the players are called")
+    match.add_argument(
+        "--first", choices=("1", "2", "random"), default="1", help="who starts the first game: 1, 2, or random"
+    )
+    _opponents(match)
+    match.add_argument("--hidden", action="store_true", help="do not show which blocks are left")
+    _store(match)
+    _saving(match)
+
+    resume = add.add_parser("resume", help="go on with a game: the last unfinished one, or any")
+    _ref(resume, needed=False)
     _opponents(resume)
     _record(resume)
+    _saving(resume)
 
-    replay = add.add_parser("replay", help="print a recorded game again, in its voice")
+    replay = add.add_parser("replay", help="print a game again, in its voice")
     _ref(replay)
+
+
+def _remembering(add: Commands) -> None:
+    """Describe what deals with the games that are kept."""
+    history = add.add_parser("history", help="list the games that were played")
+    history.add_argument("--game", metavar="GAME", help="only this game")
+    history.add_argument("--player", metavar="NAME", help="only games of this player")
+    history.add_argument(
+        "--result",
+        choices=("won", "lost", "drawn", "finished", "unfinished"),
+        help="only games with this result; won and lost go with --player",
+    )
+    history.add_argument("--since", type=_day, metavar="DATE", help="only games played on or after that day")
+    history.add_argument("--until", type=_day, metavar="DATE", help="only games played on or before that day")
+    history.add_argument("--page", type=_count, default=1, metavar="N", help="the next games, counting pages from 1")
+    history.add_argument("--count", type=_count, default=20, metavar="N", help="how many games make a page (20)")
+    history.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    _store(history)
+
+    stats = add.add_parser("stats", help="what came of the games: results, accuracy, streaks, puzzles")
+    stats.add_argument("name", nargs="?", metavar="NAME", help="only this player's")
+    stats.add_argument("--json", action="store_true", help="print one JSON document instead of bars")
+    _store(stats)
+
+    export = add.add_parser("export", help="write games to a file that another machine can import")
+    export.add_argument("file", nargs="?", metavar="FILE", help="where to (standard output)")
+    export.add_argument("--game", metavar="GAME", help="only this game")
+    export.add_argument("--player", metavar="NAME", help="only games of this player")
+    _store(export)
+
+    importing = add.add_parser("import", help="take in games that were exported, or any records, a line each")
+    importing.add_argument("file", nargs="?", metavar="FILE", help="where from (standard input)")
+    _store(importing)
+
+    forget = add.add_parser("forget", help="drop games from the database")
+    forget.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
+    _store(forget)
+
+    database = add.add_parser(
+        "db", help="say where the games are kept; `db upgrade` brings a server's tables up to date"
+    )
+    database.add_argument("action", nargs="?", choices=("upgrade",), metavar="upgrade", help="bring it up to date")
+    _store(database)
 
 
 def _learning(add: Commands) -> None:
@@ -90,6 +151,8 @@ def _learning(add: Commands) -> None:
     learn = add.add_parser("learn", help="a first lesson: three positions, and a game against the gentlest opponent")
     _game(learn)
     learn.add_argument("--seed", type=_seed, metavar="N", help="choose the positions; the same number, the same lesson")
+    _store(learn)
+    _saving(learn)
 
     puzzle = add.add_parser("puzzle", help="find the only winning move; without a game or seed, today's puzzle")
     _game(puzzle)
@@ -97,9 +160,12 @@ def _learning(add: Commands) -> None:
     puzzle.add_argument("--day", type=_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
     puzzle.add_argument("--seed", type=_seed, metavar="N", help="the same number, the same puzzles")
     puzzle.add_argument("--count", type=_count, metavar="N", help="so many puzzles, then stop")
+    puzzle.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
     puzzle.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
+    _store(puzzle)
+    _saving(puzzle)
 
-    review = add.add_parser("review", help="go through a recorded game: every move's value, the mistakes, and why")
+    review = add.add_parser("review", help="go through a game: every move's value, the mistakes, and why")
     _ref(review)
     review.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     review.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
@@ -112,8 +178,9 @@ def _knowing(add: Commands) -> None:
     _game(
         solve,
         "GAME|REF",
-        'a game or rule file, or a game as one line, such as "draft:9,8,6", or a file with its record',
+        'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
+    _store(solve)
     solve.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
     solve.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     solve.add_argument("--line", action="store_true", help="also print one best line of play to the end")
@@ -170,9 +237,28 @@ def _game(
     command.add_argument("--opening", metavar="1-5", help="the blocks that may lie on an empty tower")
 
 
-def _ref(command: argparse.ArgumentParser) -> None:
+def _ref(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
     command.add_argument(
-        "ref", metavar="REF", help='a game as one line, such as "draft:9,8,6", or a file with its record'
+        "ref",
+        metavar="REF",
+        nargs=None if needed else "?",
+        help='a game\'s id (see `history`), one line such as "draft:9,8,6", or a file with its record',
+    )
+    _store(command)
+
+
+def _store(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--db",
+        metavar="URL",
+        default=argparse.SUPPRESS,
+        help="the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)",
+    )
+
+
+def _saving(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--no-save", action="store_true", default=argparse.SUPPRESS, help="do not keep this in the database"
     )
 
 

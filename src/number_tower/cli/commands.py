@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
@@ -12,8 +13,10 @@ from number_tower.brief import brief
 from number_tower.catalogue import CatalogueError, OptionError, Rulebook, UnknownGame
 from number_tower.cli.answers import understand
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.failure import DAMAGED_RECORD, FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
+from number_tower.cli.refs import referred
 from number_tower.cli.screen import Screen
+from number_tower.cli.storing import store
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
+    from number_tower.store.kept import Kept
 
 
 def perform(asked: Namespace) -> int:
@@ -40,7 +44,7 @@ def perform(asked: Namespace) -> int:
         raise Failure(WRONG_CALL, str(wrong)) from None
 
 
-def welcome(_: Namespace) -> int:
+def welcome(asked: Namespace) -> int:
     """Show the games, ask which to play, and play it."""
     screen = Screen()
     screen.headed("Welcome to Number Tower!\n")
@@ -61,10 +65,10 @@ def welcome(_: Namespace) -> int:
             return FINISHED
         try:
             if answer.split(" ", 1)[0] in _ALSO:
-                return _called(answer)
+                return _called(answer, asked)
             book, level = _chosen(answer)
             dialogue = Dialogue(Table(Game(book.rules), book.name), book, screen)
-            dialogue = _seated(dialogue, _against(level))
+            dialogue = _stored(_seated(dialogue, _against(level)), asked)
         except UnknownGame:
             screen.show(choice)
         except (CatalogueError, Failure) as wrong:
@@ -83,8 +87,7 @@ def games(_: Namespace) -> int:
 
 def rules(asked: Namespace) -> int:
     """Print the rules of a game in brief."""
-    from shlex import quote  # noqa: PLC0415 - not for the first prompt
-    from textwrap import fill  # noqa: PLC0415 - likewise
+    from textwrap import fill  # noqa: PLC0415 - not for the first prompt
 
     screen = Screen()
     book = _book(asked.game)
@@ -106,13 +109,13 @@ def play(asked: Namespace) -> int:
     table = Table(Game(_with_options(book, asked), first), book.name, _names(asked.names), hidden=asked.hidden)
     dialogue = _seated(Dialogue(table, book, screen, tossed=tossed), asked)
     dialogue.keeper = _keeper(asked.record, dialogue.table)
-    return dialogue.play()
+    return _stored(dialogue, asked).play()
 
 
 def replay(asked: Namespace) -> int:
     """Tell a recorded game again."""
     screen = Screen()
-    table, book = _recorded(asked.ref)
+    table, book, _ = referred(asked, asked.ref)
     Dialogue(table, book, screen).retell()
     if table.outcome is None:
         screen.show("\nHere the record ends; the game is unfinished.\n")
@@ -120,19 +123,37 @@ def replay(asked: Namespace) -> int:
 
 
 def resume(asked: Namespace) -> int:
-    """Go on with a recorded game; one in a file is kept there."""
+    """Go on with a game; one in a file is kept there as well."""
     from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
+    from number_tower.cli.refs import unfinished  # noqa: PLC0415 - not for the first prompt
 
     screen = Screen()
-    table, book = _recorded(asked.ref)
-    dialogue = _seated(Dialogue(table, book, screen), asked)
-    if asked.vs is None and table.outcome is None and table.names is not None:
+    table, book, kept = unfinished(asked) if asked.ref is None else referred(asked, asked.ref)
+    dialogue = _seated(Dialogue(table, book, screen), _again(asked, kept, screen))
+    if kept is None and asked.vs is None and table.outcome is None and table.names is not None:
         _mention_levels(table.names, screen)
-    dialogue.keeper = _keeper(asked.record, dialogue.table) or Keeper.of_record(asked.ref, book)
-    code = dialogue.play()
+    dialogue.keeper = _keeper(asked.record, dialogue.table)
+    if kept is None and dialogue.keeper is None:
+        dialogue.keeper = Keeper.of_record(asked.ref, book)
+    code = _stored(dialogue, asked, kept).play()
     if table.outcome is not None:
         screen.show("\nThis game is over; there is nothing to go on with.\n")
     return code
+
+
+def _again(asked: Namespace, kept: Kept | None, screen: Screen) -> Namespace:
+    """Return the call with the opponents that a kept game had, unless it names others; programs are never started."""
+    from number_tower.players import is_command  # noqa: PLC0415 - not for the first prompt
+
+    if kept is None or asked.vs is not None or kept.seats.players == (None, None) or kept.table.outcome is not None:
+        return asked
+    opponents = [spec for spec in kept.seats.players if spec is not None]
+    if any(map(is_command, opponents)):
+        screen.show(f"(To go on against the program: --vs {' --vs '.join(map(quote, opponents))})\n\n")
+        return asked
+    seat = "2" if kept.seats.players[1] is None else None
+    seed = asked.seed if asked.seed is not None else kept.seats.seed
+    return Namespace(**{**vars(asked), "vs": opponents, "seat": asked.seat or seat, "seed": seed})
 
 
 def _mention_levels(names: tuple[str, str], screen: Screen) -> None:
@@ -201,7 +222,7 @@ def review(asked: Namespace) -> int:
     from number_tower.cli import reviewing  # noqa: PLC0415 - not for the first prompt
 
     screen = Screen()
-    table, book = _recorded(asked.ref)
+    table, book, _ = referred(asked, asked.ref)
     return reviewing.answer(asked, table, book, screen)
 
 
@@ -210,6 +231,55 @@ def arena(asked: Namespace) -> int:
     from number_tower.cli import contest  # noqa: PLC0415 - not for the first prompt
 
     return contest.answer(asked)
+
+
+def match(asked: Namespace) -> int:
+    """Play a series of games."""
+    from number_tower.cli import series  # noqa: PLC0415 - not for the first prompt
+
+    return series.answer(asked)
+
+
+def history(asked: Namespace) -> int:
+    """List the games that were played."""
+    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+
+    return past.history(asked)
+
+
+def stats(asked: Namespace) -> int:
+    """Say what came of the games."""
+    from number_tower.cli import figures  # noqa: PLC0415 - not for the first prompt
+
+    return figures.answer(asked)
+
+
+def export(asked: Namespace) -> int:
+    """Write games to a file."""
+    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+
+    return past.export(asked)
+
+
+def take_in(asked: Namespace) -> int:
+    """Take games in from a file."""
+    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+
+    return past.take_in(asked)
+
+
+def forget(asked: Namespace) -> int:
+    """Drop games."""
+    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+
+    return past.forget(asked)
+
+
+def database(asked: Namespace) -> int:
+    """Say where games are kept, or bring the place up to date."""
+    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+
+    return past.database(asked)
 
 
 def completion(asked: Namespace) -> int:
@@ -231,6 +301,12 @@ def _seated(dialogue: Dialogue, asked: Namespace) -> Dialogue:
     from number_tower.cli.seating import seat, take_seats  # noqa: PLC0415 - two people need none of it
 
     take_seats(dialogue, seat(asked))
+    return dialogue
+
+
+def _stored(dialogue: Dialogue, asked: Namespace, kept: Kept | None = None) -> Dialogue:
+    """Keep the game in the database from its first move on, unless that was not wanted."""
+    store(dialogue, asked, kept=kept)
     return dialogue
 
 
@@ -261,11 +337,11 @@ def _chosen(answer: str) -> tuple[Rulebook, str | None]:
     return catalogue.load(game), rest.strip().removeprefix("vs ") or None
 
 
-def _called(answer: str) -> int:
+def _called(answer: str, asked: Namespace) -> int:
     """Do what was typed where a game could have been, as if it had been asked of the command."""
     from number_tower.cli.calls import parser  # noqa: PLC0415 - loaded already, if this is the command
 
-    return perform(parser().parse_args(answer.split()))
+    return perform(parser().parse_args(answer.split(), Namespace(db=asked.db, no_save=asked.no_save)))
 
 
 def _against(level: str | None) -> Namespace:
@@ -301,16 +377,8 @@ def _subject(asked: Namespace) -> tuple[Table, Rulebook]:
     if source is None or source.lower() in catalogue.names() or source.endswith(".toml"):
         book = _book(source)
         return Table(Game(_with_options(book, asked)), book.name), book
-    from number_tower import record  # noqa: PLC0415 - only records need it
-
-    try:
-        table, book = record.read(source)
-    except record.NoRecord:
-        known = ", ".join(catalogue.names())
-        problem = f"there is no game, file or record {shown(source)}"
-        raise Failure(WRONG_CALL, f"{problem}; expected one of {known}, a rule file, or a record") from None
-    except record.RecordError as damaged:
-        raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
+    known = f"expected one of {', '.join(catalogue.names())}, a rule file, or a record"
+    table, book, _ = referred(asked, source, f"there is no game, file or record {shown(source)}; {known}")
     for option in catalogue.RULE_OPTIONS:
         if getattr(asked, option) is not None:
             raise Failure(WRONG_CALL, f"--{option} goes with a game, and not with a record, which has its own rules")
@@ -349,17 +417,6 @@ def _first(given: str, seed: int | None) -> tuple[int, bool]:
     return Random(seed).randrange(2), True  # noqa: S311 - a coin toss, not a secret
 
 
-def _recorded(ref: str) -> tuple[Table, Rulebook]:
-    from number_tower import record  # noqa: PLC0415 - only records need it
-
-    try:
-        return record.read(ref)
-    except record.NoRecord as missing:
-        raise Failure(WRONG_CALL, str(missing)) from None
-    except record.RecordError as damaged:
-        raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
-
-
 def _summaries() -> dict[str, str]:
     return {book.name: book.summary for book in catalogue.games()}
 
@@ -372,8 +429,15 @@ def _dashed(options: tuple[str, ...]) -> str:
 _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     None: welcome,
     "play": play,
+    "match": match,
     "resume": resume,
     "replay": replay,
+    "history": history,
+    "stats": stats,
+    "export": export,
+    "import": take_in,
+    "forget": forget,
+    "db": database,
     "games": games,
     "rules": rules,
     "solve": solve,

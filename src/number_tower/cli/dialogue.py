@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 from number_tower.cli.answers import COMMANDS
 from number_tower.cli.asking import Asking
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, InputEnded, complain
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, Failure, InputEnded, complain, sentence
 from number_tower.game import Game
+from number_tower.table import Stale, Table
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from number_tower.catalogue import Rulebook
     from number_tower.cli.keeping import Keeper
     from number_tower.cli.screen import Screen
     from number_tower.cli.seating import Seating
+    from number_tower.cli.storing import Storing
     from number_tower.players import Player
-    from number_tower.table import Table
 
 
 @dataclass
@@ -29,6 +32,8 @@ class Dialogue:
     book: Rulebook
     screen: Screen
     keeper: Keeper | None = None
+    storing: Storing | None = None
+    """What keeps the game in the database, if it is kept there."""
     tossed: bool = False
     seating: Seating | None = None
     """Who plays where it is not a person at this keyboard."""
@@ -51,6 +56,8 @@ class Dialogue:
             for player in self._players:
                 if player is not None:
                     player.close()
+            if self.storing is not None:
+                self.storing.close()
         if self.screen.typed and self.table.outcome is not None and not over:
             self.screen.show(f"\n(To go through this game: {self._call('review')})\n")
         return code
@@ -88,10 +95,11 @@ class Dialogue:
                 if answer.command == "quit":
                     self.screen.draw(self._unfinished("The game is left unfinished.") + "\n")
                     return FINISHED
-                if answer.number is None:
+                if answer.command == "save":
+                    self._save(answer.file)
+                elif answer.number is None:
                     self._undo()
-                else:
-                    self._change(self.table.play(answer.number))
+                elif self._change(self.table.play(answer.number)):
                     self._tell(self.table)
         except InputEnded:
             complain(self._unfinished("the input ended before the game did."))
@@ -110,18 +118,19 @@ class Dialogue:
         try:
             table = let_move(self.table, player)
         except Forfeit as reason:
-            self._change(self.table.declare("forfeit", seat))
-            self.screen.show(f"\n({self.voice.name(self.table, seat)} gives no move: {reason}.)\n")
-            self._tell(self.table)
+            if self._change(self.table.declare("forfeit", seat)):
+                self.screen.show(f"\n({self.voice.name(self.table, seat)} gives no move: {reason}.)\n")
+                self._tell(self.table)
             return
         finally:
             if self.seating is not None:
                 self.seating.ticker.clear()
         if player.remark:
             self.screen.show(f"({player.remark})\n")
-        self.screen.show(f"{self.voice.prompt(self.table)}{table.game.moves[-1]}\n")
-        self._change(table)
-        self._tell(table)
+        before = self.table
+        if self._change(table):
+            self.screen.show(f"{self.voice.prompt(before)}{table.game.moves[-1]}\n")
+            self._tell(table)
 
     def _tell(self, table: Table, *, draw: bool = True) -> None:
         for said in self.voice.tell(table):
@@ -131,18 +140,57 @@ class Dialogue:
             if said.kind == "placed" and self.screen.fancy and draw:
                 self._asking.draw(table)
 
-    def _change(self, table: Table) -> None:
-        """Keep a change before it is announced."""
+    def _change(self, table: Table) -> bool:
+        """Keep a change before it is announced; say whether it counts, or somebody elsewhere made another."""
+        if self.storing is not None:
+            try:
+                kept, news = self.storing.keep(table)
+            except Stale as stale:
+                self._catch_up(stale.table, table)
+                return False
+            if news:
+                complain(news)
+            if kept != table:
+                self._catch_up(kept, table)
+                return False
+            table = replace(kept, automatic=table.automatic)
         self.table = table
         if self.keeper is not None and (news := self.keeper.keep(table)):
             complain(news if self.keeper.up_to_date else f"{news}; so far it is {self._line()}")
+        return True
+
+    def _catch_up(self, current: Table, mine: Table) -> None:
+        """Go on with a game as somebody elsewhere left it."""
+        if mine.version - _common(mine.log, current.log) > 1:
+            self.screen.show(f"\n(What was played here since is not kept. It was {self._line()})\n")
+        self.screen.show("\n(This game has gone on elsewhere. What happened there:)\n")
+        since = _common(self.table.game.moves, current.game.moves)
+        self.table = replace(current, automatic=self.table.automatic)
+        self.retell(since)
+
+    def _save(self, path: str) -> None:
+        """Write the game to a file, now and after every change."""
+        from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only for those who ask
+
+        if not path:
+            self.screen.show("Type save and the name of a file, as in: save game.json\n")
+            return
+        try:
+            self.keeper, news = Keeper.saving(path, self.table)
+        except Failure as wrong:
+            self.screen.show(f"{sentence(str(wrong))}\n")
+            return
+        if news:
+            self.screen.show(f"{sentence(news)}\n")
+        self.screen.show(f"The game is in {self.keeper.name}, and so will be every move from now on.\n")
 
     def _undo(self) -> None:
         if not self.table.may_undo:
             self.screen.say(self.voice.refuse(self.table, "undo", "undo"))
             return
         moves = self.table.game.moves
-        self._change(self.table.undo())
+        if not self._change(self.table.undo()):
+            return
         for kept in range(len(moves) - 1, len(self.table.game.moves) - 1, -1):
             earlier = replace(self.table, game=Game(self.table.game.rules, self.table.game.first, moves[:kept]))
             self.screen.say(self.voice.undone(earlier, moves[kept]))
@@ -152,19 +200,41 @@ class Dialogue:
         """Say how to go on with a game that was left, as long as there is something to go on with."""
         if not self.table.game.moves:
             return what
-        return f"{what} To go on with it: {self._call('resume')}{self.seating.options if self.seating else ''}"
+        return f"{what} To go on with it: {self._call('resume')}{self._seats()}"
+
+    def _seats(self) -> str:
+        """Return the options that seat the players again, unless the database knows them; programs it never starts."""
+        if self.seating is None:
+            return ""
+        found_by_id = self.storing is not None and self.storing.ref is not None and not self._in_file
+        return "" if found_by_id and not self.seating.programs else self.seating.options
+
+    @property
+    def _in_file(self) -> bool:
+        return self.keeper is not None and self.keeper.up_to_date
 
     def _call(self, command: str) -> str:
         """Write a command for this game."""
         from shlex import quote  # noqa: PLC0415 - only when a game is left
 
-        ref = self.keeper.path if self.keeper and self.keeper.up_to_date else self._line()
-        return f"{_this_command()} {command} {quote(ref)}"
+        if self.keeper is not None and self._in_file:
+            ref = quote(self.keeper.path)
+        else:
+            ref = (self.storing and self.storing.ref) or quote(self._line())
+        return f"{_this_command()} {command} {ref}"
 
     def _line(self) -> str:
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept
 
         return record.to_line(self.table, self.book)
+
+
+def _common(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return how many entries two sequences begin with alike."""
+    for place, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return place
+    return min(len(one), len(other))
 
 
 def _this_command() -> str:

@@ -11,6 +11,7 @@ FINISHED = 0
 INPUT_ENDED = 1
 DAMAGED_RECORD = 1
 NO_OUTPUT = 1
+NO_DATABASE = 1
 WRONG_CALL = 2
 NOT_SOLVED = 3
 INTERRUPTED = 130
@@ -42,6 +43,11 @@ def another_interrupt() -> None:
 def _interrupt(*_: object) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
+
+
+def sentence(problem: str) -> str:
+    """Make a sentence of what is wrong, for those in the middle of a game."""
+    return f"{problem[:1].upper()}{problem[1:].rstrip('.')}."
 
 
 def complain(text: str) -> None:

@@ -39,6 +39,16 @@ class Keeper:
             is_document = stream.read(1000).lstrip().startswith("{")
         return cls(path) if is_document else cls(path, lambda table: record.to_line(table, book) + "\n")
 
+    @classmethod
+    def saving(cls, path: str, table: Table) -> tuple[Keeper, str | None]:
+        """Keep a game that is going on in a file from now on; return also what there is to tell, if anything."""
+        keeper = cls(path)
+        keeper.begin(table)
+        news = None if keeper.up_to_date else keeper.keep(table)
+        if not keeper.up_to_date:
+            raise Failure(WRONG_CALL, news or "the game cannot be kept")
+        return keeper, news
+
     def begin(self, table: Table) -> None:
         """Write the first record, unless the file holds an earlier game: that stays as it is until a move is made."""
         try:

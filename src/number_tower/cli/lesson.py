@@ -11,6 +11,7 @@ from number_tower.cli.asking import Asking
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, Failure, InputEnded
 from number_tower.cli.seating import seat, take_seats
+from number_tower.cli.storing import store
 from number_tower.coach.hints import sentence
 from number_tower.coach.lesson import exercises
 from number_tower.coach.reasons import why
@@ -29,7 +30,7 @@ TRIES = 3
 """Wrong moves after which the right one is shown."""
 
 _WORDS = {
-    **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "quit"}},
+    **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "save", "quit"}},
     "skip": "see the answer, and go on",
     "quit": "leave the lesson",
 }
@@ -57,7 +58,7 @@ def give(asked: Namespace, book: Rulebook, rules: Rules, screen: Screen) -> int:
                 return FINISHED
     except InputEnded:
         raise Failure(INPUT_ENDED, "the input ended before the lesson did.") from None
-    return _play(book, rules, asked.seed, screen)
+    return _play(book, rules, asked, screen)
 
 
 def _solved(task: Exercise, table: Table, voice: Voice, screen: Screen, asking: Asking) -> bool:
@@ -82,10 +83,11 @@ def _solved(task: Exercise, table: Table, voice: Voice, screen: Screen, asking: 
     return True
 
 
-def _play(book: Rulebook, rules: Rules, seed: int | None, screen: Screen) -> int:
+def _play(book: Rulebook, rules: Rules, asked: Namespace, screen: Screen) -> int:
     """End with a game against the gentlest level; the learner begins."""
     dialogue = Dialogue(Table(Game(rules), book.name), book, screen)
-    take_seats(dialogue, seat(Namespace(vs=[next(iter(LEVELS))], seat=None, seed=seed, patience=PATIENCE)))
+    take_seats(dialogue, seat(Namespace(vs=[next(iter(LEVELS))], seat=None, seed=asked.seed, patience=PATIENCE)))
+    store(dialogue, asked)
     rival = dialogue.voice.name(dialogue.table, 1)
     screen.headed(f"\nA game against {rival}. You begin.\n")
     screen.show("\n")

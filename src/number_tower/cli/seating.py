@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.failure import WRONG_CALL, Failure
 from number_tower.cli.ticker import Ticker
-from number_tower.players import UnknownPlayer, player
+from number_tower.players import UnknownPlayer, is_command, player
 from number_tower.table import TableError, player_names
 
 if TYPE_CHECKING:
@@ -21,16 +21,29 @@ if TYPE_CHECKING:
 
 
 class Seating(NamedTuple):
-    """The players of a game, what shows that one of them thinks, and the options that seat them again."""
+    """The players of a game, what shows that one of them thinks, and what they were asked for by."""
 
     players: tuple[Player | None, Player | None]
     ticker: Ticker
-    options: str
+    specs: tuple[str | None, str | None]
+    seed: int
+
+    @property
+    def options(self) -> str:
+        """The options that seat the same players again."""
+        opponents = "".join(f" --vs {quote(spec)}" for spec in self.specs if spec is not None)
+        seat = " --seat 2" if self.specs[1] is None else ""
+        return f"{opponents}{seat} --seed {self.seed}"
 
     @property
     def automatic(self) -> tuple[bool, bool]:
         """Which seats are played by a computer."""
         return self.players[0] is not None, self.players[1] is not None
+
+    @property
+    def programs(self) -> bool:
+        """Whether a program plays: one that was written by who knows whom, and is started only when it is asked for."""
+        return any(spec is not None and is_command(spec) for spec in self.specs)
 
     def names(self, people: tuple[str, str]) -> tuple[str, str] | None:
         """Return what the players are called if nobody says otherwise: people by the rulebook, computers by level."""
@@ -58,12 +71,11 @@ def seat(asked: Namespace) -> Seating:
         ]
     except UnknownPlayer as unknown:
         raise Failure(WRONG_CALL, f"--vs: {unknown}") from None
-    options = "".join(f" --vs {quote(spec)}" for spec in opponents)
     if len(seated) == 2:
-        return Seating((seated[0], seated[1]), ticker, f"{options} --seed {seed}")
+        return Seating((seated[0], seated[1]), ticker, (opponents[0], opponents[1]), seed)
     if asked.seat == "2":
-        return Seating((seated[0], None), ticker, f"{options} --seat 2 --seed {seed}")
-    return Seating((None, seated[0]), ticker, f"{options} --seed {seed}")
+        return Seating((seated[0], None), ticker, (opponents[0], None), seed)
+    return Seating((None, seated[0]), ticker, (None, opponents[0]), seed)
 
 
 def take_seats(dialogue: Dialogue, seating: Seating) -> None:

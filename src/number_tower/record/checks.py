@@ -12,8 +12,8 @@ from number_tower.showing import shown
 from number_tower.table import Table, TableError, player_names
 
 if TYPE_CHECKING:
+    from number_tower.changes import Declaration
     from number_tower.rules import Rules
-    from number_tower.table import Declaration
 
 _REFUSALS = {
     "over": "the game was over before it",
@@ -42,7 +42,7 @@ class NoRecord(RecordError):  # noqa: N818 - named for what it says
 def replayed(rulebook: str, rules: Rules, first: int, moves: tuple[int, ...]) -> Table:
     """Play a record's moves again; the first that breaks a rule is the place where it goes wrong."""
     try:
-        return Table(Game(rules, first, moves), rulebook, version=len(moves))
+        return Table(Game(rules, first, moves), rulebook)
     except MoveError as refused:
         reason = {
             **_REFUSALS,

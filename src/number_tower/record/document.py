@@ -6,13 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from number_tower import catalogue
+from number_tower.changes import Declaration
 from number_tower.record.checks import RecordError, declared, replayed, seated
 from number_tower.rules import Rules, RulesError
 from number_tower.showing import shown, shown_text
-from number_tower.table import Declaration, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from number_tower.table import Table
 
 FORMAT = 1
 

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, get_args
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, whole_number
+from number_tower.changes import Declaration
 from number_tower.record.checks import RecordError, declared, replayed, seated
 from number_tower.rules import UNNAMED, Rules, RulesError
 from number_tower.showing import shown, shown_text
-from number_tower.table import Declaration, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from number_tower.catalogue import Rulebook
+    from number_tower.table import Table
 
 EXAMPLE = "such as draft:9,8,6"
 

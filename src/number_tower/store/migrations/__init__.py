@@ -1,0 +1,1 @@
+"""How a database of an earlier form becomes one of the newest."""

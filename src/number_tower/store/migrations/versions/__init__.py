@@ -1,0 +1,1 @@
+"""One step each, in their order; what has once been released is never changed."""

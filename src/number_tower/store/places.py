@@ -1,0 +1,74 @@
+"""Where games are kept: a file of the user's, or a database that was chosen; found without loading any library."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from number_tower.showing import shown, shown_path
+
+VARIABLE = "NUMBER_TOWER_DB"
+NONE = "none"
+"""What is chosen instead of a database by whoever wants nothing kept."""
+
+EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
+
+_SERVERS = ("postgresql://", "postgresql+psycopg://", "postgres://")
+_FILES = "sqlite:///"
+
+
+class WrongPlace(ValueError):  # noqa: N818 - named for what it says
+    """Something that names no database, and what would."""
+
+
+class Place(NamedTuple):
+    """A database: its URL, the file it is in unless it is on a server, and what it is called in messages."""
+
+    url: str
+    file: str | None
+    name: str
+    usual: bool = False
+    """Whether it is the one that is used if nobody says otherwise."""
+
+
+def chosen(given: str | None) -> str:
+    """Return what was chosen: by word, or by the environment; "" is the usual place."""
+    return os.environ.get(VARIABLE, "") if given is None else given
+
+
+def find(given: str | None) -> Place | None:
+    """Return the place that was chosen, or the usual one; None if nothing is to be kept."""
+    source = chosen(given)
+    if source == NONE:
+        return None
+    if not source:
+        return _at(os.path.join(_usual_folder(), "games.db"), usual=given is None)
+    if source.startswith(_SERVERS):
+        url = f"postgresql+psycopg://{source.partition('://')[2]}"
+        return Place(url, None, _without_password(source))
+    if source.startswith(_FILES):
+        file, question, query = source.removeprefix(_FILES).partition("?")
+        if not file:
+            raise WrongPlace(f"{EXPECTED}; got {shown(source)}, which names no file")
+        return Place(source, file.removeprefix("file:"), shown_path(file)) if question and query else _at(file)
+    if "://" in source:
+        raise WrongPlace(f"{EXPECTED}; got {shown(_without_password(source))}")
+    return _at(os.path.expanduser(source))
+
+
+def _at(file: str, *, usual: bool = False) -> Place:
+    return Place(f"{_FILES}{os.path.abspath(file)}", file, shown_path(file), usual)
+
+
+def _usual_folder() -> str:
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only where nothing else was chosen
+
+    return user_data_dir("number-tower", appauthor=False)
+
+
+def _without_password(url: str) -> str:
+    """Leave a password out of what is shown."""
+    scheme, _, rest = url.partition("://")
+    before, at, host = rest.rpartition("@")
+    user, colon, _ = before.partition(":")
+    return f"{scheme}://{user}{':***' if colon else ''}{at}{host}" if at else url

@@ -1,0 +1,121 @@
+"""The tables of the database, as the newest migration leaves them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+
+NEWEST = "0003"
+"""The form of the database that this program reads and writes; a test compares it with the migrations."""
+
+metadata = MetaData()
+
+rulebooks = Table(
+    "rulebooks",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("content", Text, nullable=False),
+)
+"""Rule files of players' own, so that a game is told in its voice when the file is gone."""
+
+matches = Table(
+    "matches",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("games", Text, nullable=False),
+    Column("best_of", Integer, nullable=False),
+    Column("first", SmallInteger, nullable=False),
+    Column("hidden", Boolean, nullable=False),
+    Column("name_1", Text),
+    Column("name_2", Text),
+    Column("seat_1", Text),
+    Column("seat_2", Text),
+    Column("seed", Text),
+    Column("started", Text, nullable=False),
+    Column("changed", Text, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Index("matches_unfinished", "changed", sqlite_where=text("NOT finished"), postgresql_where=text("NOT finished")),
+    sqlite_autoincrement=True,
+)
+
+games = Table(
+    "games",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("rulebook", Text, nullable=False),
+    Column("rules", Text, nullable=False),
+    Column("book", Integer, ForeignKey("rulebooks.id")),
+    Column("first", SmallInteger, nullable=False),
+    Column("hidden", Boolean, nullable=False),
+    Column("name_1", Text),
+    Column("name_2", Text),
+    Column("player_1", Text, nullable=False),
+    Column("player_2", Text, nullable=False),
+    Column("seat_1", Text),
+    Column("seat_2", Text),
+    Column("seed", Text),
+    Column("moves", Text, nullable=False),
+    Column("winner", SmallInteger),
+    Column("reason", Text),
+    Column("version", Integer, nullable=False),
+    Column("started", Text, nullable=False),
+    Column("changed", Text, nullable=False),
+    Column("match", Integer, ForeignKey("matches.id")),
+    Column("number", Integer),
+    Column("mattered_1", Integer),
+    Column("kept_1", Integer),
+    Column("mattered_2", Integer),
+    Column("kept_2", Integer),
+    Index("games_changed", "changed", "id"),
+    Index("games_rulebook", "rulebook", "changed"),
+    Index("games_player_1", "player_1", "changed"),
+    Index("games_player_2", "player_2", "changed"),
+    Index("games_match", "match", "number", unique=True),
+    Index("games_unfinished", "changed", sqlite_where=text("reason IS NULL"), postgresql_where=text("reason IS NULL")),
+    sqlite_autoincrement=True,
+)
+"""A game as it stands. `seat_1` is the computer's level there, or null for a person; `player_1` is what that player is
+called, for searching. A game without a reason is unfinished. What the accuracy of a finished game is counted from is
+filled in when somebody first asks for it."""
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("game", Integer, ForeignKey("games.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("change", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)
+"""Every change at a table: `version` is the one that it answers, so no two changes can answer the same."""
+
+puzzles = Table(
+    "puzzles",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("name", Text),
+    Column("player", Text),
+    Column("position", Text, nullable=False),
+    Column("rulebook", Text, nullable=False),
+    Column("grade", SmallInteger, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Index("puzzles_player", "player"),
+    sqlite_autoincrement=True,
+)
+"""Puzzles that somebody tried: the position as a line, and whether the answer was right, wrong, or skipped."""
