@@ -33,7 +33,7 @@ unit: $(VENV)/.dev ## the tests
 fresh: ## `make play` as a newcomer meets it: in a copy of the project, with nothing set up
 	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && git ls-files -co --exclude-standard -z \
 	  | xargs -0 tar -cf - 2>/dev/null | tar -xf - -C "$$copy" \
-	  && { echo draft; cat tests/golden/draft.moves; } | $(MAKE) -s -C "$$copy" play | tail -n 26 \
+	  && { echo draft; cat tests/golden/draft.moves; } | NUMBER_TOWER_DB="$$copy/games.db" $(MAKE) -s -C "$$copy" play | tail -n 26 \
 	  | diff - tests/golden/draft.txt && echo "make play works in a fresh copy"
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import keeping
 import startup
 import works
 from machine import facts
@@ -133,6 +134,16 @@ def opponents() -> Iterator[Row]:
     yield within("summit, the slowest hint with its reason in 20 games", worst, 0.1)
 
 
+def keeping_games() -> Iterator[Row]:
+    """Measure what is asked of a database of very many games, the library's loading included."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "games.db"
+        keeping.fill(file, 100_000)
+        own, took = in_turns(5, lambda: startup.seconds(startup.NOTHING), lambda: keeping.first_page(file))
+        yield within("tower history, the first page of 100,000 games", took, 1.0)
+        yield at_most("tower history, the first page of 100,000 games", took, (startup.NOTHING.name, own), 50)
+
+
 def compiling() -> Iterator[Row]:
     """Measure the first use of compiled code in a process, loading Numba included: kept, or compiled anew."""
     for work, first in (("a compiled search", works.first_search), ("a compiled matching", works.first_matching)):
@@ -150,6 +161,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "searches": ("deep searches", searches),
     "theories": ("theories", theories),
     "opponents": ("opponents and hints", opponents),
+    "keeping": ("games that are kept", keeping_games),
     "compiling": ("the first use of compiled code in a process", compiling),
 }
 """What can be measured, under which heading; what takes long only if asked for."""

@@ -32,6 +32,7 @@ from number_tower.arena.log import Damaged, NotEmpty
 from number_tower.arena.pool import WorkerFailed
 from number_tower.arena.ratings import SURE, interval, ratings
 from number_tower.arena.results import Score
+from number_tower.cli import bars
 from number_tower.cli import contest as contesting
 from number_tower.cli.calls import parser
 from number_tower.cli.main import main
@@ -40,6 +41,7 @@ from number_tower.record import from_line
 from sessions import ROOT, TOWER, plain_environment
 from strategies import any_rules
 
+LEAVING = "stops; --resume goes on"
 STUBS = ("ann", "ben", "cleo")
 
 
@@ -729,7 +731,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     ],
 )  # fmt: skip
 def test_the_progress_bar(done: int, total: int, just: int, seconds: float, columns: int, line: str) -> None:
-    assert contesting.bar(done, total, just, seconds, columns) == line
+    assert bars.progress(done, total, just, seconds, columns, LEAVING) == line
 
 
 class Screen(io.StringIO):
@@ -743,10 +745,10 @@ class Screen(io.StringIO):
 
 def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 100.4, 101.0, 101.1, 102.0])
-    monkeypatch.setattr(contesting, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(bars, "monotonic", lambda: next(clock))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = contesting.Bar()
+    bar = bars.Bar(LEAVING)
     for done in (10, 11, 12, 13, 14):
         bar.tick(done, 20)
     assert screen.getvalue() == (
@@ -760,10 +762,10 @@ def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(mon
 
 def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 200.0])
-    monkeypatch.setattr(contesting, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(bars, "monotonic", lambda: next(clock))
     monkeypatch.setattr(Screen, "terminal", False)
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = contesting.Bar()
+    bar = bars.Bar(LEAVING)
     bar.tick(0, 20)
     bar.tick(12, 20)
     bar.clear()

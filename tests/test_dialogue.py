@@ -136,7 +136,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (
             ["pley"],
             2,
-            "no command 'pley'; the commands are play, resume, replay, learn, puzzle, review, solve",
+            "no command 'pley'; the commands are play, match, resume, replay, history, stats, export",
         ),
         (["draft", "--target", "5"], 2, "to play it: tower play draft --target 5"),
         (["play", "draft", "--record", ""], 2, "--record: expected a file's name"),

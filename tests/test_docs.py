@@ -44,8 +44,8 @@ def test_the_python_examples_run(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", with_examples("console"), ids=relative)
-def test_the_command_examples_print_what_they_show(path: Path) -> None:
-    environment = plain_environment()
+def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
+    environment = plain_environment(NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     for example in blocks(path, "console"):
         command, _, shown = example.removeprefix("$ ").partition("\n")
         done = subprocess.run(

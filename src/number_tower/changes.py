@@ -48,11 +48,16 @@ class Change(NamedTuple):
 def moves_after(log: Iterable[Change]) -> tuple[int, ...]:
     """Return the moves that a log of changes leaves standing."""
     moves: list[int] = []
+    declared = False
     for change in log:
+        if declared:
+            raise ValueError("something was done after a result was declared")
         if change.kind == "place":
             moves.append(change.number)
         elif change.kind == "undo":
             if change.number > len(moves):
                 raise ValueError("more moves are taken back than were made")
             del moves[len(moves) - change.number :]
+        else:
+            declared = True
     return tuple(moves)

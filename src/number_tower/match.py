@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.game import Game
 from number_tower.showing import shown
+from number_tower.table import Table
+
+if TYPE_CHECKING:
+    from number_tower.catalogue import Rulebook
+    from number_tower.rules import Rules
 
 MOST_GAMES = 999
 
@@ -26,8 +33,7 @@ class Match:
             raise MatchError(f"expected a best of 1 to {MOST_GAMES} games; got {shown(self.best_of)}")
         if self.first not in (0, 1) or any(winner not in (0, 1, None) for winner in self.winners):
             raise MatchError("expected players 0 and 1")
-        decided = (replace(self, winners=self.winners[:played]).over for played in range(len(self.winners)))
-        if any(decided):
+        if self.winners and self._over(self.winners[:-1]):
             raise MatchError("a game was played after the match was decided")
 
     def after(self, winner: int | None) -> Match:
@@ -47,17 +53,58 @@ class Match:
     @property
     def score(self) -> tuple[float, float]:
         """The points of each player."""
-        drawn = self.winners.count(None) / 2
-        return self.winners.count(0) + drawn, self.winners.count(1) + drawn
+        return _score(self.winners)
 
     @property
     def over(self) -> bool:
         """Whether the games that are left could no longer change who wins the match, or there are none."""
-        left = self.best_of - len(self.winners)
-        return left <= 0 or abs(self.score[0] - self.score[1]) > left
+        return self._over(self.winners)
 
     @property
     def leader(self) -> int | None:
         """Who has more points; once the match is over, its winner. None: level."""
         one, other = self.score
         return None if one == other else int(other > one)
+
+    def _over(self, winners: tuple[int | None, ...]) -> bool:
+        """Say it of any games: what is decided once stays so, since a lead shrinks no faster than what is left."""
+        left = self.best_of - len(winners)
+        one, other = _score(winners)
+        return left <= 0 or abs(one - other) > left
+
+
+def _score(winners: tuple[int | None, ...]) -> tuple[float, float]:
+    drawn = winners.count(None) / 2
+    return winners.count(0) + drawn, winners.count(1) + drawn
+
+
+class Entry(NamedTuple):
+    """One of the games that a match is made of: its rulebook, and its rules with the options that were chosen."""
+
+    book: Rulebook
+    rules: Rules
+
+
+@dataclass(frozen=True)
+class Series:
+    """A match, and what is played in it: games that take turns, between the same two people."""
+
+    games: tuple[Entry, ...]
+    match: Match
+    names: tuple[str, str] | None = None
+    hidden: bool = False
+
+    @property
+    def entry(self) -> Entry:
+        """The game that is played next."""
+        return self.games[(self.match.number - 1) % len(self.games)]
+
+    @property
+    def table(self) -> Table:
+        """The next game, before its first move."""
+        game = Game(self.entry.rules, self.match.starter)
+        return Table(game, self.entry.book.name, self.names, hidden=self.hidden)
+
+    def after(self, winner: int | None) -> Series:
+        """Return the series after one more game."""
+        return replace(self, match=self.match.after(winner))

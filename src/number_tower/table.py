@@ -142,20 +142,25 @@ def player_names(names: object) -> tuple[str, str]:
     """Return two names fit to be shown, or say what is wrong with them."""
     if not isinstance(names, list | tuple) or len(names) != 2:
         raise TableError("expected two names, such as Ann,Ben")
-    first, second = map(_name, names)
+    first, second = (_name(name, "two names, such as Ann,Ben", "one") for name in names)
     if first.casefold() == second.casefold():
         raise TableError(f"expected two different names; both are {first}")
     return first, second
 
 
-def _name(given: object) -> str:
+def player_name(name: object) -> str:
+    """Return a name fit to be shown, or say what is wrong with it."""
+    return _name(name, "a name, such as Ann", "it")
+
+
+def _name(given: object, expected: str, this: str) -> str:
     if not isinstance(given, str):
-        raise TableError("expected two names, such as Ann,Ben; one is no text")
+        raise TableError(f"expected {expected}; {this} is no text")
     name = given.strip()
     if not name.strip(_JOINERS):
-        raise TableError("expected two names, such as Ann,Ben; one is empty")
+        raise TableError(f"expected {expected}; {this} is empty")
     if len(name) > LONGEST_NAME:
-        raise TableError(f"expected names of at most {LONGEST_NAME} characters; one has {len(name)}")
+        raise TableError(f"expected names of at most {LONGEST_NAME} characters; {this} has {len(name)}")
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
         raise TableError(f"expected names without control characters; got {name!a}")
     return name

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.brief import brief, fitting
 from number_tower.catalogue import RuleFileError, parse_toml
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}
 
+MatchMoment = Literal["start", "game", "score", "won", "drawn"]
+"""What there is to tell in a match, beside its games."""
+
 
 class Said(NamedTuple):
     """A piece of the dialogue: at which moment, to whom, and the words."""
@@ -43,6 +46,22 @@ class Said(NamedTuple):
         return self.moment.partition("_")[0]
 
 
+class Standing(NamedTuple):
+    """How a match stands: which of its games it is about, of how many at most, and the points of each player."""
+
+    number: int
+    best_of: int
+    score: tuple[float, float]
+
+    @property
+    def leader(self) -> int:
+        """Who has more points; of two who have the same, anybody."""
+        return int(self.score[1] > self.score[0])
+
+
+_NO_MATCH = Standing(1, 1, (0, 0))
+
+
 @dataclass(frozen=True)
 class _Scene:
     """What a sentence is about: the table as it is, one player, and what that player just typed or placed."""
@@ -53,6 +72,7 @@ class _Scene:
     block: int = 0
     answer: str = ""
     group: Sequence[int] = ()
+    standing: Standing = _NO_MATCH
 
     @property
     def height(self) -> int:
@@ -82,6 +102,12 @@ class _Scene:
         """Who won; of a game without a winner, anybody."""
         outcome = self.table.outcome
         return outcome.winner if outcome and outcome.winner is not None else self.player
+
+
+def _points(score: float) -> int | str:
+    """Return points as they are written: 2, 1½, ½."""
+    whole, half = divmod(score, 1)
+    return int(whole) if not half else f"{int(whole) or ''}½"
 
 
 def _or_hidden(blocks: Sequence[int] | None) -> Value:
@@ -119,6 +145,18 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
         "loser": lambda scene: scene.voice.name(scene.table, 1 - scene.winner),
         "winner_height": lambda scene: scene.table.game.heights[scene.winner],
         "loser_height": lambda scene: scene.table.game.heights[1 - scene.winner],
+    },
+    "match": {
+        "number": lambda scene: scene.standing.number,
+        "best_of": lambda scene: scene.standing.best_of,
+        "player_1": lambda scene: scene.voice.name(scene.table, 0),
+        "player_2": lambda scene: scene.voice.name(scene.table, 1),
+        "score_1": lambda scene: _points(scene.standing.score[0]),
+        "score_2": lambda scene: _points(scene.standing.score[1]),
+        "winner": lambda scene: scene.voice.name(scene.table, scene.standing.leader),
+        "loser": lambda scene: scene.voice.name(scene.table, 1 - scene.standing.leader),
+        "winner_score": lambda scene: _points(max(scene.standing.score)),
+        "loser_score": lambda scene: _points(min(scene.standing.score)),
     },
 }
 
@@ -178,6 +216,10 @@ class Voice:
         """Tell which block was taken back, by whose turn it is again."""
         return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
 
+    def match(self, moment: MatchMoment, table: Table, standing: Standing) -> Said:
+        """Tell how a match goes on: its start, the game that begins, the score, or who won it."""
+        return self._say(f"match_{moment}", _Scene(table, self, table.game.first, standing=standing))
+
     def help(self, table: Table) -> Said:
         """Tell how the game is played."""
         return self._say("help", _Scene(table, self, table.game.to_move))
@@ -231,6 +273,11 @@ def _plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
     with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
         voice = parse_toml(stream.read(), "plain.toml")
     return voice, dict(_templates(voice, "plain.toml", has_target=True, moments=voice))
+
+
+def plain_players() -> tuple[str, str]:
+    """Return what players are called who play games that call them differently."""
+    return player_names(_plain()[0]["players"])
 
 
 def _fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:

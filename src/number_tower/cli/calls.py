@@ -238,11 +238,12 @@ def _game(
 
 
 def _ref(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    match = "" if needed else ", a match's such as m3"
     command.add_argument(
         "ref",
         metavar="REF",
         nargs=None if needed else "?",
-        help='a game\'s id (see `history`), one line such as "draft:9,8,6", or a file with its record',
+        help=f'a game\'s id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record',
     )
     _store(command)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from dataclasses import replace
 from shlex import quote
@@ -14,7 +15,7 @@ from number_tower.catalogue import CatalogueError, OptionError, Rulebook, Unknow
 from number_tower.cli.answers import understand
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
-from number_tower.cli.refs import referred
+from number_tower.cli.refs import Referred, referred
 from number_tower.cli.screen import Screen
 from number_tower.cli.storing import store
 from number_tower.game import Game
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
-    from number_tower.store.kept import Kept
+    from number_tower.store.kept import Kept, Seats
+    from number_tower.store.matches import KeptMatch
 
 
 def perform(asked: Namespace) -> int:
@@ -125,11 +127,15 @@ def replay(asked: Namespace) -> int:
 def resume(asked: Namespace) -> int:
     """Go on with a game; one in a file is kept there as well."""
     from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
-    from number_tower.cli.refs import unfinished  # noqa: PLC0415 - not for the first prompt
+    from number_tower.cli.refs import to_go_on_with  # noqa: PLC0415 - not for the first prompt
 
     screen = Screen()
-    table, book, kept = unfinished(asked) if asked.ref is None else referred(asked, asked.ref)
-    dialogue = _seated(Dialogue(table, book, screen), _again(asked, kept, screen))
+    found = to_go_on_with(asked)
+    if not isinstance(found, Referred):
+        return _resume_match(asked, found, screen)
+    table, book, kept = found
+    again = asked if kept is None or table.outcome is not None else _again(asked, kept.seats, screen)
+    dialogue = _seated(Dialogue(table, book, screen), again)
     if kept is None and asked.vs is None and table.outcome is None and table.names is not None:
         _mention_levels(table.names, screen)
     dialogue.keeper = _keeper(asked.record, dialogue.table)
@@ -141,18 +147,29 @@ def resume(asked: Namespace) -> int:
     return code
 
 
-def _again(asked: Namespace, kept: Kept | None, screen: Screen) -> Namespace:
+def _resume_match(asked: Namespace, kept: KeptMatch, screen: Screen) -> int:
+    from number_tower.cli import series  # noqa: PLC0415 - not for the first prompt
+
+    over = kept.series.match.over
+    code = series.go_on(asked if over else _again(asked, kept.seats, screen), kept, screen)
+    if over:
+        screen.show("\nThis match is over; there is nothing to go on with.\n")
+    return code
+
+
+def _again(asked: Namespace, seats: Seats, screen: Screen) -> Namespace:
     """Return the call with the opponents that a kept game had, unless it names others; programs are never started."""
     from number_tower.players import is_command  # noqa: PLC0415 - not for the first prompt
 
-    if kept is None or asked.vs is not None or kept.seats.players == (None, None) or kept.table.outcome is not None:
+    opponents = [spec for spec in seats.players if spec is not None]
+    if asked.vs is not None or not opponents:
         return asked
-    opponents = [spec for spec in kept.seats.players if spec is not None]
     if any(map(is_command, opponents)):
-        screen.show(f"(To go on against the program: --vs {' --vs '.join(map(quote, opponents))})\n\n")
+        programs = " ".join(f"--vs {quote(shown_text(opponent))}" for opponent in opponents)
+        screen.show(f"(To go on against the program: {programs})\n\n")
         return asked
-    seat = "2" if kept.seats.players[1] is None else None
-    seed = asked.seed if asked.seed is not None else kept.seats.seed
+    seat = "2" if seats.players[1] is None else None
+    seed = asked.seed if asked.seed is not None else seats.seed
     return Namespace(**{**vars(asked), "vs": opponents, "seat": asked.seat or seat, "seed": seed})
 
 
@@ -236,8 +253,12 @@ def arena(asked: Namespace) -> int:
 def match(asked: Namespace) -> int:
     """Play a series of games."""
     from number_tower.cli import series  # noqa: PLC0415 - not for the first prompt
+    from number_tower.match import Entry  # noqa: PLC0415 - likewise
 
-    return series.answer(asked)
+    screen = Screen()
+    books = [_book(name) for name in _listed(asked.game)]
+    entries = tuple(Entry(book, _with_options(book, asked)) for book in books)
+    return series.begin(asked, entries, _names(asked.names), _first(asked.first, asked.seed), screen)
 
 
 def history(asked: Namespace) -> int:
@@ -256,16 +277,16 @@ def stats(asked: Namespace) -> int:
 
 def export(asked: Namespace) -> int:
     """Write games to a file."""
-    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+    from number_tower.cli import carrying  # noqa: PLC0415 - not for the first prompt
 
-    return past.export(asked)
+    return carrying.export(asked)
 
 
 def take_in(asked: Namespace) -> int:
     """Take games in from a file."""
-    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+    from number_tower.cli import carrying  # noqa: PLC0415 - not for the first prompt
 
-    return past.take_in(asked)
+    return carrying.take_in(asked)
 
 
 def forget(asked: Namespace) -> int:
@@ -275,11 +296,11 @@ def forget(asked: Namespace) -> int:
     return past.forget(asked)
 
 
-def database(asked: Namespace) -> int:
+def where(asked: Namespace) -> int:
     """Say where games are kept, or bring the place up to date."""
-    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
+    from number_tower.cli import database  # noqa: PLC0415 - not for the first prompt
 
-    return past.database(asked)
+    return database.answer(asked)
 
 
 def completion(asked: Namespace) -> int:
@@ -353,6 +374,13 @@ def _book(name: str | None) -> Rulebook:
     if name is None:
         raise Failure(WRONG_CALL, f"which game? One of {', '.join(catalogue.names())}, or a rule file.")
     return catalogue.load(name)
+
+
+def _listed(games: str | None) -> list[str | None]:
+    """Return the games of a list such as race,draft; a rule file may have commas in its name."""
+    if games is None or "," not in games or os.path.isfile(games):
+        return [games]
+    return [name.strip() for name in games.split(",")]
 
 
 def _with_options(book: Rulebook, asked: Namespace) -> Rules:
@@ -437,7 +465,7 @@ _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     "export": export,
     "import": take_in,
     "forget": forget,
-    "db": database,
+    "db": where,
     "games": games,
     "rules": rules,
     "solve": solve,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from contextlib import closing
 from itertools import chain, count
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from number_tower.arena import ArenaError, Log, arrange, hold, results
 from number_tower.arena.log import Damaged, NotEmpty
 from number_tower.arena.pool import WorkerFailed
+from number_tower.cli.bars import Bar
 from number_tower.cli.failure import (
     DAMAGED_RECORD,
     FINISHED,
@@ -22,7 +21,7 @@ from number_tower.cli.failure import (
     Failure,
     complain,
 )
-from number_tower.cli.screen import Screen, cells, terminal_columns
+from number_tower.cli.screen import Screen, cells
 from number_tower.players import PATIENCE, UnknownPlayer
 from number_tower.showing import shown_path, shown_text
 
@@ -43,7 +42,6 @@ _LEAST_NAME = 10
 """Columns that it has even where there is little room."""
 
 _COLUMN = 7
-_BAR = 20
 
 
 def answer(asked: Namespace) -> int:
@@ -52,7 +50,7 @@ def answer(asked: Namespace) -> int:
     contest = _arranged(asked)
     if asked.out is None:
         asked.out = FILE if asked.resume else _free()
-    bar = Bar()
+    bar = Bar("stops; --resume goes on")
     with _log(asked, contest) as log:
         try:
             with closing(hold(contest, log=log, jobs=asked.jobs, progress=bar.tick)) as games:
@@ -131,54 +129,6 @@ def call(asked: Namespace) -> str:
     if asked.json:
         words += ["--json"]
     return shlex.join([*words, "--resume"])
-
-
-# How far it has come --------------------------------------------------------------------------------------------------
-
-
-class Bar:
-    """A line on the terminal that fills as games are finished, and goes away when all are."""
-
-    def __init__(self) -> None:
-        self._shows = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._shown = False
-        self._begun: int | None = None
-        self._since = self._next = 0.0
-
-    def tick(self, done: int, total: int) -> None:
-        """Show how many games are finished, not more often than people can read it."""
-        now = monotonic()
-        if self._begun is None:
-            self._begun, self._since, self._next = done, now, now + 0.5
-        if not self._shows or now < self._next:
-            return
-        self._next = now + 0.2
-        self._shown = True
-        line = bar(done, total, done - self._begun, now - self._since, terminal_columns(sys.stderr) - 1)
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        """Leave the line as it was."""
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-            self._shown = False
-
-
-def bar(done: int, total: int, just: int, seconds: float, columns: int) -> str:
-    """Say how many games are finished and how long the others may take, as just now so many took so many seconds."""
-    filled = _BAR * done // total
-    text = f"  {done:,} of {total:,} games  [{'#' * filled}{'.' * (_BAR - filled)}] {done / total:4.0%}"
-    left = f"  {_time((total - done) * seconds / just)} left" if just and done < total else ""
-    for more in (f"{left}  (Ctrl-C stops; --resume goes on)", left):
-        if len(text + more) <= columns:
-            return text + more
-    return text[:columns]
-
-
-def _time(seconds: float) -> str:
-    if seconds < 100:
-        return f"about {max(1, round(seconds))} s"
-    return f"about {round(seconds / 60)} min" if seconds < 100 * 60 else f"about {round(seconds / 3600)} h"
 
 
 # What came of it ------------------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ class Dialogue:
     tossed: bool = False
     seating: Seating | None = None
     """Who plays where it is not a person at this keyboard."""
+    introduced: bool = False
+    """Whether the players know already what can be typed."""
 
     def __post_init__(self) -> None:
         self.voice = Voice(self.book)
@@ -44,7 +46,7 @@ class Dialogue:
 
     def play(self) -> int:
         """Tell the game so far, if any of it was played, and go on to its end; return the exit code."""
-        if self.screen.typed and self.table.outcome is None and not all(self.table.automatic):
+        if self.screen.typed and self.table.outcome is None and not (self.introduced or all(self.table.automatic)):
             you = f"You are {self.voice.name(self.table, self.table.automatic.index(False))}. "
             commands = f"{', '.join(COMMANDS)}: type one of these at any time."
             self.screen.show(f"({you if any(self.table.automatic) else ''}{commands})\n\n")
@@ -59,7 +61,7 @@ class Dialogue:
             if self.storing is not None:
                 self.storing.close()
         if self.screen.typed and self.table.outcome is not None and not over:
-            self.screen.show(f"\n(To go through this game: {self._call('review')})\n")
+            self.screen.show(f"\n(To go through this game: {self.call('review')})\n")
         return code
 
     @property
@@ -93,7 +95,7 @@ class Dialogue:
                     continue
                 answer = self._asking.answer(self.table, self.voice.prompt(self.table))
                 if answer.command == "quit":
-                    self.screen.draw(self._unfinished("The game is left unfinished.") + "\n")
+                    self.screen.draw(self.left("The game is left unfinished.") + "\n")
                     return FINISHED
                 if answer.command == "save":
                     self._save(answer.file)
@@ -102,10 +104,10 @@ class Dialogue:
                 elif self._change(self.table.play(answer.number)):
                     self._tell(self.table)
         except InputEnded:
-            complain(self._unfinished("the input ended before the game did."))
+            complain(self.left("the input ended before the game did."))
             return INPUT_ENDED
         except KeyboardInterrupt:
-            complain(self._unfinished("stopped."))
+            complain(self.left("stopped."))
             return INTERRUPTED
         return FINISHED
 
@@ -196,11 +198,11 @@ class Dialogue:
             self.screen.say(self.voice.undone(earlier, moves[kept]))
         self.screen.say(self.voice.turn(self.table))
 
-    def _unfinished(self, what: str) -> str:
+    def left(self, what: str) -> str:
         """Say how to go on with a game that was left, as long as there is something to go on with."""
         if not self.table.game.moves:
             return what
-        return f"{what} To go on with it: {self._call('resume')}{self._seats()}"
+        return f"{what} To go on with it: {self.call('resume')}{self._seats()}"
 
     def _seats(self) -> str:
         """Return the options that seat the players again, unless the database knows them; programs it never starts."""
@@ -213,13 +215,13 @@ class Dialogue:
     def _in_file(self) -> bool:
         return self.keeper is not None and self.keeper.up_to_date
 
-    def _call(self, command: str) -> str:
-        """Write a command for this game."""
+    def call(self, command: str, ref: str | None = None) -> str:
+        """Write a command for this game, or for what else a REF stands for."""
         from shlex import quote  # noqa: PLC0415 - only when a game is left
 
-        if self.keeper is not None and self._in_file:
+        if ref is None and self.keeper is not None and self._in_file:
             ref = quote(self.keeper.path)
-        else:
+        elif ref is None:
             ref = (self.storing and self.storing.ref) or quote(self._line())
         return f"{_this_command()} {command} {ref}"
 

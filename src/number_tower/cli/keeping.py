@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from number_tower.cli.failure import WRONG_CALL, Failure
 from number_tower.showing import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import TextIO
 
     from number_tower.catalogue import Rulebook
     from number_tower.table import Table
@@ -108,11 +109,22 @@ class Keeper:
 
 def write_whole(file: Path, text: str) -> None:
     """Write a file so that it holds all of a text, or what it held before."""
+    with whole(file) as stream:
+        stream.write(text)
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[TextIO]:
+    """Write a file so that it holds all that is written here, or what it held before; a pipe or device as it comes."""
+    if file.exists() and not file.is_file():
+        with file.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     try:
         with part.open("x", encoding="utf-8") as stream:
-            stream.write(text)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         part.replace(file)

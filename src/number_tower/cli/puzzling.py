@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from number_tower import record
 from number_tower.cli.answers import understand
 from number_tower.cli.asking import Asking
+from number_tower.cli.attempts import Log
 from number_tower.cli.failure import (
     FINISHED,
     INPUT_ENDED,
@@ -19,6 +20,7 @@ from number_tower.cli.failure import (
     InputEnded,
     complain,
 )
+from number_tower.cli.storing import shelf
 from number_tower.coach.hints import hint
 from number_tower.coach.puzzles import assorted, daily, puzzles
 from number_tower.coach.reasons import why
@@ -26,7 +28,7 @@ from number_tower.coach.words import clause
 from number_tower.players.perfect import hardest
 from number_tower.solve.limits import NotSolved, Watch
 from number_tower.solve.solution import Solution
-from number_tower.table import Table
+from number_tower.table import Table, TableError, player_name
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -66,8 +68,20 @@ def answer(asked: Namespace, book: Rulebook | None, rules: Rules | None, screen:
     """Set the puzzles that were asked for, or print them."""
     if asked.day is not None and asked.seed is not None:
         raise Failure(WRONG_CALL, "--day and --seed both choose the puzzles; expected one of them")
+    name = _name(asked.name)
     source = _source(asked, book, rules)
-    return _print_json(source, asked.count or 1) if asked.json else Quiz(source, screen, asked.count).hold()
+    if asked.json:
+        return _print_json(source, asked.count or 1)
+    place = shelf(asked)
+    return Quiz(source, screen, asked.count, None if place is None else Log(place, name)).hold()
+
+
+def _name(given: str | None) -> str | None:
+    """Return the name of whoever solves puzzles; it is one that a player can have."""
+    try:
+        return None if given is None else player_name(given)
+    except TableError as wrong:
+        raise Failure(WRONG_CALL, f"--name: {wrong}") from None
 
 
 # Where puzzles come from ---------------------------------------------------------------------------------------------
@@ -147,8 +161,9 @@ def _label(book: Rulebook, rules: Rules) -> str:
 class Quiz:
     """Sets one puzzle after another, and keeps the score and the streak of this run."""
 
-    def __init__(self, source: Source, screen: Screen, count: int | None) -> None:
+    def __init__(self, source: Source, screen: Screen, count: int | None, log: Log | None = None) -> None:
         self._source = source
+        self._log = log
         self._screen = screen
         self._count = count
         self._asked = self._right = self._streak = self._best = 0
@@ -163,6 +178,9 @@ class Quiz:
         except KeyboardInterrupt:
             complain(f"stopped.{self._score(' ')}")
             return INTERRUPTED
+        finally:
+            if self._log is not None:
+                self._log.close()
         if self._count is not None or self._asked > 1:
             self._screen.show(self._score("\n", "\n"))
         return FINISHED
@@ -174,7 +192,7 @@ class Quiz:
                 again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
                 self._screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
             self._screen.headed(f"{self._source.heading(number, book, puzzle)}\n")
-            result = Question(puzzle, book, self._screen).ask()
+            result = Question(puzzle, book, self._screen, self._log).ask()
             if result == "left":
                 return
             self._keep(result)
@@ -216,8 +234,10 @@ class Quiz:
 class Question:
     """One puzzle: the question, the answers, and what comes of them."""
 
-    def __init__(self, puzzle: Puzzle, book: Rulebook, screen: Screen) -> None:
+    def __init__(self, puzzle: Puzzle, book: Rulebook, screen: Screen, log: Log | None = None) -> None:
         self._puzzle = puzzle
+        self._book = book
+        self._log = log
         self._table = Table(puzzle.game, book.name)
         self._voice = Voice(book)
         self._screen = screen
@@ -235,12 +255,19 @@ class Question:
             if answer.command == "quit":
                 return "left"
             if answer.command == "skip":
+                self._note("skipped")
                 self._screen.show(f"{self._only(_brief)}\n")
                 self._tell(self._puzzle.answer)
                 return "skipped"
             self._screen.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
+    def _note(self, result: Literal["right", "wrong", "skipped"]) -> None:
+        """Keep what came of the answer, before it is announced."""
+        if self._log is not None:
+            self._log.note(self._table, self._book, self._puzzle.grade, result)
+
     def _judge(self, block: int) -> Result:
+        self._note("right" if block == self._puzzle.answer else "wrong")
         reason = self._said(block, _brief)
         if block == self._puzzle.answer:
             wins = reason if reason.startswith("wins") else f"wins: it {reason}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.failure import DAMAGED_RECORD, NO_DATABASE, WRONG_CALL, Failure
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.store.games import Store
     from number_tower.store.kept import Kept
+    from number_tower.store.matches import KeptMatch
     from number_tower.table import Table
 
     Found = TypeVar("Found")
@@ -31,7 +33,12 @@ class Referred(NamedTuple):
 
 def is_id(ref: str) -> bool:
     """Say whether a REF is an id; a file with such a name can be written ./12."""
-    return ref.isascii() and ref.isdigit() and len(ref) < 16
+    return ref.isascii() and ref.isdigit() and len(ref) < 10
+
+
+def is_match(ref: str) -> bool:
+    """Say whether a REF is the id of a match, such as m3."""
+    return ref[:1] in {"m", "M"} and is_id(ref[1:])
 
 
 def referred(asked: Namespace, ref: str, otherwise: str | None = None) -> Referred:
@@ -39,6 +46,8 @@ def referred(asked: Namespace, ref: str, otherwise: str | None = None) -> Referr
     if is_id(ref):
         kept = sought(Shelf(asked.db), lambda store: store.get(int(ref)), f"game {int(ref)}")
         return Referred(kept.table, kept.book, kept)
+    if is_match(ref) and not os.path.exists(ref):
+        raise Failure(WRONG_CALL, f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}")
     from number_tower import record  # noqa: PLC0415 - only records need it
 
     try:
@@ -49,11 +58,16 @@ def referred(asked: Namespace, ref: str, otherwise: str | None = None) -> Referr
         raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
 
 
-def sought(shelf: Shelf, look: Callable[[Store], Found], what: str) -> Found:
-    """Look for something in the database; say so if it is not there, or why it cannot be looked for."""
+def sought(shelf: Shelf, look: Callable[[Store], Found], what: str, *, make: bool = False) -> Found:
+    """Look for something in the database; say so if it is not there, or why it cannot be looked for.
+
+    A database that does not exist yet is not made by looking for something in it, unless `make` says so.
+    """
     from number_tower.store.games import NoSuchGame  # noqa: PLC0415 - only where the database is asked for
     from number_tower.store.trouble import StoreError  # noqa: PLC0415 - likewise
 
+    if shelf.absent and not make:
+        raise Failure(WRONG_CALL, f"there is no {shown_text(what)}: nothing is kept in {shelf.name} yet")
     try:
         return look(shelf.open())
     except NoSuchGame:
@@ -67,9 +81,32 @@ def sought(shelf: Shelf, look: Callable[[Store], Found], what: str) -> Found:
         shelf.close()
 
 
-def unfinished(asked: Namespace) -> Referred:
-    """Find the game that was left last before its end."""
-    kept = sought(Shelf(asked.db), lambda store: store.unfinished(), "unfinished game")
-    if kept is None:
+def to_go_on_with(asked: Namespace) -> Referred | KeptMatch:
+    """Find what `resume` goes on with: what was left last, or what is referred to; a match with any game of it."""
+    if asked.ref is not None and is_match(asked.ref):
+        return _match(asked, int(asked.ref[1:]))
+    found = _left_last(asked) if asked.ref is None else referred(asked, asked.ref)
+    if isinstance(found, int):
+        return _match(asked, found)
+    part = None if found.kept is None else found.kept.part
+    return found if part is None or found.table.outcome is not None else _match(asked, part.match)
+
+
+def _match(asked: Namespace, identity: int) -> KeptMatch:
+    from number_tower.store import matches  # noqa: PLC0415 - only where the database is asked for
+
+    return sought(Shelf(asked.db), lambda store: matches.get(store, identity), f"match m{identity}")
+
+
+def _left_last(asked: Namespace) -> Referred | int:
+    """Find the game that was left last before its end, or the id of the match that was left between two games."""
+    from number_tower.store import matches  # noqa: PLC0415 - only where the database is asked for
+
+    shelf = Shelf(asked.db)
+    what = "unfinished game"
+    game, match = sought(shelf, lambda store: (store.unfinished(), matches.undecided(store)), what)
+    if match is not None and (game is None or match.changed > game.changed):
+        return match.id
+    if game is None:
         raise Failure(WRONG_CALL, "there is no unfinished game to go on with; to begin one: tower play GAME")
-    return Referred(kept.table, kept.book, kept)
+    return Referred(game.table, game.book, game)

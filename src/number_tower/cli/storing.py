@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower.cli.failure import WRONG_CALL, Failure
 from number_tower.store import places
+from number_tower.table import Stale
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
+
+    from sqlalchemy import Connection
 
     from number_tower.cli.dialogue import Dialogue
     from number_tower.store.games import Store
@@ -31,24 +35,32 @@ class Shelf:
         self._store: Store | None = None
         self._patience: float | None = None
         if places.chosen(given):
-            self._place()
+            _ = self.place
 
     @property
     def options(self) -> str:
-        """What has to be added to a command for it to find the same database."""
-        return "" if self._given is None else f" --db {quote(self._given)}"
+        """What has to be added to a command for it to find the same database; but for a password."""
+        if self._given is None:
+            return ""
+        return f" --db {quote(self.name if self.place.file is None else self._given)}"
 
     @property
     def name(self) -> str:
         """What the database is called in messages."""
-        return self._place().name
+        return self.place.name
+
+    @property
+    def absent(self) -> bool:
+        """Whether it is a file that has not been made yet: nothing was ever kept there."""
+        file = self.place.file
+        return file is not None and not os.path.exists(file)
 
     def open(self) -> Store:
         """Return the database, opened; whatever it complains of is a StoreError."""
         from number_tower.store.games import Store  # noqa: PLC0415 - not before the first prompt
 
         if self._store is None:
-            self._store = Store(self._place(), patience=self._patience)
+            self._store = Store(self.place, patience=self._patience)
         return self._store
 
     def lose_patience(self) -> None:
@@ -56,13 +68,21 @@ class Shelf:
         self._patience = _SHORT
         self.close()
 
+    def regain_patience(self) -> None:
+        """Wait for the database as long as before: it can be used again."""
+        if self._patience is not None:
+            self._patience = None
+            self.close()
+
     def close(self) -> None:
         """Let go of the database."""
         if self._store is not None:
             self._store.close()
             self._store = None
 
-    def _place(self) -> Place:
+    @property
+    def place(self) -> Place:
+        """Where the database is."""
         try:
             place = places.find(self._given)
         except places.WrongPlace as wrong:
@@ -81,7 +101,7 @@ def shelf(asked: Namespace) -> Shelf | None:
 
 
 def store(
-    dialogue: Dialogue, asked: Namespace, *, kept: Kept | None = None, part: Callable[[Store], Part] | None = None
+    dialogue: Dialogue, asked: Namespace, *, kept: Kept | None = None, part: Callable[[Connection], Part] | None = None
 ) -> None:
     """Keep the game of a dialogue in the database from its first move on, unless that was not wanted."""
     place = shelf(asked)
@@ -93,7 +113,11 @@ class Storing:
     """One game in the database. What cannot be kept now is kept with a later change, if that can be."""
 
     def __init__(
-        self, shelf: Shelf, dialogue: Dialogue, kept: Kept | None = None, part: Callable[[Store], Part] | None = None
+        self,
+        shelf: Shelf,
+        dialogue: Dialogue,
+        kept: Kept | None = None,
+        part: Callable[[Connection], Part] | None = None,
     ) -> None:
         self._shelf = shelf
         self._book = dialogue.book
@@ -101,6 +125,7 @@ class Storing:
         self._found = dialogue.table
         self._kept = kept
         self._part = part
+        self._key: str | None = None
         self._failing = False
         self.up_to_date = kept is not None
 
@@ -108,6 +133,11 @@ class Storing:
     def ref(self) -> str | None:
         """The id by which the game, as it stands, is found again, and how to find the database; None if it is not."""
         return f"{self._kept.id}{self._shelf.options}" if self._kept and self.up_to_date else None
+
+    @property
+    def part(self) -> Part | None:
+        """Which game of which match it is in the database, if it is one there."""
+        return None if self._kept is None else self._kept.part
 
     def keep(self, table: Table) -> tuple[Table, str | None]:
         """Keep a change; return the table as it is kept, and what there is to tell the players, if anything.
@@ -117,16 +147,33 @@ class Storing:
         from number_tower.store.trouble import StoreError  # noqa: PLC0415 - not before the first prompt
 
         try:
-            self._kept, news = self._written(table)
+            self._kept, news = self._written_or_not(table)
         except StoreError as trouble:
             return table, self._failed(str(trouble))
+        except Stale:
+            self._works()
+            raise
         if self._failing:
             news = "the database can be used again, and this game is kept there"
-        self.up_to_date, self._failing = True, False
+        self._works()
         return self._kept.table, news
 
+    def _written_or_not(self, table: Table) -> tuple[Kept, str | None]:
+        """Try twice, with the database opened anew: that alone can help, where a connection broke or a disk is full."""
+        from number_tower.store.trouble import StoreError  # noqa: PLC0415 - not before the first prompt
+
+        try:
+            return self._written(table)
+        except StoreError:
+            if self._failing:
+                raise
+            self._shelf.lose_patience()
+            return self._written(table)
+
     def _written(self, table: Table) -> tuple[Kept, str | None]:
-        from number_tower.store.games import NoSuchGame  # noqa: PLC0415 - not before the first prompt
+        from secrets import token_hex  # noqa: PLC0415 - not before the first prompt
+
+        from number_tower.store.games import Begun, NoSuchGame  # noqa: PLC0415 - likewise
         from number_tower.store.kept import Seats  # noqa: PLC0415 - likewise
 
         store = self._shelf.open()
@@ -139,7 +186,19 @@ class Storing:
                 return store.put(self._kept, table, seats), None
             except NoSuchGame:
                 return store.begin(table, self._book, seats), "this game was forgotten elsewhere; it is kept anew"
-        return store.begin(table, self._book, seats, None if self._part is None else self._part(store)), None
+        self._key = self._key or token_hex(16)
+        try:
+            return store.begin(table, self._book, seats, self._part, self._key), None
+        except Begun as elsewhere:
+            self._kept = elsewhere.kept
+            return store.put(self._kept, table, seats), None
+        except NoSuchGame:
+            news = "this match was forgotten elsewhere; its game is kept by itself"
+            return store.begin(table, self._book, seats, key=self._key), news
+
+    def _works(self) -> None:
+        self._shelf.regain_patience()
+        self.up_to_date, self._failing = True, False
 
     def _failed(self, trouble: str) -> str | None:
         self._shelf.lose_patience()

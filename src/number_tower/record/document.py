@@ -18,18 +18,28 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
-_KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result")
+_KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result", "kept")
 
 Kind = TypeVar("Kind")
 
 
 def to_json(table: Table) -> str:
     """Write a table as one JSON document, on one line."""
+    return written(document(table))
+
+
+def written(content: Mapping[str, object]) -> str:
+    """Write a document on one line."""
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def document(table: Table) -> dict[str, object]:
+    """Return what a record says of a table."""
     game, outcome = table.game, table.outcome
     options = None
     if table.rulebook in catalogue.names():
         options = catalogue.load(table.rulebook).options_of(game.rules)
-    document = {
+    return {
         "number_tower": FORMAT,
         "game": table.rulebook,
         "rules": game.rules.written(),
@@ -41,12 +51,15 @@ def to_json(table: Table) -> str:
         "result": outcome
         and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
     }
-    return json.dumps(document, ensure_ascii=False) + "\n"
 
 
 def from_json(text: str) -> Table:
     """Read a table back from a JSON document, checking everything that follows from something else."""
-    document = _document(text)
+    return table_of(parsed(text))
+
+
+def table_of(document: Mapping[str, Any]) -> Table:
+    """Make a table of a document. What a store adds to it under `kept` is for stores, and says nothing of the game."""
     name = _typed(document, "game", str, "a game's name")
     if not name.isprintable():
         raise RecordError("game", "expected a name without control characters")
@@ -70,7 +83,8 @@ def from_json(text: str) -> Table:
     return _with_result(table, document.get("result"))
 
 
-def _document(text: str) -> dict[str, Any]:
+def parsed(text: str, *others: str) -> dict[str, Any]:
+    """Read a document that may be a record, and check that it is one of this format; `others` are keys beside its."""
     try:
         document = json.loads(text, object_pairs_hook=_without_repetition)
     except json.JSONDecodeError as wrong:
@@ -85,7 +99,7 @@ def _document(text: str) -> dict[str, Any]:
         version = shown(document["number_tower"])
         raise RecordError("number_tower", f"this program reads records of format {FORMAT}; this one is {version}")
     for key in document:
-        if key not in _KEYS:
+        if key not in _KEYS and key not in others:
             raise RecordError(shown_text(key, 40), f"unknown; expected {', '.join(_KEYS)}")
     return cast("dict[str, Any]", document)
 

@@ -6,21 +6,22 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
 from number_tower.store import kept as keeping
 from number_tower.store.kept import Damaged, Kept, Part, Seats
-from number_tower.store.opening import engine_at, prepare, reading
-from number_tower.store.schema import changes, games, rulebooks
+from number_tower.store.opening import engine_at, file_at, prepare, reading
+from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
+from number_tower.store.standing import settle
 from number_tower.store.trouble import StoreError, told
 from number_tower.table import Stale
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
@@ -34,13 +35,35 @@ class NoSuchGame(LookupError):  # noqa: N818 - named for what it says
     """The database holds no game, or no match, of this id."""
 
 
+class Begun(ValueError):  # noqa: N818 - named for what it says
+    """The game of a match that was to be begun is there already, begun by somebody else."""
+
+    def __init__(self, kept: Kept) -> None:
+        super().__init__(f"{kept.part} was begun already")
+        self.kept = kept
+
+
 class Store:
     """A database of games. Whatever goes wrong with it is a StoreError, in words."""
 
     def __init__(self, place: Place, *, patience: float | None = None) -> None:
         self.place = place
         self.engine = engine_at(place) if patience is None else engine_at(place, patience=patience)
-        prepare(self.engine, place)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        try:
+            prepare(self.engine, self.place)
+        except BaseException:
+            self.close()
+            raise
+        self._file = file_at(self.place)
+
+    def _find_again(self) -> None:
+        """Begin anew if the file was deleted, or another put in its place: the old one still takes what is lost."""
+        if file_at(self.place) != self._file:
+            self.engine.dispose()
+            self._prepare()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -49,21 +72,37 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Change the database in one piece: all of what is done here is kept, or nothing."""
+        self._find_again()
         with told(self.place.name), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def looking(self) -> Iterator[Connection]:
         """Look at the database as it is at one moment."""
+        self._find_again()
         with told(self.place.name), reading(self.engine) as connection:
             yield connection
 
-    def begin(self, table: Table, book: Rulebook, seats: Seats | None = None, part: Part | None = None) -> Kept:
-        """Keep a game from here on, with the changes made in it so far."""
+    def begin(
+        self,
+        table: Table,
+        book: Rulebook,
+        seats: Seats | None = None,
+        part: Callable[[Connection], Part] | None = None,
+        key: str | None = None,
+    ) -> Kept:
+        """Keep a game from here on, with the changes made in it so far.
+
+        Of which match it is a part, `part` finds out in the same transaction. Whoever begins a game again with the same
+        key, not knowing whether that was done, goes on with it.
+        """
         at = keeping.now()
-        game = Kept(0, token_hex(16), table, book, seats or Seats(), (at, *[at] * table.version), part)
+        game = Kept(0, key or token_hex(16), table, book, seats or Seats(), (at, *[at] * table.version))
         with self.writing() as connection:
-            return add(connection, game)
+            begun = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
+            if begun is None:
+                return add(connection, game if part is None else replace(game, part=part(connection)))
+        return self.put(replace(game, id=begun), table, seats)
 
     def put(self, known: Kept, table: Table, seats: Seats | None = None) -> Kept:
         """Keep what was done at a table since the version that is known to be kept.
@@ -73,10 +112,9 @@ class Store:
         """
         with self.writing() as connection:
             current = load(connection, known.id, lock=True)
-            stored, mine = (each.log[known.table.version :] for each in (current.table, table))
-            if not all(one.repeats(other) for one, other in zip(stored, mine, strict=False)):
+            if any(mine != kept for mine, kept in zip(table.log, current.table.log, strict=False)):
                 raise Stale(current.table)
-            if len(mine) <= len(stored):
+            if table.version <= current.table.version:
                 return current
             return write(connection, replace(current, seats=seats or current.seats), table)
 
@@ -103,20 +141,46 @@ class Store:
             return None if found is None else load(connection, found)
 
     def unfinished(self) -> Kept | None:
-        """Return the game that was left last before its end, if any."""
-        open_ = select(games.c.id).where(games.c.reason.is_(None))
-        query = open_.order_by(games.c.changed.desc(), games.c.id.desc()).limit(1)
+        """Return the game that was left last before its end, if any; one that somebody damaged is passed over."""
+        left = select(games.c.id).where(games.c.reason.is_(None))
         with self.looking() as connection:
-            found = connection.execute(query).scalar()
-            return None if found is None else load(connection, found)
+            for found in connection.execute(left.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
+                with suppress(StoreError):
+                    return load(connection, found)
+        return None
 
     def forget(self, identity: int) -> Kept:
-        """Drop a game; return it as it was."""
+        """Drop a game; return it as it was. A match is dropped as a whole or not at all."""
         with self.writing() as connection:
             game = load(connection, identity, lock=True)
+            if game.part is not None:
+                problem = f"game {identity} is part of a match; to forget all of it: tower forget m{game.part.match}"
+                raise StoreError(problem)
             connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
+
+
+class Counted(NamedTuple):
+    """How much a database holds."""
+
+    games: int
+    unfinished: int
+    matches: int
+    puzzles: int
+
+
+def counted(store: Store) -> Counted:
+    """Count what a database holds."""
+    all_games = select(func.count()).select_from(games)
+    queries = (
+        all_games,
+        all_games.where(games.c.reason.is_(None)),
+        select(func.count()).select_from(matches),
+        select(func.count()).select_from(puzzles),
+    )
+    with store.looking() as connection:
+        return Counted(*(connection.execute(query).scalar_one() for query in queries))
 
 
 def load(connection: Connection, identity: int, *, lock: bool = False) -> Kept:
@@ -126,7 +190,7 @@ def load(connection: Connection, identity: int, *, lock: bool = False) -> Kept:
     if row is None:
         raise NoSuchGame(identity)
     log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
-    return made(row, [(entry.change, entry.at) for entry in connection.execute(log)], _book(connection, row["book"]))
+    return made(row, [(entry.change, entry.at) for entry in connection.execute(log)], book_of(connection, row["book"]))
 
 
 def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | None) -> Kept:
@@ -140,6 +204,8 @@ def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | No
 
 def add(connection: Connection, game: Kept) -> Kept:
     """Write a new game; return it with its id."""
+    if game.part is not None and (begun := identity_of(connection, game.part)) is not None:
+        raise Begun(load(connection, begun))
     row = {
         **keeping.row_of(game.table, game.book, game.seats),
         **keeping.state_of(game.table),
@@ -152,15 +218,26 @@ def add(connection: Connection, game: Kept) -> Kept:
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     _log(connection, identity, game, 0)
+    if game.part is not None and game.table.outcome is not None:
+        settle(connection, game.part.match, game.changed)
     return replace(game, id=identity)
 
 
-def write(connection: Connection, current: Kept, table: Table) -> Kept:
-    """Write the changes that lead from what is kept to a table."""
-    after = current.now(table, keeping.now())
+def identity_of(connection: Connection, part: Part) -> int | None:
+    """Return the id of a game of a match; None if it was not begun yet."""
+    query = select(games.c.id).where(games.c.match == part.match, games.c.number == part.number)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
+def write(connection: Connection, current: Kept, table: Table, times: tuple[str, ...] | None = None) -> Kept:
+    """Write the changes that lead from what is kept to a table, made now or, in all, at these times."""
+    after = current.now(table, keeping.now()) if times is None else current.with_times(table, times)
     values = {**keeping.state_of(table), **keeping.seated(current.seats), "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
     _log(connection, current.id, after, current.table.version)
+    if after.part is not None and (table.outcome is None) != (current.table.outcome is None):
+        settle(connection, after.part.match, after.changed)
     return after
 
 
@@ -168,23 +245,30 @@ def book_kept(connection: Connection, book: Rulebook) -> int | None:
     """Keep a rule file, once however many games are played by it; games of the catalogue need none."""
     if not book.content or book.source in catalogue.names():
         return None
-    digest = sha256(f"{book.name}\n{book.source}\n".encode() + book.content).hexdigest()
+    source = keeping.storable(book.source)
+    digest = sha256(f"{book.name}\n{source}\n".encode() + book.content).hexdigest()
     same = select(rulebooks.c.id).where(rulebooks.c.digest == digest)
     found: int | None = connection.execute(same).scalar()
     if found is None:
         text = book.content.decode("utf-8-sig")
-        row = {"digest": digest, "name": book.name, "source": book.source, "content": text}
+        row = {"digest": digest, "name": book.name, "source": source, "content": text}
         with suppress(IntegrityError), connection.begin_nested():
             connection.execute(insert(rulebooks).values(row))
         found = connection.execute(same).scalar_one()
     return found
 
 
-def _book(connection: Connection, identity: int | None) -> Rulebook | None:
+def book_of(connection: Connection, identity: int | None) -> Rulebook | None:
+    """Return a rule file that was kept; None for a game of the catalogue."""
     if identity is None:
         return None
-    row = connection.execute(select(rulebooks).where(rulebooks.c.id == identity)).one()
-    return catalogue.parse(row.content.encode(), row.name, row.source)
+    row = connection.execute(select(rulebooks).where(rulebooks.c.id == identity)).one_or_none()
+    if row is None:
+        raise StoreError(f"rule file {identity} is missing from the database")
+    try:
+        return catalogue.parse(row.content.encode(), row.name, row.source)
+    except (catalogue.CatalogueError, AttributeError, TypeError) as wrong:
+        raise StoreError(f"rule file {identity} is damaged in the database: {wrong}") from None
 
 
 def _log(connection: Connection, identity: int, game: Kept, since: int) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from number_tower import catalogue
 from number_tower.changes import Change, Declaration, moves_after
 from number_tower.game import Game
-from number_tower.position import MoveError, Outcome
+from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
+from number_tower.showing import shown_text
 from number_tower.table import Table, TableError
 from number_tower.voice import Voice
 
@@ -43,6 +44,9 @@ class Part(NamedTuple):
     match: int
     number: int
 
+    def __str__(self) -> str:
+        return f"m{self.match} game {self.number}"
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -70,7 +74,11 @@ class Kept:
 
     def now(self, table: Table, at: str) -> Kept:
         """Return what is kept once the table has changed."""
-        return replace(self, table=table, times=(*self.times, *[at] * (table.version - self.table.version)))
+        return self.with_times(table, (*self.times[1:], *[at] * (table.version - self.table.version)))
+
+    def with_times(self, table: Table, times: tuple[str, ...]) -> Kept:
+        """Return what is kept once the table has changed, with the time of every change."""
+        return replace(self, table=table, times=(self.started, *times))
 
 
 def now() -> str:
@@ -110,19 +118,27 @@ def row_of(table: Table, book: Rulebook, seats: Seats) -> dict[str, Any]:
 
 def seated(seats: Seats) -> dict[str, Any]:
     """Return the columns that say who chooses the moves."""
-    seed = None if seats.seed is None else str(seats.seed)
-    return {"seat_1": seats.players[0], "seat_2": seats.players[1], "seed": seed}
+    one, other = (None if player is None else storable(player) for player in seats.players)
+    return {"seat_1": one, "seat_2": other, "seed": None if seats.seed is None else str(seats.seed)}
+
+
+def storable(text: str) -> str:
+    """Return text as any database takes it: what the system gives may hold bytes that are no letters."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def state_of(table: Table) -> dict[str, Any]:
     """Return the columns of a game that a change changes; what was counted from the game before is void."""
+    return {**_standing(table), **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))}
+
+
+def _standing(table: Table) -> dict[str, Any]:
     outcome = table.outcome
     return {
         "moves": ",".join(map(str, table.game.moves)),
         "winner": None if outcome is None or outcome.winner is None else outcome.winner + 1,
         "reason": None if outcome is None else outcome.reason,
         "version": table.version,
-        **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2")),
     }
 
 
@@ -133,19 +149,24 @@ def read(
     try:
         log, times = _log(changes)
         rules = Rules.read(json.loads(row["rules"]))
-        moves = tuple(int(move) for move in row["moves"].split(",") if move)
-        if moves_after(log) != moves or len(log) != row["version"]:
-            raise Damaged("its changes do not lead to its moves")
         table = Table(
-            Game(rules, row["first"] - 1, moves),
+            Game(rules, row["first"] - 1, moves_after(log)),
             row["rulebook"],
             None if row["name_1"] is None else (row["name_1"], row["name_2"]),
             hidden=row["hidden"],
         )
         seats = Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
-        table = replace(table, log=log, automatic=seats.automatic, declared=_declared(row))
-    except (MoveError, RulesError, TableError, ValueError, TypeError) as wrong:
-        raise Damaged(str(wrong)) from None
+        if log and log[-1].kind in get_args(Declaration):
+            table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
+        table = replace(table, log=log, automatic=seats.automatic)
+        if any(row[column] != value for column, value in _standing(table).items()):
+            raise Damaged("its changes do not lead to its moves and result")
+        if not table.rulebook.isprintable() or not all(isinstance(seat, str | None) for seat in seats.players):
+            raise Damaged("expected a game and players by name")
+    except (TypeError, AttributeError, RecursionError):
+        raise Damaged("one of its columns holds something else than was written there") from None
+    except (MoveError, RulesError, TableError, ValueError) as wrong:
+        raise Damaged(shown_text(str(wrong))) from None
     found = book or catalogue.rulebook_for(table.rulebook, rules)
     return Kept(row["id"], row["key"], table, found, seats, (row["started"], *times), part)
 
@@ -153,9 +174,3 @@ def read(
 def _log(changes: Iterable[tuple[str, str]]) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     entries = tuple(changes)
     return tuple(Change.read(text) for text, _ in entries), tuple(at for _, at in entries)
-
-
-def _declared(row: Mapping[str, Any]) -> Outcome | None:
-    if row["reason"] not in get_args(Declaration):
-        return None
-    return Outcome(None if row["winner"] is None else row["winner"] - 1, row["reason"])

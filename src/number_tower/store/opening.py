@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from sqlalchemy import create_engine, event, inspect
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, create_engine, event, inspect, make_url
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from number_tower.showing import shown_path, shown_text
+from number_tower.store.places import EXPECTED
 from number_tower.store.schema import NEWEST
 from number_tower.store.trouble import StoreError, told
 
@@ -22,7 +25,13 @@ if TYPE_CHECKING:
     from number_tower.store.places import Place
 
 PATIENCE = 10.0
-"""Seconds that a file which others are writing to is waited for, or a server that does not answer."""
+"""Seconds that a file which others are writing to is waited for, or a server that does not answer.
+
+Whoever chooses a database by its URL can choose this as well: `?timeout=2`, on a server `?connect_timeout=2`.
+"""
+
+_TURN = 15
+"""Milliseconds after which whoever waits for a file asks anew."""
 
 _LOCK = 7_263_514
 """The advisory lock under which a server's tables change their form."""
@@ -32,42 +41,77 @@ _KNOWN = ("0001", "0002", NEWEST)
 
 def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:
     """Return an engine for a place; nothing is opened yet."""
-    if place.file is None:
-        try:
-            return create_engine(
-                place.url,
-                pool_pre_ping=True,
-                connect_args={"connect_timeout": max(2, round(patience)), "application_name": "number-tower"},
-            )
-        except ModuleNotFoundError:
-            needed = "pip install 'number-tower[postgres]'"
-            raise StoreError(f"the database {place.name} cannot be used without psycopg: {needed}") from None
-        except (SQLAlchemyError, ValueError) as wrong:
-            raise StoreError(f"{place.name} names no database: {wrong}") from None
-    engine = create_engine(place.url, connect_args={"timeout": patience})
+    try:
+        url = URL.create("sqlite", database=place.file) if place.url is None else make_url(place.url)
+        if place.file is None:
+            usual = {"connect_timeout": str(max(2, round(patience))), "application_name": "number-tower"}
+            return create_engine(url.set(query={**usual, **url.query}), pool_pre_ping=True)
+        engine = create_engine(url.set(query={"timeout": str(patience), **url.query}))
+    except ImportError:
+        needed = "pip install 'number-tower[postgres]'"
+        raise StoreError(f"the database {place.name} cannot be used without psycopg: {needed}") from None
+    except (SQLAlchemyError, ValueError):
+        raise StoreError(f"{place.name} names no database; {EXPECTED}") from None
     event.listen(engine, "connect", _prepare_file)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _prepare_file(connection: DBAPIConnection, _: object) -> None:
-    """Let SQLite keep its own transactions, which Python's driver would begin late and end early.
+def file_at(place: Place) -> tuple[int, int] | None:
+    """Return what tells a file from another that was put in its place; None if there is none."""
+    with suppress(OSError):
+        if place.file is not None:
+            found = os.stat(place.file)
+            return found.st_dev, found.st_ino
+    return None
 
-    A log that is written ahead lets readers and a writer not wait for each other; where it cannot be had, they wait.
-    """
+
+def _prepare_file(connection: DBAPIConnection, _: object) -> None:
+    """Let SQLite keep its own transactions, which Python's driver would begin late and end early."""
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.execute("PRAGMA synchronous = FULL")
-    with suppress(sqlite3.OperationalError):
-        cursor.execute("PRAGMA journal_mode = WAL")
     cursor.close()
 
 
+def _write_ahead(engine: Engine) -> None:
+    """Let readers and a writer not wait for each other; where that cannot be had, they wait.
+
+    A file remembers it, so this is done only once it is known to hold games: others' files are left as they are.
+    """
+    with closing(engine.raw_connection()) as connection, suppress(sqlite3.Error):
+        connection.cursor().execute("PRAGMA journal_mode = WAL")
+
+
 def _begin(connection: Connection) -> None:
-    """Begin as a writer at once: a reader that turns writer may find that it was overtaken."""
-    reading = connection.get_execution_options().get("reading", False)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    """Begin as a writer at once: a reader that turns writer may find that it was overtaken.
+
+    Left to itself, SQLite asks for its turn ever more rarely, so whoever has waited longest is the least likely to get
+    it. Asked again and again, all who wait are equally likely.
+    """
+    if connection.get_execution_options().get("reading", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    patience = connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one()
+    deadline = monotonic() + patience / 1000
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {min(patience, _TURN)}")
+    try:
+        while not _begun(connection, last=monotonic() > deadline):
+            pass
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {patience}")
+
+
+def _begun(connection: Connection, *, last: bool) -> bool:
+    """Try to begin as a writer; say whether it is our turn, or complain if it was the last try."""
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as busy:
+        if last or getattr(busy.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
 
 
 @contextmanager
@@ -79,22 +123,37 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def prepare(engine: Engine, place: Place) -> None:
     """See to it that the database has the newest form: a file takes it on by itself, a server when told to."""
-    with told(place.name):
+    with told(place.name, OSError):
         if place.file is not None:
-            os.makedirs(os.path.dirname(os.path.abspath(place.file)), exist_ok=True)
+            _make_folder(place.file)
         with reading(engine) as connection:
             form = form_of(connection)
-    if form == NEWEST:
-        return
     _check_known(form, place)
-    if place.file is None:
+    if form != NEWEST and place.file is None:
         problem = "has no tables for games yet" if form is None else f"is of an earlier form ({form})"
         raise StoreError(f"the database {place.name} {problem}; to bring it up to date: tower db upgrade")
-    upgrade(engine, place)
+    if form != NEWEST:
+        upgrade(engine, place)
+    if place.file is not None:
+        with told(place.name):
+            _write_ahead(engine)
+
+
+def _make_folder(file: str) -> None:
+    """Make the folder of a file; say what is wrong where SQLite would only say that it cannot open it."""
+    if os.path.isdir(file):
+        raise IsADirectoryError("it is a folder, and should be a file")
+    try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+    except FileExistsError:
+        raise NotADirectoryError(f"{shown_path(os.path.dirname(file))} is not a folder") from None
 
 
 def upgrade(engine: Engine, place: Place) -> tuple[str | None, str]:
     """Bring a database to the newest form, once however many try; return the form it had and the one it has."""
+    with told(place.name, OSError):
+        if place.file is not None:
+            _make_folder(place.file)
     with told(place.name), engine.begin() as connection:
         if place.file is None:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
@@ -108,7 +167,7 @@ def upgrade(engine: Engine, place: Place) -> tuple[str | None, str]:
 def form_of(connection: Connection) -> str | None:
     """Return the form of a database; None if it has no tables yet, "" if what it holds is something else."""
     tables = inspect(connection).get_table_names()
-    if "alembic_version" not in tables:
+    if not {"alembic_version", "games"} <= set(tables):
         return "" if tables else None
     return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or ""
 
@@ -126,7 +185,7 @@ def migrate(connection: Connection, form: str) -> None:
 
 def _check_known(form: str | None, place: Place) -> None:
     if form == "":
-        raise StoreError(f"the database {place.name} cannot be used: it holds something else than games")
+        raise StoreError(f"the database {place.name} cannot be used: it holds other things than games of Number Tower")
     if form is not None and form not in _KNOWN:
-        newer = f"it has a newer form ({form}) than this Number Tower knows ({NEWEST})"
+        newer = f"it has a newer form ({shown_text(form, 40)}) than this Number Tower knows ({NEWEST})"
         raise StoreError(f"the database {place.name} cannot be used: {newer}; update Number Tower")

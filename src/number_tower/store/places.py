@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
-from number_tower.showing import shown, shown_path
+from number_tower.showing import shown, shown_path, shown_text
 
 VARIABLE = "NUMBER_TOWER_DB"
 NONE = "none"
@@ -15,6 +16,7 @@ EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
 
 _SERVERS = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _FILES = "sqlite:///"
+_PASSWORD = re.compile(r"(?<=password=)[^&]*")
 
 
 class WrongPlace(ValueError):  # noqa: N818 - named for what it says
@@ -22,9 +24,9 @@ class WrongPlace(ValueError):  # noqa: N818 - named for what it says
 
 
 class Place(NamedTuple):
-    """A database: its URL, the file it is in unless it is on a server, and what it is called in messages."""
+    """A database: its URL unless it is a plain file, its file unless it is on a server, and its name in messages."""
 
-    url: str
+    url: str | None
     file: str | None
     name: str
     usual: bool = False
@@ -45,19 +47,23 @@ def find(given: str | None) -> Place | None:
         return _at(os.path.join(_usual_folder(), "games.db"), usual=given is None)
     if source.startswith(_SERVERS):
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
-        return Place(url, None, _without_password(source))
+        return Place(url, None, shown_text(_without_password(source)))
     if source.startswith(_FILES):
-        file, question, query = source.removeprefix(_FILES).partition("?")
+        from urllib.parse import unquote  # noqa: PLC0415 - a file is mostly chosen by its plain name
+
+        file, _, options = source.removeprefix(_FILES).partition("?")
         if not file:
             raise WrongPlace(f"{EXPECTED}; got {shown(source)}, which names no file")
-        return Place(source, file.removeprefix("file:"), shown_path(file)) if question and query else _at(file)
+        place = _at(unquote(file).removeprefix("file:"))
+        return place._replace(url=source) if options else place
     if "://" in source:
         raise WrongPlace(f"{EXPECTED}; got {shown(_without_password(source))}")
-    return _at(os.path.expanduser(source))
+    return _at(source)
 
 
 def _at(file: str, *, usual: bool = False) -> Place:
-    return Place(f"{_FILES}{os.path.abspath(file)}", file, shown_path(file), usual)
+    path = os.path.expanduser(file)
+    return Place(None, os.path.abspath(path), shown_path(path), usual)
 
 
 def _usual_folder() -> str:
@@ -68,7 +74,7 @@ def _usual_folder() -> str:
 
 def _without_password(url: str) -> str:
     """Leave a password out of what is shown."""
-    scheme, _, rest = url.partition("://")
+    scheme, _, rest = _PASSWORD.sub("***", url).partition("://")
     before, at, host = rest.rpartition("@")
     user, colon, _ = before.partition(":")
-    return f"{scheme}://{user}{':***' if colon else ''}{at}{host}" if at else url
+    return f"{scheme}://{user}{':***' if colon else ''}{at}{host}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +19,15 @@ _SQLITE = {
     "SQLITE_READONLY": "it is read-only",
     "SQLITE_BUSY": "another program keeps it locked",
     "SQLITE_LOCKED": "another program keeps it locked",
-    "SQLITE_CANTOPEN": "it cannot be opened",
-    "SQLITE_NOTADB": "it is not a database",
+    "SQLITE_CANTOPEN": "it cannot be opened; perhaps you may not write there",
+    "SQLITE_NOTADB": "it is a file of another kind",
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
 }
+
+_REFUSED = re.compile(r"connection failed: .*?FATAL: +")
+_UNREACHED = re.compile(r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)")
 
 
 class StoreError(Exception):
@@ -29,11 +35,13 @@ class StoreError(Exception):
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
-    """Turn whatever a database complains of into a sentence that names it."""
+def told(name: str, *others: type[OSError]) -> Iterator[None]:
+    """Turn whatever a database complains of, or the system on its behalf, into a sentence that names it."""
     try:
         yield
     except (SQLAlchemyError, OSError) as trouble:
+        if not isinstance(trouble, (SQLAlchemyError, *others)):
+            raise
         raise StoreError(f"the database {name} cannot be used: {_reason(trouble)}") from trouble
 
 
@@ -47,9 +55,8 @@ def _reason(trouble: SQLAlchemyError | OSError) -> str:
             if name == prefix or name.startswith(f"{prefix}_"):
                 return words
     if isinstance(trouble, DBAPIError) and trouble.connection_invalidated:
-        return "the server has gone away"
-    return _first_line(str(cause or trouble)) or "it says no more"
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0].strip()
+        return "its server has gone away"
+    said = shown_text(str(cause or trouble).strip().partition("\n")[0])
+    if unreached := _UNREACHED.fullmatch(said):
+        return f"its server cannot be reached ({unreached['why'].lower()})"
+    return _REFUSED.sub("its server says: ", said) or "it says no more"

@@ -1,0 +1,177 @@
+"""What `tower history` and `tower forget` do: list the games that are kept, and drop some of them."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from number_tower import catalogue, record
+from number_tower.cli.failure import FINISHED, WRONG_CALL, Failure
+from number_tower.cli.refs import is_id, is_match, sought
+from number_tower.cli.screen import Screen, cells
+from number_tower.cli.storing import Shelf
+from number_tower.record import document
+from number_tower.showing import shown
+from number_tower.store import matches
+from number_tower.store.games import Store
+from number_tower.store.history import Unreadable, Wanted, page
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from number_tower.store.history import Page
+    from number_tower.store.kept import Kept
+
+_WIDEST = {"game": 28, "players": 31}
+
+
+# History -------------------------------------------------------------------------------------------------------------
+
+
+def history(asked: Namespace) -> int:
+    """List games, the last played first."""
+    screen = Screen()
+    if asked.result in {"won", "lost"} and asked.player is None:
+        raise Failure(WRONG_CALL, f"--result {asked.result}: by whom? Add --player NAME")
+    shelf = Shelf(asked.db)
+    found = None if shelf.absent else sought(shelf, lambda store: _page(store, asked), "game")
+    if asked.json:
+        print(_json(found, asked), end="")
+        return FINISHED
+    if found is None or not found.total:
+        screen.show(f"{_none(asked)}\n")
+        return FINISHED
+    pages = -(-found.total // asked.count)
+    if not found.games:
+        raise Failure(WRONG_CALL, f"--page {asked.page}: there are only {pages}")
+    _show(screen, [_row(game) for game in found.games])
+    if pages > 1:
+        after = f"; for more: --page {asked.page + 1}" if asked.page < pages else ""
+        screen.show(f"\nPage {asked.page} of {pages}, {found.total:,} games in all{after}.\n")
+    return FINISHED
+
+
+def _page(store: Store, asked: Namespace) -> Page:
+    with store.looking() as connection:
+        return page(connection, _wanted(asked), asked.count, (asked.page - 1) * asked.count)
+
+
+def _wanted(asked: Namespace) -> Wanted:
+    player = asked.player and asked.player.strip()
+    return Wanted(game_named(asked.game), player, asked.result, _day(asked.since), _day(asked.until, 1))
+
+
+def game_named(given: str | None) -> str | None:
+    """Return what a game that was asked for by its name or rule file is called in the database."""
+    if given is None or given.lower() in catalogue.names():
+        return given and given.lower()
+    return os.path.basename(given).removesuffix(".toml")
+
+
+def _day(given: str | None, later: int = 0) -> str | None:
+    """Return when a day begins where the player is, as the database writes times."""
+    if given is None:
+        return None
+    begins = datetime.combine(date.fromisoformat(given) + timedelta(days=later), datetime.min.time()).astimezone(UTC)
+    return begins.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _none(asked: Namespace) -> str:
+    if (asked.game, asked.player, asked.result, asked.since, asked.until) == (None,) * 5:
+        return "No games are kept yet. To play one: tower play GAME"
+    return "No such games are kept. To see all there are: tower history"
+
+
+def _row(game: Kept | Unreadable) -> tuple[str, ...]:
+    if isinstance(game, Unreadable):
+        return str(game.id), "", "(damaged)", "", game.problem
+    when = datetime.fromisoformat(game.changed).astimezone()
+    label = _label(game) + (f", {game.part}" if game.part else "")
+    return str(game.id), f"{when:%Y-%m-%d %H:%M}", label, " - ".join(_players(game)), _result(game)
+
+
+def _label(game: Kept) -> str:
+    options = game.book.options_of(game.table.game.rules) or {}
+    chosen = [f"{key} {value}" for key, value in options.items()] + (["hidden"] if game.table.hidden else [])
+    return f"{game.table.rulebook} ({', '.join(chosen)})" if chosen else game.table.rulebook
+
+
+def _players(game: Kept) -> tuple[str, str]:
+    voice = Voice(game.book)
+    return voice.name(game.table, 0), voice.name(game.table, 1)
+
+
+def _result(game: Kept) -> str:
+    outcome, plies = game.table.outcome, len(game.table.game.moves)
+    if outcome is None:
+        return f"unfinished, {plies} move{'' if plies == 1 else 's'}"
+    if outcome.winner is None:
+        return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
+    return f"{_players(game)[outcome.winner]} won ({outcome.reason})"
+
+
+def _show(screen: Screen, rows: Sequence[tuple[str, ...]]) -> None:
+    """Show rows in columns; what is too long for its column is cut."""
+    heads = ("id", "last move", "game", "players", "result")
+    table = [tuple(_cut(text, _WIDEST.get(head)) for text, head in zip(row, heads, strict=True)) for row in rows]
+    widths = [max(map(cells, column)) for column in zip(heads, *table, strict=True)]
+    for row in (heads, *table):
+        identity, *rest = (_padded(text, width) for text, width in zip(row, widths, strict=True))
+        screen.draw("  ".join((row[0].rjust(len(identity)), *rest)).rstrip() + "\n")
+
+
+def _cut(text: str, most: int | None) -> str:
+    if most is None or cells(text) <= most:
+        return text
+    while cells(text) >= most:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+def _json(found: Page | None, asked: Namespace) -> str:
+    entries = [] if found is None else [_entry(game) for game in found.games]
+    total = 0 if found is None else found.total
+    return document.written({"total": total, "page": asked.page, "count": asked.count, "games": entries})
+
+
+def _entry(game: Kept | Unreadable) -> dict[str, object]:
+    if isinstance(game, Unreadable):
+        return {"id": game.id, "damaged": game.problem}
+    return {
+        "id": game.id,
+        "started": game.started,
+        "changed": game.changed,
+        "players": game.seats.players,
+        "match": game.part and {"id": game.part.match, "number": game.part.number},
+        "version": game.table.version,
+        "line": record.to_line(game.table, game.book),
+        **document.document(game.table),
+    }
+
+
+# Forgetting ----------------------------------------------------------------------------------------------------------
+
+
+def forget(asked: Namespace) -> int:
+    """Drop games and matches, and say what they were: their lines bring them back."""
+    for ref in asked.ids:
+        if not is_id(ref) and not is_match(ref):
+            raise Failure(WRONG_CALL, f"expected a game's id, such as 12, or a match's, such as m3; got {shown(ref)}")
+    screen = Screen()
+    shelf = Shelf(asked.db)
+    for ref in asked.ids:
+        if is_match(ref):
+            number = sought(shelf, partial(matches.forget, identity=int(ref[1:])), f"match {ref}")
+            screen.show(f"Match {ref} is forgotten, with its {number} game{'' if number == 1 else 's'}.\n")
+        else:
+            game = sought(shelf, partial(Store.forget, identity=int(ref)), f"game {int(ref)}")
+            screen.draw(f"Game {game.id} is forgotten. It was {record.to_line(game.table, game.book)}\n")
+    return FINISHED

@@ -1,0 +1,383 @@
+"""What came of the games that are kept: counted by the database, for one player or for everybody."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from sqlalchemy import and_, case, func, literal, or_, select
+
+from number_tower.coach.review import Accuracy
+from number_tower.players import is_command
+from number_tower.store.games import load
+from number_tower.store.judging import played_by, unjudged
+from number_tower.store.practice import Result
+from number_tower.store.schema import games, puzzles
+from number_tower.store.trouble import StoreError
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery
+
+Kind = Literal["person", "level", "program"]
+By = Literal["games", "month", "quarter", "year"]
+
+MOST_SPANS = 12
+"""Lines that accuracy over time may take, so that it stays readable."""
+
+_PEOPLE = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
+"""Whether a person played: what computers do among themselves counts only for them."""
+
+
+class Tally(NamedTuple):
+    """How finished games ended for somebody; one without a winner is drawn, also if it was abandoned."""
+
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+
+    @property
+    def games(self) -> int:
+        """How many games that are."""
+        return sum(self)
+
+    @classmethod
+    def together(cls, some: Iterable[Tally]) -> Tally:
+        """Return what some of them make together."""
+        return cls(*map(sum, zip(cls(), *some, strict=True)))
+
+
+class Standing(NamedTuple):
+    """A player, what came of their games, and how well they decided where that was judged."""
+
+    name: str
+    kind: Kind
+    unfinished: int
+    tally: Tally
+    accuracy: Accuracy
+    judged: int
+
+
+class Ground(NamedTuple):
+    """What came of one game: in each seat, and for whoever began and whoever did not."""
+
+    game: str
+    seats: tuple[Tally, Tally]
+    began: Tally
+    second: Tally
+
+
+class Span(NamedTuple):
+    """Some judged games that follow each other: a month, a quarter or a year, or from one of them to another."""
+
+    label: str
+    games: int
+    accuracy: Accuracy
+
+
+class Streak(NamedTuple):
+    """The most games that anybody won in a row, who did, and how many the player won in a row up to now."""
+
+    best: int = 0
+    by: str | None = None
+    current: int = 0
+
+
+class Drill(NamedTuple):
+    """How puzzles of a grade were answered."""
+
+    grade: int
+    right: int = 0
+    wrong: int = 0
+    skipped: int = 0
+
+    @property
+    def tried(self) -> int:
+        """How many that are."""
+        return self.right + self.wrong + self.skipped
+
+
+class Figures(NamedTuple):
+    """All that is counted, for one player or (None) for everybody."""
+
+    name: str | None
+    finished: int
+    unfinished: int
+    abandoned: int
+    among_computers: int
+    """Games without a person. For everybody they count only in `players`; those of one player count like others."""
+
+    players: tuple[Standing, ...]
+    results: tuple[Ground, ...]
+    by: By
+    spans: tuple[Span, ...]
+    streak: Streak
+    puzzles: tuple[Drill, ...]
+    unjudged: int
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How well the player, or people, decided in all."""
+        return _sum(span.accuracy for span in self.spans)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to tell."""
+        return not self.players and not self.puzzles
+
+
+def figures(connection: Connection, name: str | None = None) -> Figures:
+    """Count what came of the games of a player, upper and lower case being the same, or of everybody's."""
+    player = None if name is None else name.casefold()
+    mine = _mine(player)
+    standings = _standings(connection, player)
+    results, ends = _results(connection, mine, everybody=player is None)
+    by, spans = _spans(connection, mine)
+    return Figures(
+        None if player is None else _called(connection, player, standings) or name,
+        ends.total() - ends[None],
+        ends[None],
+        ends["abandoned"],
+        _among_computers(connection, player),
+        tuple(standings.values()),
+        results,
+        by,
+        spans,
+        _streak(connection, player, standings),
+        _drills(connection, player),
+        unjudged(connection, player),
+    )
+
+
+def names(connection: Connection) -> list[str]:
+    """Return what everybody is called who played a game or solved a puzzle, whoever played most first."""
+    known: dict[str, str] = {}
+    for (player, _), standing in _standings(connection, None).items():
+        known.setdefault(player, standing.name)
+    for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
+        if row.player is not None:
+            known.setdefault(row.player, row.name)
+    return list(known.values())
+
+
+# Games ---------------------------------------------------------------------------------------------------------------
+
+
+def _mine(player: str | None) -> Subquery:
+    """Return the games that count, each as the player's seat sees it; or as seat 1 does, with both people's decisions.
+
+    What is only known once a game was judged is null until then.
+    """
+    columns = (games.c.id, games.c.changed, games.c.rulebook, games.c.first, games.c.winner, games.c.reason)
+    if player is None:
+        mattered, kept = (
+            case((games.c.seat_1.is_(None), games.c[f"{what}_1"]), else_=0)
+            + case((games.c.seat_2.is_(None), games.c[f"{what}_2"]), else_=0)
+            for what in ("mattered", "kept")
+        )
+        where = _PEOPLE
+    else:
+        first = games.c.player_1 == player
+        mattered, kept = (
+            case((first, games.c[f"{what}_1"]), else_=games.c[f"{what}_2"]) for what in ("mattered", "kept")
+        )
+        where = played_by(player)
+    seat = literal(1) if player is None else case((games.c.player_1 == player, 1), else_=2)
+    own = (seat.label("seat"), mattered.label("mattered"), kept.label("kept"))
+    return select(*columns, *own).where(where).subquery()
+
+
+def _results(
+    connection: Connection, mine: Subquery, *, everybody: bool
+) -> tuple[tuple[Ground, ...], Counter[str | None]]:
+    """Return the results by game, the one played most first; and how many games ended how, or (None) have not."""
+    columns = (mine.c.reason, mine.c.winner, mine.c.first, mine.c.seat, mine.c.rulebook)
+    seats: dict[tuple[str, int], Tally] = defaultdict(Tally)
+    turns: dict[tuple[str, bool], Tally] = defaultdict(Tally)
+    ends: Counter[str | None] = Counter()
+    played: Counter[str] = Counter()
+    counted = select(*columns, func.count()).group_by(*columns)
+    for reason, winner, first, own, game, number in connection.execute(counted):
+        ends[reason] += number
+        if reason is None:
+            continue
+        played[game] += number
+        for seat in (1, 2) if everybody else (own,):
+            tally = _tally(number, winner, seat)
+            seats[game, seat] = Tally.together((seats[game, seat], tally))
+            turns[game, seat == first] = Tally.together((turns[game, seat == first], tally))
+    return tuple(
+        Ground(game, (seats[game, 1], seats[game, 2]), turns[game, True], turns[game, False])
+        for game in sorted(played, key=lambda game: (-played[game], game))
+    ), ends
+
+
+def _tally(number: int, winner: int | None, seat: int) -> Tally:
+    if winner is None:
+        return Tally(drawn=number)
+    return Tally(won=number) if winner == seat else Tally(lost=number)
+
+
+def _among_computers(connection: Connection, player: str | None) -> int:
+    both = and_(games.c.seat_1.is_not(None), games.c.seat_2.is_not(None))
+    query = select(func.count()).select_from(games).where(both, played_by(player))
+    return connection.execute(query).scalar_one()
+
+
+def _streak(connection: Connection, player: str | None, standings: dict[tuple[str, Kind], Standing]) -> Streak:
+    """Find the most wins in a row, in the order in which games ended; whoever got there first has it."""
+    sides = ((games.c.player_1, games.c.seat_1), (games.c.player_2, games.c.seat_2))
+    where = _PEOPLE if player is None else played_by(player)
+    query = select(*sides[0], *sides[1], games.c.winner).where(games.c.reason.is_not(None), where)
+    runs: dict[str, int] = defaultdict(int)
+    best, by = 0, None
+    for one, level, other, another, winner in connection.execute(query.order_by(games.c.changed, games.c.id)):
+        for who, computer, seat in ((one, level, 1), (other, another, 2)):
+            if computer is None if player is None else who == player:
+                runs[who] = run = runs[who] + 1 if winner == seat else 0
+                if run > best:
+                    best, by = run, who
+    if by is None:
+        return Streak()
+    return Streak(best, _called(connection, by, standings) or by, 0 if player is None else runs[player])
+
+
+# Players -------------------------------------------------------------------------------------------------------------
+
+
+def _standings(connection: Connection, player: str | None) -> dict[tuple[str, Kind], Standing]:
+    """Return the players, or one: whoever played most first. A computer is not the person whose name it has."""
+    rows: dict[tuple[str, Kind], list[Row[Any]]] = defaultdict(list)
+    for seat in (1, 2):
+        for row in connection.execute(_seated(seat, player)):
+            rows[row.player, _kind(row.spec)].append(row)
+    found = {key: _standing(connection, key[1], parts) for key, parts in rows.items()}
+    return dict(sorted(found.items(), key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0])))
+
+
+def _seated(seat: int, player: str | None) -> Select[Any]:
+    """Return what is asked about the players of a seat; grouped by what has no index, as all rows are read anyway."""
+    who = (games.c[f"player_{seat}"], games.c[f"name_{seat}"], games.c[f"seat_{seat}"])
+    mattered, kept = games.c[f"mattered_{seat}"], games.c[f"kept_{seat}"]
+    query = select(
+        who[0].label("player"),
+        who[1].label("name"),
+        who[2].label("spec"),
+        literal(seat).label("seat"),
+        func.count().label("games"),
+        func.count(games.c.reason).label("finished"),
+        func.count(case((games.c.winner == seat, 1))).label("won"),
+        func.count(case((games.c.winner == 3 - seat, 1))).label("lost"),
+        func.count(mattered).label("judged"),
+        func.sum(mattered).label("mattered"),
+        func.sum(kept).label("kept"),
+        func.max(games.c.changed).label("changed"),
+        func.max(games.c.id).label("last"),
+    ).group_by(*reversed(who))
+    return query if player is None else query.where(who[0] == player)
+
+
+def _standing(connection: Connection, kind: Kind, rows: list[Row[Any]]) -> Standing:
+    return Standing(
+        _written(connection, max(rows, key=lambda row: (row.changed, row.last))),
+        kind,
+        sum(row.games - row.finished for row in rows),
+        Tally.together(Tally(row.won, row.finished - row.won - row.lost, row.lost) for row in rows),
+        _sum(Accuracy(row.kept or 0, row.mattered or 0) for row in rows),
+        sum(row.judged for row in rows),
+    )
+
+
+def _kind(spec: str | None) -> Kind:
+    if spec is None:
+        return "person"
+    return "program" if is_command(spec) else "level"
+
+
+def _written(connection: Connection, row: Row[Any]) -> str:
+    """Return a name as it was last written; whoever gave none is called as the game's own dialogue says."""
+    if row.name is not None:
+        return str(row.name)
+    try:
+        game = load(connection, row.last)
+    except StoreError:
+        return str(row.player)
+    return Voice(game.book).name(game.table, row.seat - 1)
+
+
+def _called(connection: Connection, player: str, standings: dict[tuple[str, Kind], Standing]) -> str | None:
+    """Return a player's name as it was written in a game, or else with a puzzle."""
+    for (known, _), standing in standings.items():
+        if known == player:
+            return standing.name
+    last = select(puzzles.c.name).where(puzzles.c.player == player).order_by(puzzles.c.id.desc()).limit(1)
+    return connection.execute(last).scalar()
+
+
+# Over time -----------------------------------------------------------------------------------------------------------
+
+
+def _spans(connection: Connection, mine: Subquery) -> tuple[By, tuple[Span, ...]]:
+    """Return the accuracy by month, or by quarter or year if those are too many; all in one month, by some games."""
+    months = _summed(connection, mine, func.substr(mine.c.changed, 1, 7))
+    if len(months) > 1:
+        choices = [(by, _merged(months, label)) for by, label in _LABELS.items()]
+        return next((choice for choice in choices if len(choice[1]) <= MOST_SPANS), choices[-1])
+    size = -(-sum(span.games for span in months) // MOST_SPANS) or 1
+    place = func.row_number().over(order_by=(mine.c.changed, mine.c.id)) - 1
+    parts = _summed(connection, mine, place // size)
+    return "games", tuple(
+        span._replace(label=_counted(size * part + 1, size * part + span.games)) for part, span in enumerate(parts)
+    )
+
+
+def _summed(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Span]:
+    """Return the judged games that have the same key together."""
+    judged = select(key.label("key"), mine.c.kept, mine.c.mattered).where(mine.c.mattered.is_not(None)).subquery()
+    sums = select(judged.c.key, func.count(), func.sum(judged.c.kept), func.sum(judged.c.mattered))
+    rows = connection.execute(sums.group_by(judged.c.key).order_by(judged.c.key))
+    return [Span(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
+
+
+def _counted(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
+
+def _quarter(month: str) -> str:
+    return f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}"
+
+
+_LABELS: dict[By, Callable[[str], str]] = {"month": str, "quarter": _quarter, "year": lambda month: month[:4]}
+
+
+def _merged(months: list[Span], label: Callable[[str], str]) -> tuple[Span, ...]:
+    merged: dict[str, list[Span]] = defaultdict(list)
+    for span in months:
+        merged[label(span.label)].append(span)
+    return tuple(
+        Span(name, sum(span.games for span in some), _sum(span.accuracy for span in some))
+        for name, some in merged.items()
+    )
+
+
+def _sum(some: Iterable[Accuracy]) -> Accuracy:
+    kept = mattered = 0
+    for each in some:
+        kept, mattered = kept + each.kept, mattered + each.mattered
+    return Accuracy(kept, mattered)
+
+
+# Puzzles -------------------------------------------------------------------------------------------------------------
+
+
+def _drills(connection: Connection, player: str | None) -> tuple[Drill, ...]:
+    query = select(puzzles.c.grade, puzzles.c.result, func.count()).group_by(puzzles.c.grade, puzzles.c.result)
+    if player is not None:
+        query = query.where(puzzles.c.player == player)
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for grade, result, number in connection.execute(query):
+        found[grade][result] = number
+    return tuple(Drill(grade, *(found[grade].get(result, 0) for result in get_args(Result))) for grade in sorted(found))

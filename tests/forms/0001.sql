@@ -1,0 +1,92 @@
+BEGIN TRANSACTION;
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL,
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO "alembic_version" VALUES('0001');
+CREATE TABLE changes (
+	game INTEGER NOT NULL,
+	version INTEGER NOT NULL,
+	change TEXT NOT NULL,
+	at TEXT NOT NULL,
+	PRIMARY KEY (game, version),
+	FOREIGN KEY(game) REFERENCES games (id) ON DELETE CASCADE
+);
+INSERT INTO "changes" VALUES(1,0,'9','2027-01-01T10:01:00.000000Z');
+INSERT INTO "changes" VALUES(1,1,'8','2027-01-01T10:02:00.000000Z');
+INSERT INTO "changes" VALUES(1,2,'6','2027-01-01T10:03:00.000000Z');
+INSERT INTO "changes" VALUES(2,0,'3','2027-01-02T10:01:00.000000Z');
+INSERT INTO "changes" VALUES(2,1,'5','2027-01-02T10:02:00.000000Z');
+INSERT INTO "changes" VALUES(2,2,'undo 1','2027-01-02T10:03:00.000000Z');
+INSERT INTO "changes" VALUES(2,3,'4','2027-01-02T10:04:00.000000Z');
+INSERT INTO "changes" VALUES(2,4,'2','2027-01-02T10:05:00.000000Z');
+INSERT INTO "changes" VALUES(2,5,'6','2027-01-02T10:06:00.000000Z');
+INSERT INTO "changes" VALUES(2,6,'undo 2','2027-01-02T10:07:00.000000Z');
+INSERT INTO "changes" VALUES(3,0,'9','2027-01-03T10:01:00.000000Z');
+INSERT INTO "changes" VALUES(3,1,'resigned 2','2027-01-03T10:02:00.000000Z');
+INSERT INTO "changes" VALUES(4,0,'4','2027-01-04T10:01:00.000000Z');
+INSERT INTO "changes" VALUES(4,1,'2','2027-01-04T10:02:00.000000Z');
+INSERT INTO "changes" VALUES(5,0,'abandoned 1','2027-01-05T10:01:00.000000Z');
+CREATE TABLE games (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+	"key" TEXT NOT NULL,
+	rulebook TEXT NOT NULL,
+	rules TEXT NOT NULL,
+	book INTEGER,
+	first SMALLINT NOT NULL,
+	hidden BOOLEAN NOT NULL,
+	name_1 TEXT,
+	name_2 TEXT,
+	player_1 TEXT NOT NULL,
+	player_2 TEXT NOT NULL,
+	seat_1 TEXT,
+	seat_2 TEXT,
+	seed TEXT,
+	moves TEXT NOT NULL,
+	winner SMALLINT,
+	reason TEXT,
+	version INTEGER NOT NULL,
+	started TEXT NOT NULL,
+	changed TEXT NOT NULL,
+	UNIQUE ("key"),
+	FOREIGN KEY(book) REFERENCES rulebooks (id)
+);
+INSERT INTO "games" VALUES(1,'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa','draft','{"blocks": "1-9", "supply": "shared", "towers": "own", "fit": "descending", "target": 15, "stuck": "skips"}',NULL,1,0,NULL,NULL,'player 1','player 2',NULL,NULL,NULL,'9,8,6',1,'exact',3,'2027-01-01T10:00:00.000000Z','2027-01-01T10:03:00.000000Z');
+INSERT INTO "games" VALUES(2,'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb','summit','{"blocks": "1-6", "supply": "own", "towers": "shared", "fit": "any", "target": 12, "stuck": "loses"}',NULL,2,1,'Zoë','李','zoë','李',NULL,NULL,NULL,'3,4',NULL,NULL,7,'2027-01-02T10:00:00.000000Z','2027-01-02T10:07:00.000000Z');
+INSERT INTO "games" VALUES(3,'cccccccccccccccccccccccccccccccc','race','{"blocks": "1-9", "supply": "own", "towers": "own", "fit": "any", "target": 15, "stuck": "loses"}',NULL,1,0,'Ann','Gentle','ann','gentle',NULL,'gentle','123456789012345678901234567890','9',1,'resigned',2,'2027-01-03T10:00:00.000000Z','2027-01-03T10:02:00.000000Z');
+INSERT INTO "games" VALUES(4,'dddddddddddddddddddddddddddddddd','countdown','{"blocks": "1-4", "supply": "shared", "towers": "shared", "fit": "descending", "stuck": "loses"}',1,1,0,NULL,NULL,'player 1','player 2',NULL,NULL,NULL,'4,2',NULL,NULL,2,'2027-01-04T10:00:00.000000Z','2027-01-04T10:02:00.000000Z');
+INSERT INTO "games" VALUES(5,'eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee','climb','{"blocks": "1-30", "supply": "shared", "towers": "shared", "fit": "ascending", "step": 5, "stuck": "loses"}',NULL,1,0,NULL,NULL,'player 1','player 2',NULL,NULL,NULL,'',NULL,'abandoned',1,'2027-01-05T10:00:00.000000Z','2027-01-05T10:01:00.000000Z');
+CREATE TABLE rulebooks (
+	id INTEGER NOT NULL,
+	digest TEXT NOT NULL,
+	name TEXT NOT NULL,
+	source TEXT NOT NULL,
+	content TEXT NOT NULL,
+	PRIMARY KEY (id),
+	UNIQUE (digest)
+);
+INSERT INTO "rulebooks" VALUES(1,'1db0460d1be5a68120291321615bb4869bf3144cc974df4d4ca56d71a8137529','countdown','games/countdown.toml','title = "Countdown"
+summary = "Take turns going down from the top."
+about = "One tower that only ever goes down: whoever places the last number has won."
+options = ["blocks"]
+
+[rules]
+blocks = "1-4"
+fit = "descending"
+
+[voice]
+noun = "step"
+start = "10, 9, 8 ... well, from {blocks:-} it is.\n"
+turn = "\n{player}, the steps left are {left: and |gone}.\n"
+prompt = "Step? "
+placed = "{player} steps to {block}."
+end_stuck = "\nLift-off! {winner} wins.\n"
+');
+CREATE INDEX games_changed ON games (changed, id);
+CREATE INDEX games_rulebook ON games (rulebook, changed);
+CREATE INDEX games_player_1 ON games (player_1, changed);
+CREATE INDEX games_player_2 ON games (player_2, changed);
+CREATE INDEX games_unfinished ON games (changed) WHERE reason IS NULL;
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('games',9);
+COMMIT;
