@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play test lint types imports unit fresh bench bench-all golden docs setup clean
+.PHONY: help play test lint types imports unit soak fresh bench bench-all golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -29,6 +29,9 @@ imports: $(VENV)/.dev ## who may import whom
 
 unit: $(VENV)/.dev ## the tests
 	$(BIN)/pytest -n auto
+
+soak: $(VENV)/.dev ## kill 200 games at random moments, in files and on a server; nothing may be lost
+	$(BIN)/python tests/soak.py
 
 fresh: ## `make play` as a newcomer meets it: in a copy of the project, with nothing set up
 	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && git ls-files -co --exclude-standard -z \

@@ -96,6 +96,7 @@ def test_the_last_played_comes_first(database: str) -> None:
         (["--until", "2027-02-01"], [2, 1]),
         (["--since", "2027-02-01", "--until", "2027-02-02"], [3, 2]),
         (["--game", "draft", "--player", "ann", "--result", "unfinished", "--until", "2027-02-01"], [2]),
+        (["--since", "0001-01-01", "--until", "9999-12-31"], [5, 4, 3, 2, 1]),
         (["--count", "2"], [5, 4]),
         (["--count", "2", "--page", "3"], [1]),
     ],
@@ -120,7 +121,7 @@ def test_a_page_says_where_it_stands(database: str) -> None:
 
 def test_no_games_are_no_error(tmp_path: Path, database: str) -> None:
     empty = str(tmp_path / "none.db")
-    assert history(empty) == "No games are kept yet. To play one: tower play GAME\n"
+    assert history(empty) == f"No games are kept in {empty} yet. To play one: tower play GAME\n"
     assert not Path(empty).exists()
     assert json.loads(history(empty, "--json")) == {"total": 0, "page": 1, "count": 20, "games": []}
     assert history(database, "--game", "race") == "No such games are kept. To see all there are: tower history\n"
@@ -258,13 +259,16 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     assert again == f"{tmp_path}/new.db is up to date (form 0003).\n"
 
 
-@pytest.mark.parametrize("command", [["history"], ["export"], ["forget", "1"], ["stats"], ["db"]])
+@pytest.mark.parametrize("command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]])
 def test_where_nothing_is_kept_nothing_is_found(command: list[str]) -> None:
     done = tower(*command)
     assert done.returncode == 2
-    assert done.stderr == (
-        "tower: nothing is kept (NUMBER_TOWER_DB or --db says none), so nothing can be found\n"
-    )  # fmt: skip
+    assert done.stderr == "tower: games are not kept: NUMBER_TOWER_DB or --db says none\n"
+
+
+def test_that_nothing_is_kept_is_an_answer_too() -> None:
+    for call in (("db",), ("db", "--db", "NONE")):
+        assert tower(*call).stdout == "Games are not kept (NUMBER_TOWER_DB or --db says none).\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(database: str) -> None:

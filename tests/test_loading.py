@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,10 @@ NEVER_AT_FIRST = {
 }  # fmt: skip
 
 
-def loaded(*arguments: str) -> set[str]:
+DATABASE = {"sqlite3", "sqlalchemy", "alembic", "platformdirs"}
+
+
+def loaded(*arguments: str, database: str = "none") -> set[str]:
     """Run the command in an interpreter of its own up to its first prompt, and list what it imported."""
     script = (
         "import sys\n"
@@ -33,7 +37,8 @@ def loaded(*arguments: str) -> set[str]:
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=plain_environment(), timeout=60, check=False,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=database),
+        timeout=60, check=False,
     )  # fmt: skip
     return set(done.stderr.split())
 
@@ -55,6 +60,25 @@ def test_an_opponent_needs_chance_and_nothing_heavier(arguments: tuple[str, ...]
     modules = loaded(*arguments)
     assert "number_tower.players.levels" in modules
     assert not modules & (NEVER_AT_FIRST - {"random"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("play", "draft"), ("play", "draft", "--vs", "gentle"), ("match", "draft"), ("resume", "draft:9,8"), (),
+        ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
+    ],
+)  # fmt: skip
+def test_no_database_is_loaded_or_opened_before_the_first_prompt(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    assert not loaded(*arguments, database=str(file)) & DATABASE
+    assert not file.exists()
+
+
+def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    assert "sqlalchemy" in loaded("play", "draft", "--vs", "gentle", "--seat", "2", database=str(file))
+    assert file.exists()
 
 
 def test_the_version_needs_no_game() -> None:

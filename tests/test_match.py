@@ -287,7 +287,7 @@ def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
     assert rows(opened(db)) == [(1, False)]
     done = tower("resume", "m1", typed="8\n6\n" + DRAWN + FIRST_WINS, NUMBER_TOWER_DB=db)
     assert done.returncode == 0
-    assert done.stdout.endswith("\nThe score: Player 1 has 2½ points, Player 2 has ½.\n\nPlayer 1 wins the match!\n")
+    assert done.stdout.endswith("\nThe score after 3 of 3: Player 1: 2½, Player 2: ½\n\nPlayer 1 wins the match!\n")
     store = opened(db)
     assert rows(store) == [(1, True)]
     assert [game.table.game.first for game in played(store)] == [0, 1, 0]
@@ -300,7 +300,7 @@ def test_resuming_tells_the_score_and_the_game_so_far(db: str) -> None:
     for ref in ((), ("m1",), ("M1",), ("2",)):
         again = tower("resume", *ref, NUMBER_TOWER_DB=db)
         assert again.returncode == 1
-        assert again.stdout.startswith("\nThe score: Ann has 1 point, Ben has 0.\n\nGame 2. ")
+        assert again.stdout.startswith("\nThe score after 1 of 3: Ann: 1, Ben: 0\n\nGame 2. ")
         assert "Ben starts.\n\n---" in again.stdout
         assert "wish to place: 9\n" in again.stdout
         assert again.stderr == "tower: the input ended before the game did. To go on with it: tower resume m1\n"
@@ -311,8 +311,8 @@ def test_a_match_left_between_two_games_goes_on_with_the_next(db: str) -> None:
     left = tower("match", "draft,summit", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
     assert left.stderr.endswith("To go on with it: tower resume m1\n")
     again = tower("resume", typed="5\n6\n9\n", NUMBER_TOWER_DB=db)
-    assert again.stdout.startswith("\n[Score] Player 1: 1 point. Player 2: 0 points.\n\n[Game 2]")
-    assert again.stdout.endswith("Both players have 1 point. The match is a draw.\n")
+    assert again.stdout.startswith("\nThe score after 1 of 2: Player 1: 1, Player 2: 0\n\n[Game 2]")
+    assert again.stdout.endswith("The match is drawn.\n")
     then = tower("resume", NUMBER_TOWER_DB=db)
     assert "Score" not in then.stdout
     assert then.stderr.endswith("To go on with it: tower resume 1\n")
@@ -330,7 +330,7 @@ def test_a_match_that_is_over_or_unknown_cannot_go_on(db: str) -> None:
     tower("match", "draft", "--best-of", "1", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
     over = tower("resume", "m1", NUMBER_TOWER_DB=db)
     assert over.returncode == 0
-    assert "Player 1 has 1 point" in over.stdout
+    assert "Player 1: 1, Player 2: 0" in over.stdout
     assert over.stdout.endswith("Player 1 wins the match!\n\nThis match is over; there is nothing to go on with.\n")
     assert "This game is over" in tower("resume", "1", NUMBER_TOWER_DB=db).stdout
     unknown = tower("resume", "m7", NUMBER_TOWER_DB=db)
@@ -510,7 +510,7 @@ def test_two_terminals_play_one_match(db: str) -> None:
     here.type("6\n")
     here.until(asked_with(9))
     there.type("1\n")
-    assert "Player 1 has 1 point, Player 2 has 1" in there.until(asked_with(9))
+    assert "Player 1: 1, Player 2: 1" in there.until(asked_with(9))
     for terminal in (here, there):
         terminal.type("quit\n")
         assert terminal.end() == 0
@@ -549,7 +549,7 @@ def test_a_match_without_a_database_goes_on_in_memory(tmp_path: Path) -> None:
     (tmp_path / "games.db").mkdir()
     done = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert done.returncode == 0
-    assert "Player 1 has 1 point, Player 2 has 0" in done.stdout
+    assert "Player 1: 1, Player 2: 0" in done.stdout
     assert "The match is not kept, so only this game of it can be resumed: " in done.stdout
     assert "draft(first=2):9" in done.stdout
 
@@ -573,7 +573,7 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
     tower("match", "draft", typed=FIRST_WINS + "9\n", NUMBER_TOWER_DB=db)
     tower("play", "draft", typed="9\n", NUMBER_TOWER_DB=db)
     store = opened(db)
-    assert matches.forget(store, 1) == 2
+    assert [game.part for game in matches.forget(store, 1)] == [Part(1, 1), Part(1, 2)]
     assert rows(store) == []
     with store.looking() as connection:
         left = [
@@ -596,8 +596,10 @@ def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
     with here.looking() as connection:
         line = matches.written(connection, Part(1, 2))
     line = {**line, "names": list(line["names"]), "players": list(line["players"])}  # type: ignore[call-overload]  # as JSON has it
+    second = Table(Game(catalogue.load(str(path)).rules, 0), "mine")
     with there.writing() as connection:
-        assert matches.read(connection, line) == matches.read(connection, line) == Part(1, 2)
+        for _ in range(2):
+            assert matches.read(line, second).place(connection) == Part(1, 2)
     ours, theirs = matches.get(here, 1), matches.get(there, 1)
     assert (theirs.key, theirs.series, theirs.started) == (ours.key, ours.series, ours.started)
     assert theirs.seats == Seats((None, "easy"), 2)
@@ -619,10 +621,48 @@ def test_a_strangers_match_is_not_believed(db: str, wrong: dict[str, object]) ->
         "started": "2027-01-31T10:00:00.000000Z", "number": 1,
     }  # fmt: skip
     store = opened(db)
+    table = Table(Game(), "x")
+    with pytest.raises(ValueError, match="expected"):
+        matches.read({**right, **wrong}, table)
     with store.writing() as connection:
-        with pytest.raises(ValueError, match="expected"):
-            matches.read(connection, {**right, **wrong})
-        assert matches.read(connection, right) == Part(1, 1)
+        assert matches.read(right, table).place(connection) == Part(1, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Table(Game(catalogue.load("race").rules), "race"),
+        Table(Game(catalogue.load("climb").rules, 1), "climb"),
+        Table(Game(catalogue.load("climb").rules), "climb", hidden=True),
+    ],
+    ids=["another game", "another starter", "hidden"],
+)
+def test_no_other_game_gets_into_a_match(db: str, other: Table) -> None:
+    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
+    with opened(db).looking() as connection:
+        line = {
+            **matches.written(connection, Part(1, 2)),
+            "number": 3,
+            "names": ["Ann", "Ben"],
+            "players": [None, None],
+        }
+    assert matches.read(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
+    with pytest.raises(ValueError, match="this is not its game 3"):
+        matches.read(line, other)
+
+
+def test_another_match_with_the_same_key_is_another(db: str) -> None:
+    tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
+    store = opened(db)
+    with store.looking() as connection:
+        line = {
+            **matches.written(connection, Part(1, 2)),
+            "number": 3,
+            "names": ["Eve", "Mal"],
+            "players": [None, None],
+        }
+    with store.writing() as connection:
+        assert matches.read(line, Table(Game(catalogue.load("climb").rules), "climb")).place(connection) is None
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_nonsense_ends_the_call_before_a_game_begins(
 
 
 def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
-    said = "tower: nothing is kept (NUMBER_TOWER_DB or --db says none), so nothing can be found\n"
+    said = "tower: games are not kept: NUMBER_TOWER_DB or --db says none\n"
     assert play("replay", "1", "--db", "none") == (2, "", said)
 
 

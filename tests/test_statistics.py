@@ -614,7 +614,7 @@ def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys
 def test_where_nothing_is_kept_nothing_can_be_found() -> None:
     done = tower("stats")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nothing is kept" in done.stderr
+    assert "games are not kept" in done.stderr
 
 
 def test_whatever_the_names_are_it_fits_on_a_terminal(

@@ -300,34 +300,29 @@ def test_all_of_a_change_is_written_or_nothing(store: Store, begun: Kept) -> Non
 # Finding and forgetting -----------------------------------------------------------------------------------------------
 
 
-def test_an_unfinished_game_is_found_by_how_it_stands(store: Store) -> None:
-    table = drafted(9, 8)
-    assert store.standing_as(table) is None
-    first, second = store.begin(table, DRAFT), store.begin(table.play(5).undo(), DRAFT)
-    assert store.standing_as(table) == second, "the last changed, however it came to stand so"
-    store.put(first, table.play(5).undo())
-    found = store.standing_as(table)
-    assert found is not None
-    assert found.id == first.id
+def test_a_game_is_found_by_its_key(store: Store) -> None:
+    kept = store.begin(drafted(9, 8), DRAFT)
+    assert store.known_by(kept.key) == kept
+    assert store.known_by("0" * 32) is None
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        drafted(9),
-        drafted(9, 7),
-        Table(Game(DRAFT.rules, 1, (9, 8)), "draft"),
-        Table(Game(rules("draft", target=16), moves=(9, 8)), "draft"),
-        replace(drafted(9, 8), names=("Ann", "Ben")),
-        replace(drafted(9, 8), hidden=True),
-        drafted(9, 8).declare("resigned", 0),
-        drafted(9, 8, 6),
-    ],
-    ids=["earlier", "elsewhere", "started by the other", "another target", "named", "hidden", "resigned", "over"],
-)
-def test_a_game_that_stands_otherwise_is_another(store: Store, other: Table) -> None:
-    store.begin(other, DRAFT)
-    assert store.standing_as(drafted(9, 8)) is None
+def test_another_game_that_got_the_same_id_is_left_alone(store: Store, tmp_path: Path) -> None:
+    kept = store.begin(drafted(9), DRAFT)
+    other = store_in(tmp_path / "restored.db")
+    stranger = other.begin(drafted(9), DRAFT)
+    assert stranger.id == kept.id
+    with pytest.raises(NoSuchGame):
+        other.put(kept, drafted(9, 8))
+    assert other.get(stranger.id) == stranger
+
+
+def test_the_names_that_players_get_later_are_kept(store: Store) -> None:
+    kept = store.begin(drafted(9), DRAFT)
+    named = replace(drafted(9, 8), names=("Ann", "Perfect"))
+    store.put(kept, named, Seats((None, "perfect"), 7))
+    again = store.get(kept.id)
+    assert (again.table.names, again.seats) == (("Ann", "Perfect"), Seats((None, "perfect"), 7))
+    assert rows(store, "SELECT player_1, player_2 FROM games") == [("ann", "perfect")]
 
 
 def test_a_game_that_was_forgotten_is_gone_with_all_its_changes(store: Store) -> None:
@@ -406,7 +401,7 @@ def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(store: Sto
     rows(store, edit)
     touches: list[Callable[[], Kept]] = [
         lambda: store.get(kept.id),
-        lambda: store.put(kept, drafted(9, 8, 5)),
+        lambda: store.put(replace(kept, table=drafted(9)), drafted(9, 8, 5)),
         lambda: store.change(kept.id, 2, Change("place", 5)),
     ]
     for touch in touches:

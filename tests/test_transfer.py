@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -23,7 +24,7 @@ from number_tower.store.games import Store
 from number_tower.store.history import Unreadable, Wanted
 from number_tower.store.kept import Kept, Part, Seats
 from number_tower.store.transfer import Taken, TransferError, exported, taken_in
-from sessions import tower
+from sessions import TOWER, plain_environment, tower
 
 NAMES = [None, ("Ann", "Ben"), ("Zoë", "李小龍"), ("a,b:(c)=%", "Ann"), ('"', "\\")]
 
@@ -228,6 +229,11 @@ MATCH: dict[str, Any] = {
 
 WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a key is missing": lambda line: line["kept"].pop("seed"),
+    "moves that nobody could make, taken back": lambda line: line["kept"].update(
+        log=["77", "undo 1", "9", "8"], times=line["kept"]["times"]
+    ),
+    "a month that there is not": lambda line: line["kept"].update(times=["9999-99-99T99:99:99.999999Z"] * 5),
+    "digits of another script": lambda line: line["kept"].update(times=["２０27-01-01T10:00:00.000000Z"] * 5),
     "a key too many": lambda line: line["kept"].update(more=1),
     "kept is a list": lambda line: line.update(kept=[1]),
     "no key": lambda line: line["kept"].update(key="x"),
@@ -271,6 +277,81 @@ def test_a_wrong_line_is_refused_and_nothing_is_taken_in(
         taken_in(store, ["draft:9\n", spoilt(wrong), "draft:8\n"])
     assert games.counted(store).games == 0
     assert games.counted(store).matches == 0
+
+
+def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "games.db")
+    book = catalogue.load("draft")
+    mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
+    other = json.loads(spoilt(lambda line: line["kept"].update(key=mine.key)))
+    other["rules"]["target"] = other["options"]["target"] = 21
+    assert taken_in(store, [json.dumps(other)]) == Taken(new=0, went_on=0, known=0, differ=1, puzzles=0)
+    assert store.get(mine.id) == mine
+
+
+def test_a_match_that_is_not_taken_in_leaves_nothing_behind(tmp_path: Path) -> None:
+    here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
+    chance = random.Random(3)  # noqa: S311 - games to test with, not secrets
+    book = catalogue.load("climb")
+    with here.writing() as connection:
+        in_a_match(connection, book, Table(Game(book.rules), "climb"), Seats(), chance)
+    sent = lines(here)
+    taken_in(there, sent)
+    before = lines(there)
+    changed = [json.loads(line) for line in sent]
+    for line in changed:
+        line["kept"]["match"]["key"] = "f" * 32
+    assert taken_in(there, map(json.dumps, changed)).known == len(sent)
+    assert games.counted(there).matches == 1
+    assert lines(there) == before
+
+
+def test_what_the_system_calls_things_is_no_obstacle(tmp_path: Path) -> None:
+    folder = tmp_path / "with\ta tab"
+    folder.mkdir()
+    rules = folder / "draft.toml"
+    rules.write_text('options = ["hidden"]\n[rules]\nfit = "any"\n')
+    database, other = str(tmp_path / "games.db"), str(tmp_path / "other.db")
+    played = tower("play", str(rules), "--hidden", typed="9\n8\nquit\n", NUMBER_TOWER_DB=database)
+    assert (played.returncode, played.stderr) == (0, "")
+    tower("play", "draft", "--vs", "true \t" + "x" * 2000, typed="9\n", NUMBER_TOWER_DB=database)
+    sent = tower("export", NUMBER_TOWER_DB=database, PYTHONIOENCODING="cp1252").stdout
+    assert len(sent.splitlines()) == 2
+    taken = tower("import", typed=sent, NUMBER_TOWER_DB=other)
+    assert (taken.stdout, taken.stderr) == ("2 games taken in.\n", "")
+    assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
+
+
+def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "games.db")
+    taken_in(store, ["draft(names=Zoë,李小龍):9\n"])
+    environment = plain_environment(
+        NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
+    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=60)
+    assert "Zoë" in done.stdout.decode("utf-8")
+
+
+def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "games.db")
+    book = catalogue.load("draft")
+
+    def slowly() -> Iterator[str]:
+        yield "draft:9,8\n"
+        store_in(tmp_path / "games.db", patience=0.1).begin(Table(Game(book.rules), "draft").play(9), book)
+        yield "draft:9,7\n"
+
+    assert taken_in(store, slowly()).new == 2
+    assert games.counted(store).games == 3
+
+
+def test_a_record_that_says_how_a_store_knows_it_is_known(tmp_path: Path) -> None:
+    store = store_in(tmp_path / "games.db")
+    book = catalogue.load("draft")
+    mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
+    assert taken_in(store, [record.to_json(mine.table, mine.key)]).known == 1
+    assert taken_in(store, [record.to_json(mine.table.play(8), mine.key)]).went_on == 1
+    assert store.get(mine.id).table.game.moves == (9, 8)
 
 
 def test_the_example_of_a_wrong_line_is_right_before_it_is_spoilt(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ class _Scene:
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
 
-def _points(score: float) -> int | str:
+def in_points(score: float) -> int | str:
     """Return points as they are written: 2, 1½, ½."""
     whole, half = divmod(score, 1)
     return int(whole) if not half else f"{int(whole) or ''}½"
@@ -151,12 +151,12 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
         "best_of": lambda scene: scene.standing.best_of,
         "player_1": lambda scene: scene.voice.name(scene.table, 0),
         "player_2": lambda scene: scene.voice.name(scene.table, 1),
-        "score_1": lambda scene: _points(scene.standing.score[0]),
-        "score_2": lambda scene: _points(scene.standing.score[1]),
+        "score_1": lambda scene: in_points(scene.standing.score[0]),
+        "score_2": lambda scene: in_points(scene.standing.score[1]),
         "winner": lambda scene: scene.voice.name(scene.table, scene.standing.leader),
         "loser": lambda scene: scene.voice.name(scene.table, 1 - scene.standing.leader),
-        "winner_score": lambda scene: _points(max(scene.standing.score)),
-        "loser_score": lambda scene: _points(min(scene.standing.score)),
+        "winner_score": lambda scene: in_points(max(scene.standing.score)),
+        "loser_score": lambda scene: in_points(min(scene.standing.score)),
     },
 }
 
@@ -216,9 +216,13 @@ class Voice:
         """Tell which block was taken back, by whose turn it is again."""
         return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
 
-    def match(self, moment: MatchMoment, table: Table, standing: Standing) -> Said:
-        """Tell how a match goes on: its start, the game that begins, the score, or who won it."""
-        return self._say(f"match_{moment}", _Scene(table, self, table.game.first, standing=standing))
+    def match(self, moment: MatchMoment, table: Table, standing: Standing, *, plain: bool = False) -> Said:
+        """Tell how a match goes on: its start, the game that begins, the score, or who won it.
+
+        In a match of several games what is said of all of them is said plainly: one game's words need not fit another.
+        """
+        scene = _Scene(table, self, table.game.first, standing=standing)
+        return self._say(f"match_{moment}", scene, own={} if plain else self._own)
 
     def help(self, table: Table) -> Said:
         """Tell how the game is played."""
@@ -235,9 +239,10 @@ class Voice:
             if mask:
                 yield self._say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
 
-    def _say(self, moment: str, scene: _Scene) -> Said:
+    def _say(self, moment: str, scene: _Scene, own: Mapping[str, Template] | None = None) -> Said:
         usual = _FALLBACKS.get(moment, moment)
-        words = self._own.get(moment) or self._own.get(usual) or self._plain.get(moment) or self._plain[usual]
+        own = self._own if own is None else own
+        words = own.get(moment) or own.get(usual) or self._plain.get(moment) or self._plain[usual]
         fields = _fields(moment)
         return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)))
 

@@ -8,7 +8,7 @@ from number_tower.cli.answers import COMMANDS, Answer, understand
 from number_tower.cli.drawing import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from number_tower.cli.helping import Helper
     from number_tower.cli.screen import Screen
@@ -16,14 +16,30 @@ if TYPE_CHECKING:
     from number_tower.voice import Voice
 
 
+CHANGED = "changed"
+"""What is answered instead of a command if the table was changed elsewhere."""
+
+_LOOKING = {"show", "moves", "hint", "why"}
+
+
 class Asking:
-    """Asks for a move; whatever changes nothing is dealt with here: help, hints, and answers that will not do."""
+    """Asks for a move; whatever changes nothing is dealt with here: help, hints, and answers that will not do.
+
+    `changed` says whether somebody elsewhere has changed the table; whoever looks at it is told first.
+    """
 
     def __init__(
-        self, voice: Voice, screen: Screen, commands: Mapping[str, str] = COMMANDS, *, hints: bool = True
+        self,
+        voice: Voice,
+        screen: Screen,
+        commands: Mapping[str, str] = COMMANDS,
+        *,
+        hints: bool = True,
+        changed: Callable[[], bool] | None = None,
     ) -> None:
         self._voice = voice
         self._hints = hints
+        self._changed = changed
         self._screen = screen
         self._words = commands
         self._helper: Helper | None = None
@@ -32,13 +48,17 @@ class Asking:
         """Return a block that can be placed, or a command that whoever asks has to carry out."""
         while True:
             answer = understand(self._screen.ask(prompt), self._words)
+            refused = None if answer.number is None else table.refusal(answer.number)
+            looks = answer.command in _LOOKING or (answer.command is None and (answer.number is None or refused))
+            if looks and self._changed is not None and self._changed():
+                return Answer(answer.text, command=CHANGED)
             if answer.command is not None:
                 if not self._deal_with(table, answer):
                     return answer
             elif answer.number is None:
                 self._screen.say(self._voice.refuse(table, answer.refused or "not_a_number", answer.text))
-            elif (reason := table.refusal(answer.number)) is not None:
-                self._screen.say(self._voice.refuse(table, reason, answer.text, answer.number))
+            elif refused is not None:
+                self._screen.say(self._voice.refuse(table, refused, answer.text, answer.number))
             else:
                 return answer
 

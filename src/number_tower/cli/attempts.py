@@ -40,6 +40,7 @@ class Log:
                 complain(f"{trouble}. The puzzles go on, and are not kept as long as that is so")
             self._failed = True
         else:
+            self._shelf.regain_patience()
             self._waiting.clear()
 
     def close(self) -> None:

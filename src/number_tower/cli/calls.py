@@ -46,7 +46,8 @@ class Parser(argparse.ArgumentParser):
         message = message.removeprefix("argument ")
         if choice := _CHOICE.fullmatch(message):
             name, given, known = choice.groups()
-            message = f"{name}: expected one of {known.replace(chr(39), '')}; got {given}"
+            one_of = "one of " if "," in known else ""
+            message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
         raise Failure(WRONG_CALL, f"{message} (see: {self.prog} --help)")
 
 
@@ -71,7 +72,7 @@ def _playing(add: Commands) -> None:
     """Describe what plays a game, or tells one that was played."""
     play = add.add_parser("play", help="play a game at this keyboard")
     _game(play)
-    play.add_argument("--names", metavar="ANN,BEN", help="what the players are called")
+    play.add_argument("--names", metavar="ANN,BEN", help="what the players are called; with --vs, ANN is enough")
     play.add_argument(
         "--first", choices=("1", "2", "random"), default="1", help="who starts: 1, 2, or random for a coin toss"
     )
@@ -84,7 +85,7 @@ def _playing(add: Commands) -> None:
     match = add.add_parser("match", help="play a series of games, the starter alternating")
     _game(match, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
     match.add_argument("--best-of", type=_count, metavar="N", help="how many games at most (3, or one of each)")
-    match.add_argument("--names", metavar="ANN,BEN", help="what the players are called")
+    match.add_argument("--names", metavar="ANN,BEN", help="what the players are called; with --vs, ANN is enough")
     match.add_argument(
         "--first", choices=("1", "2", "random"), default="1", help="who starts the first game: 1, 2, or random"
     )
@@ -113,6 +114,7 @@ def _remembering(add: Commands) -> None:
         choices=("won", "lost", "drawn", "finished", "unfinished"),
         help="only games with this result; won and lost go with --player",
     )
+    history.add_argument("--matches", action="store_true", help="list matches and their score, and not games")
     history.add_argument("--since", type=_day, metavar="DATE", help="only games played on or after that day")
     history.add_argument("--until", type=_day, metavar="DATE", help="only games played on or before that day")
     history.add_argument("--page", type=_count, default=1, metavar="N", help="the next games, counting pages from 1")
@@ -127,7 +129,7 @@ def _remembering(add: Commands) -> None:
 
     export = add.add_parser("export", help="write games to a file that another machine can import")
     export.add_argument("file", nargs="?", metavar="FILE", help="where to (standard output)")
-    export.add_argument("--game", metavar="GAME", help="only this game")
+    export.add_argument("--game", metavar="GAME", help="only this game, but matches whole")
     export.add_argument("--player", metavar="NAME", help="only games of this player")
     _store(export)
 

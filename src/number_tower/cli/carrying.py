@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,9 @@ def _written(store: Store, wanted: Wanted, stream: TextIO) -> int:
 @contextmanager
 def _output(path: str | None) -> Iterator[TextIO]:
     if path is None:
+        sys.stdout.flush()
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
         yield sys.stdout
         return
     try:

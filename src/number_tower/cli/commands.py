@@ -15,17 +15,17 @@ from number_tower.catalogue import CatalogueError, OptionError, Rulebook, Unknow
 from number_tower.cli.answers import understand
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
-from number_tower.cli.refs import Referred, referred
+from number_tower.cli.refs import Referred, is_id, referred
 from number_tower.cli.screen import Screen
 from number_tower.cli.storing import store
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
 from number_tower.showing import shown, shown_path, shown_text
-from number_tower.table import Table, TableError, player_names
+from number_tower.table import Table, TableError, player_name, player_names
 from number_tower.voice import Voice
 
-_ALSO = ("learn", "puzzle", "levels", "rules")
+_ALSO = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
 """Commands that can be typed where a game is asked for."""
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.cli.keeping import Keeper
-    from number_tower.store.kept import Kept, Seats
+    from number_tower.store.kept import Seats
     from number_tower.store.matches import KeptMatch
 
 
@@ -55,7 +55,7 @@ def welcome(asked: Namespace) -> int:
     choice = (
         f"Type {', '.join(catalogue.names())}, the name of a rule file, or quit.\n"
         "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
-        "`learn draft` is a first lesson, and `puzzle` sets you today's puzzle.\n"
+        "`learn draft` is a first lesson, `puzzle` sets you today's puzzle, and `resume` goes on with your last game.\n"
     )
     screen.show(f"\n{choice}")
     while True:
@@ -108,8 +108,8 @@ def play(asked: Namespace) -> int:
     screen = Screen()
     book = _book(asked.game)
     first, tossed = _first(asked.first, asked.seed)
-    table = Table(Game(_with_options(book, asked), first), book.name, _names(asked.names), hidden=asked.hidden)
-    dialogue = _seated(Dialogue(table, book, screen, tossed=tossed), asked)
+    table = Table(Game(_with_options(book, asked), first), book.name, _names(asked), hidden=asked.hidden)
+    dialogue = _seated(Dialogue(table, book, screen, tossed=tossed), asked, _person(asked))
     dialogue.keeper = _keeper(asked.record, dialogue.table)
     return _stored(dialogue, asked).play()
 
@@ -117,7 +117,7 @@ def play(asked: Namespace) -> int:
 def replay(asked: Namespace) -> int:
     """Tell a recorded game again."""
     screen = Screen()
-    table, book, _ = referred(asked, asked.ref)
+    table, book, *_ = referred(asked, asked.ref)
     Dialogue(table, book, screen).retell()
     if table.outcome is None:
         screen.show("\nHere the record ends; the game is unfinished.\n")
@@ -135,13 +135,18 @@ def resume(asked: Namespace) -> int:
         return _resume_match(asked, found, screen)
     table, book, kept = found
     again = asked if kept is None or table.outcome is not None else _again(asked, kept.seats, screen)
+    if kept is not None and again.vs is not None:
+        from number_tower.cli.seating import unnamed  # noqa: PLC0415 - two people need none of it
+
+        table = unnamed(table, kept.seats.players, Voice(book).players)
     dialogue = _seated(Dialogue(table, book, screen), again)
     if kept is None and asked.vs is None and table.outcome is None and table.names is not None:
         _mention_levels(table.names, screen)
     dialogue.keeper = _keeper(asked.record, dialogue.table)
-    if kept is None and dialogue.keeper is None:
+    if dialogue.keeper is None and asked.ref is not None and not is_id(asked.ref):
         dialogue.keeper = Keeper.of_record(asked.ref, book)
-    code = _stored(dialogue, asked, kept).play()
+    store(dialogue, asked, kept=kept)
+    code = dialogue.play()
     if table.outcome is not None:
         screen.show("\nThis game is over; there is nothing to go on with.\n")
     return code
@@ -159,10 +164,13 @@ def _resume_match(asked: Namespace, kept: KeptMatch, screen: Screen) -> int:
 
 def _again(asked: Namespace, seats: Seats, screen: Screen) -> Namespace:
     """Return the call with the opponents that a kept game had, unless it names others; programs are never started."""
-    from number_tower.players import is_command  # noqa: PLC0415 - not for the first prompt
+    from number_tower.players import LEVELS, RANDOM, is_command  # noqa: PLC0415 - not for the first prompt
 
     opponents = [spec for spec in seats.players if spec is not None]
     if asked.vs is not None or not opponents:
+        return asked
+    if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
+        screen.show(f"(The computer that played here, {shown(unknown[0])}, is not known to this Number Tower.)\n\n")
         return asked
     if any(map(is_command, opponents)):
         programs = " ".join(f"--vs {quote(shown_text(opponent))}" for opponent in opponents)
@@ -239,7 +247,7 @@ def review(asked: Namespace) -> int:
     from number_tower.cli import reviewing  # noqa: PLC0415 - not for the first prompt
 
     screen = Screen()
-    table, book, _ = referred(asked, asked.ref)
+    table, book, *_ = referred(asked, asked.ref)
     return reviewing.answer(asked, table, book, screen)
 
 
@@ -258,7 +266,7 @@ def match(asked: Namespace) -> int:
     screen = Screen()
     books = [_book(name) for name in _listed(asked.game)]
     entries = tuple(Entry(book, _with_options(book, asked)) for book in books)
-    return series.begin(asked, entries, _names(asked.names), _first(asked.first, asked.seed), screen)
+    return series.begin(asked, entries, _names(asked), _first(asked.first, asked.seed), screen, _person(asked))
 
 
 def history(asked: Namespace) -> int:
@@ -313,7 +321,7 @@ def completion(asked: Namespace) -> int:
     return FINISHED
 
 
-def _seated(dialogue: Dialogue, asked: Namespace) -> Dialogue:
+def _seated(dialogue: Dialogue, asked: Namespace, person: str | None = None) -> Dialogue:
     """Seat the computer where it was asked for."""
     if asked.vs is None:
         if asked.seat is not None:
@@ -321,13 +329,13 @@ def _seated(dialogue: Dialogue, asked: Namespace) -> Dialogue:
         return dialogue
     from number_tower.cli.seating import seat, take_seats  # noqa: PLC0415 - two people need none of it
 
-    take_seats(dialogue, seat(asked))
+    take_seats(dialogue, seat(asked), person)
     return dialogue
 
 
-def _stored(dialogue: Dialogue, asked: Namespace, kept: Kept | None = None) -> Dialogue:
+def _stored(dialogue: Dialogue, asked: Namespace) -> Dialogue:
     """Keep the game in the database from its first move on, unless that was not wanted."""
-    store(dialogue, asked, kept=kept)
+    store(dialogue, asked)
     return dialogue
 
 
@@ -406,7 +414,7 @@ def _subject(asked: Namespace) -> tuple[Table, Rulebook]:
         book = _book(source)
         return Table(Game(_with_options(book, asked)), book.name), book
     known = f"expected one of {', '.join(catalogue.names())}, a rule file, or a record"
-    table, book, _ = referred(asked, source, f"there is no game, file or record {shown(source)}; {known}")
+    table, book, *_ = referred(asked, source, f"there is no game, file or record {shown(source)}; {known}")
     for option in catalogue.RULE_OPTIONS:
         if getattr(asked, option) is not None:
             raise Failure(WRONG_CALL, f"--{option} goes with a game, and not with a record, which has its own rules")
@@ -430,9 +438,19 @@ def _moved(table: Table, given: str | None) -> Table:
     return replace(table, game=game, declared=None)
 
 
-def _names(given: str | None) -> tuple[str, str] | None:
+def _names(asked: Namespace) -> tuple[str, str] | None:
     try:
-        return None if given is None else player_names(given.split(","))
+        return None if asked.names is None or _person(asked) else player_names(asked.names.split(","))
+    except TableError as wrong:
+        raise Failure(WRONG_CALL, f"--names: {wrong}") from None
+
+
+def _person(asked: Namespace) -> str | None:
+    """Return the name of the one person in a game against the computer, if only that was given."""
+    if asked.names is None or "," in asked.names or asked.vs is None or len(asked.vs) != 1:
+        return None
+    try:
+        return player_name(asked.names)
     except TableError as wrong:
         raise Failure(WRONG_CALL, f"--names: {wrong}") from None
 

@@ -10,6 +10,7 @@ from number_tower.cli.screen import Screen
 from number_tower.cli.storing import Shelf
 from number_tower.store.games import counted
 from number_tower.store.opening import engine_at, upgrade
+from number_tower.store.places import is_none
 from number_tower.store.schema import NEWEST
 from number_tower.store.trouble import StoreError
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 def answer(asked: Namespace) -> int:
     """Say where games are kept, and how many; or take on the newest form."""
     screen = Screen()
+    if asked.action is None and is_none(asked.db):
+        screen.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
+        return FINISHED
     shelf = Shelf(asked.db)
     if asked.action == "upgrade":
         screen.show(_upgraded(shelf))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from number_tower.cli.answers import COMMANDS
-from number_tower.cli.asking import Asking
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, Failure, InputEnded, complain, sentence
+from number_tower.cli.asking import CHANGED, Asking
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, Failure, InputEnded, complain
 from number_tower.game import Game
 from number_tower.table import Stale, Table
 from number_tower.voice import Voice
@@ -42,7 +42,8 @@ class Dialogue:
 
     def __post_init__(self) -> None:
         self.voice = Voice(self.book)
-        self._asking = Asking(self.voice, self.screen)
+        self._asking = Asking(self.voice, self.screen, changed=self._changed)
+        self._current = self.table
 
     def play(self) -> int:
         """Tell the game so far, if any of it was played, and go on to its end; return the exit code."""
@@ -97,7 +98,9 @@ class Dialogue:
                 if answer.command == "quit":
                     self.screen.draw(self.left("The game is left unfinished.") + "\n")
                     return FINISHED
-                if answer.command == "save":
+                if answer.command == CHANGED:
+                    self._catch_up(self._current, self.table)
+                elif answer.command == "save":
                     self._save(answer.file)
                 elif answer.number is None:
                     self._undo()
@@ -152,14 +155,22 @@ class Dialogue:
                 return False
             if news:
                 complain(news)
-            if kept != table:
+            if (kept.game, kept.declared) != (table.game, table.declared):
                 self._catch_up(kept, table)
                 return False
             table = replace(kept, automatic=table.automatic)
         self.table = table
+        if self.keeper is not None and self.storing is not None:
+            self.keeper.key = self.storing.key
         if self.keeper is not None and (news := self.keeper.keep(table)):
             complain(news if self.keeper.up_to_date else f"{news}; so far it is {self._line()}")
         return True
+
+    def _changed(self) -> bool:
+        """Look whether somebody elsewhere has changed the table."""
+        current = None if self.storing is None else self.storing.elsewhere()
+        self._current = current or self.table
+        return current is not None
 
     def _catch_up(self, current: Table, mine: Table) -> None:
         """Go on with a game as somebody elsewhere left it."""
@@ -178,12 +189,13 @@ class Dialogue:
             self.screen.show("Type save and the name of a file, as in: save game.json\n")
             return
         try:
-            self.keeper, news = Keeper.saving(path, self.table)
+            key = None if self.storing is None else self.storing.key
+            self.keeper, news = Keeper.saving(path, self.table, key)
         except Failure as wrong:
-            self.screen.show(f"{sentence(str(wrong))}\n")
+            self.screen.show(f"It cannot be saved there: {str(wrong).removesuffix('.')}.\n")
             return
         if news:
-            self.screen.show(f"{sentence(news)}\n")
+            self.screen.show(f"({news}.)\n")
         self.screen.show(f"The game is in {self.keeper.name}, and so will be every move from now on.\n")
 
     def _undo(self) -> None:
@@ -208,21 +220,17 @@ class Dialogue:
         """Return the options that seat the players again, unless the database knows them; programs it never starts."""
         if self.seating is None:
             return ""
-        found_by_id = self.storing is not None and self.storing.ref is not None and not self._in_file
-        return "" if found_by_id and not self.seating.programs else self.seating.options
-
-    @property
-    def _in_file(self) -> bool:
-        return self.keeper is not None and self.keeper.up_to_date
+        known = self.storing is not None and self.storing.ref is not None
+        return "" if known and not self.seating.programs else self.seating.options
 
     def call(self, command: str, ref: str | None = None) -> str:
         """Write a command for this game, or for what else a REF stands for."""
         from shlex import quote  # noqa: PLC0415 - only when a game is left
 
-        if ref is None and self.keeper is not None and self._in_file:
-            ref = quote(self.keeper.path)
-        elif ref is None:
-            ref = (self.storing and self.storing.ref) or quote(self._line())
+        if ref is None and self.storing is not None:
+            ref = self.storing.ref
+        if ref is None:
+            ref = quote(self.keeper.path if self.keeper and self.keeper.up_to_date else self._line())
         return f"{_this_command()} {command} {ref}"
 
     def _line(self) -> str:

@@ -45,11 +45,6 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def sentence(problem: str) -> str:
-    """Make a sentence of what is wrong, for those in the middle of a game."""
-    return f"{problem[:1].upper()}{problem[1:].rstrip('.')}."
-
-
 def complain(text: str) -> None:
     """Say on standard error, in one line, what is wrong."""
     with suppress(OSError):

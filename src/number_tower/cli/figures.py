@@ -157,7 +157,7 @@ def _headline(found: Figures) -> str:
     who = "Everybody"
     if found.name is not None:
         kinds = " and ".join(standing.kind for standing in found.players)
-        who = f"{found.name} ({kinds})" if kinds else found.name
+        who = shown_text(found.name) + (f" ({kinds})" if kinds else "")
     left = f", and {found.unfinished:,} unfinished" if found.unfinished else ""
     return f"{who}: {_counted(found.finished, 'finished game')}{left}."
 
@@ -176,12 +176,12 @@ def _print_players(found: Figures, screen: Screen) -> None:
 
 def _print_grounds(found: Figures, screen: Screen) -> None:
     rows = [
-        Row((_short(each.game), *_numbers(each.seats[0]), _percent(each.began.won, each.began.games)), each.seats[0])
+        Row((_short(each.game), _percent(each.began.won, each.began.games), *_numbers(each.seats[0])), each.seats[0])
         for each in found.results
     ]
-    _print_table(("By game", "games", "seat 1", "drawn", "seat 2", "began"), rows, _SEATS, screen)
+    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2"), rows, _SEATS, screen)
     if rows:
-        screen.show(f"  # seat 1 won   = drawn   . seat 2 won   began: won by whoever began\n{_abandoned(found)}")
+        screen.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_abandoned(found)}")
 
 
 def _print_results(found: Figures, screen: Screen) -> None:

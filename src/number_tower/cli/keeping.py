@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class Keeper:
     """Writes a table to a file so that a kill at any moment leaves a complete record."""
 
-    def __init__(self, path: str, written: Callable[[Table], str] = record.to_json) -> None:
+    def __init__(self, path: str, written: Callable[[Table, str | None], str] = record.to_json) -> None:
         self.path = path
+        self.key: str | None = None
+        """By what a database knows the game, if it is kept there as well."""
         self.name = shown_path(path)
         self.up_to_date = True
         self._written = written
@@ -38,12 +40,13 @@ class Keeper:
             return None
         with open(path, encoding="utf-8-sig") as stream:
             is_document = stream.read(1000).lstrip().startswith("{")
-        return cls(path) if is_document else cls(path, lambda table: record.to_line(table, book) + "\n")
+        return cls(path) if is_document else cls(path, lambda table, _: record.to_line(table, book) + "\n")
 
     @classmethod
-    def saving(cls, path: str, table: Table) -> tuple[Keeper, str | None]:
+    def saving(cls, path: str, table: Table, key: str | None) -> tuple[Keeper, str | None]:
         """Keep a game that is going on in a file from now on; return also what there is to tell, if anything."""
         keeper = cls(path)
+        keeper.key = key
         keeper.begin(table)
         news = None if keeper.up_to_date else keeper.keep(table)
         if not keeper.up_to_date:
@@ -78,7 +81,7 @@ class Keeper:
         return news
 
     def _write(self, table: Table) -> None:
-        write_whole(self._file, self._written(table))
+        write_whole(self._file, self._written(table, self.key))
 
     def _is_game(self) -> bool:
         """Say whether the file holds a game in which something happened; refuse it if it holds anything else."""

@@ -15,9 +15,9 @@ from number_tower.cli.storing import Shelf
 from number_tower.record import document
 from number_tower.showing import shown
 from number_tower.store import matches
-from number_tower.store.games import Store
+from number_tower.store.games import InMatch, Store
 from number_tower.store.history import Unreadable, Wanted, page
-from number_tower.voice import Voice
+from number_tower.voice import Voice, in_points
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from number_tower.store.history import Page
     from number_tower.store.kept import Kept
+    from number_tower.store.matches import KeptMatch, Listed
 
 _WIDEST = {"game": 28, "players": 31}
 
@@ -38,21 +39,81 @@ def history(asked: Namespace) -> int:
     if asked.result in {"won", "lost"} and asked.player is None:
         raise Failure(WRONG_CALL, f"--result {asked.result}: by whom? Add --player NAME")
     shelf = Shelf(asked.db)
+    if asked.matches:
+        return _matches(asked, shelf, screen)
     found = None if shelf.absent else sought(shelf, lambda store: _page(store, asked), "game")
     if asked.json:
         print(_json(found, asked), end="")
         return FINISHED
     if found is None or not found.total:
-        screen.show(f"{_none(asked)}\n")
+        screen.show(f"{_none(asked, shelf)}\n")
         return FINISHED
     pages = -(-found.total // asked.count)
     if not found.games:
         raise Failure(WRONG_CALL, f"--page {asked.page}: there are only {pages}")
-    _show(screen, [_row(game) for game in found.games])
+    _show(screen, ("id", "last move", "game", "players", "result"), [_row(game) for game in found.games])
+    _say_where(screen, asked, found.total, "games")
+    return FINISHED
+
+
+def _say_where(screen: Screen, asked: Namespace, total: int, what: str) -> None:
+    pages = -(-total // asked.count)
     if pages > 1:
         after = f"; for more: --page {asked.page + 1}" if asked.page < pages else ""
-        screen.show(f"\nPage {asked.page} of {pages}, {found.total:,} games in all{after}.\n")
+        screen.show(f"\nPage {asked.page} of {pages}, {total:,} {what} in all{after}.\n")
+
+
+def _matches(asked: Namespace, shelf: Shelf, screen: Screen) -> int:
+    """List matches, the last played first."""
+    if any((asked.game, asked.player, asked.result, asked.since, asked.until)):
+        raise Failure(WRONG_CALL, "--matches lists all matches; the other filters are for games")
+
+    def look(store: Store) -> tuple[tuple[Listed, ...], int]:
+        with store.looking() as connection:
+            return matches.page(connection, asked.count, (asked.page - 1) * asked.count)
+
+    found, total = ((), 0) if shelf.absent else sought(shelf, look, "match")
+    if asked.json:
+        entries = [_match_entry(each) for each in found]
+        print(document.written({"total": total, "page": asked.page, "count": asked.count, "matches": entries}), end="")
+    elif not found:
+        screen.show(f"No matches are kept in {shelf.name} yet. To play one: tower match GAME\n")
+    else:
+        _show(screen, ("id", "last move", "game", "players", "score", "result"), [_match_row(each) for each in found])
+        _say_where(screen, asked, total, "matches")
     return FINISHED
+
+
+def _match_row(listed: Listed) -> tuple[str, ...]:
+    kept = listed.match
+    series, match = kept.series, kept.series.match
+    names = _match_names(kept)
+    result = f"best of {match.best_of}, unfinished"
+    if match.over:
+        result = "drawn" if match.leader is None else f"{names[match.leader]} won"
+    score = " - ".join(str(in_points(points)) for points in match.score)
+    label = ", ".join(dict.fromkeys(entry.book.name for entry in series.games))
+    return f"m{kept.id}", _shown(listed.changed), label, " - ".join(names), score, result
+
+
+def _match_names(kept: KeptMatch) -> tuple[str, str]:
+    return kept.series.names or Voice(kept.series.games[0].book).players
+
+
+def _match_entry(listed: Listed) -> dict[str, object]:
+    match = listed.match.series.match
+    return {
+        "id": f"m{listed.match.id}",
+        "started": listed.match.started,
+        "changed": listed.changed,
+        "games": [entry.book.name for entry in listed.match.series.games],
+        "best_of": match.best_of,
+        "names": _match_names(listed.match),
+        "players": listed.match.seats.players,
+        "score": match.score,
+        "over": match.over,
+        "winner": match.leader + 1 if match.over and match.leader is not None else None,
+    }
 
 
 def _page(store: Store, asked: Namespace) -> Page:
@@ -73,25 +134,32 @@ def game_named(given: str | None) -> str | None:
 
 
 def _day(given: str | None, later: int = 0) -> str | None:
-    """Return when a day begins where the player is, as the database writes times."""
+    """Return when a day begins where the player is, as the database writes times; at the ends of time, nothing."""
     if given is None:
         return None
-    begins = datetime.combine(date.fromisoformat(given) + timedelta(days=later), datetime.min.time()).astimezone(UTC)
+    try:
+        day = date.fromisoformat(given) + timedelta(days=later)
+        begins = datetime.combine(day, datetime.min.time()).astimezone(UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
     return begins.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _none(asked: Namespace) -> str:
+def _none(asked: Namespace, shelf: Shelf) -> str:
     if (asked.game, asked.player, asked.result, asked.since, asked.until) == (None,) * 5:
-        return "No games are kept yet. To play one: tower play GAME"
+        return f"No games are kept in {shelf.name} yet. To play one: tower play GAME"
     return "No such games are kept. To see all there are: tower history"
 
 
 def _row(game: Kept | Unreadable) -> tuple[str, ...]:
     if isinstance(game, Unreadable):
         return str(game.id), "", "(damaged)", "", game.problem
-    when = datetime.fromisoformat(game.changed).astimezone()
     label = _label(game) + (f", {game.part}" if game.part else "")
-    return str(game.id), f"{when:%Y-%m-%d %H:%M}", label, " - ".join(_players(game)), _result(game)
+    return str(game.id), _shown(game.changed), label, " - ".join(_players(game)), _result(game)
+
+
+def _shown(time: str) -> str:
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _label(game: Kept) -> str:
@@ -114,9 +182,8 @@ def _result(game: Kept) -> str:
     return f"{_players(game)[outcome.winner]} won ({outcome.reason})"
 
 
-def _show(screen: Screen, rows: Sequence[tuple[str, ...]]) -> None:
+def _show(screen: Screen, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Show rows in columns; what is too long for its column is cut."""
-    heads = ("id", "last move", "game", "players", "result")
     table = [tuple(_cut(text, _WIDEST.get(head)) for text, head in zip(row, heads, strict=True)) for row in rows]
     widths = [max(map(cells, column)) for column in zip(heads, *table, strict=True)]
     for row in (heads, *table):
@@ -169,9 +236,15 @@ def forget(asked: Namespace) -> int:
     shelf = Shelf(asked.db)
     for ref in asked.ids:
         if is_match(ref):
-            number = sought(shelf, partial(matches.forget, identity=int(ref[1:])), f"match {ref}")
-            screen.show(f"Match {ref} is forgotten, with its {number} game{'' if number == 1 else 's'}.\n")
+            dropped = sought(shelf, partial(matches.forget, identity=int(ref[1:])), f"match {ref}")
+            screen.show(f"Match {ref} is forgotten. Its games were\n")
+            for game in dropped:
+                screen.draw(f"  {record.to_line(game.table, game.book)}\n")
         else:
-            game = sought(shelf, partial(Store.forget, identity=int(ref)), f"game {int(ref)}")
+            try:
+                game = sought(shelf, partial(Store.forget, identity=int(ref)), f"game {int(ref)}")
+            except InMatch as within:
+                whole = f"to forget all of it: tower forget m{within.part.match}{shelf.options}"
+                raise Failure(WRONG_CALL, f"game {int(ref)} is part of a match; {whole}") from None
             screen.draw(f"Game {game.id} is forgotten. It was {record.to_line(game.table, game.book)}\n")
     return FINISHED

@@ -53,7 +53,8 @@ def referred(asked: Namespace, ref: str, otherwise: str | None = None) -> Referr
     try:
         return Referred(*record.read(ref))
     except record.NoRecord as missing:
-        raise Failure(WRONG_CALL, otherwise or str(missing)) from None
+        problem = otherwise or str(missing).replace("is neither a file nor", "is neither a game's id, a file, nor")
+        raise Failure(WRONG_CALL, problem) from None
     except record.RecordError as damaged:
         raise Failure(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
 
@@ -85,11 +86,31 @@ def to_go_on_with(asked: Namespace) -> Referred | KeptMatch:
     """Find what `resume` goes on with: what was left last, or what is referred to; a match with any game of it."""
     if asked.ref is not None and is_match(asked.ref):
         return _match(asked, int(asked.ref[1:]))
-    found = _left_last(asked) if asked.ref is None else referred(asked, asked.ref)
+    found = _left_last(asked) if asked.ref is None else _recognised(asked, referred(asked, asked.ref))
     if isinstance(found, int):
         return _match(asked, found)
     part = None if found.kept is None else found.kept.part
     return found if part is None or found.table.outcome is not None else _match(asked, part.match)
+
+
+def _recognised(asked: Namespace, found: Referred) -> Referred:
+    """Go on with a game in a file as the database knows it, if it stands there as it does in the file."""
+    from number_tower import record  # noqa: PLC0415 - loaded already
+    from number_tower.cli.storing import shelf  # noqa: PLC0415 - likewise
+
+    shelved = shelf(asked)
+    key = None if found.kept is not None else record.key_in(asked.ref)
+    if key is None or shelved is None or shelved.absent:
+        return found
+    from number_tower.store.trouble import StoreError  # noqa: PLC0415 - only where the database is asked for
+
+    try:
+        kept = shelved.open().known_by(key)
+    except StoreError:
+        return found
+    finally:
+        shelved.close()
+    return found if kept is None or kept.table != found.table else Referred(kept.table, kept.book, kept)
 
 
 def _match(asked: Namespace, identity: int) -> KeptMatch:

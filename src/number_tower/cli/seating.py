@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from number_tower.cli.dialogue import Dialogue
     from number_tower.players import Player
+    from number_tower.table import Table
 
 
 class Seating(NamedTuple):
@@ -47,12 +48,7 @@ class Seating(NamedTuple):
 
     def names(self, people: tuple[str, str]) -> tuple[str, str] | None:
         """Return what the players are called if nobody says otherwise: people by the rulebook, computers by level."""
-        first, second = (
-            name if seated is None else seated.name for seated, name in zip(self.players, people, strict=True)
-        )
-        with suppress(TableError):
-            return player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
-        return None
+        return _called(self.players, people)
 
 
 def seat(asked: Namespace) -> Seating:
@@ -78,10 +74,27 @@ def seat(asked: Namespace) -> Seating:
     return Seating((None, seated[0]), ticker, (None, opponents[0]), seed)
 
 
-def take_seats(dialogue: Dialogue, seating: Seating) -> None:
-    """Put players at a table; whoever has no name there gets one."""
+def unnamed(table: Table, specs: tuple[str | None, str | None], people: tuple[str, str]) -> Table:
+    """Take away names that nobody chose: they came with computers whom others may follow."""
+    try:
+        seated = [None if spec is None else player(spec) for spec in specs]
+    except UnknownPlayer:
+        return table
+    return replace(table, names=None) if table.names == _called((seated[0], seated[1]), people) else table
+
+
+def _called(players: tuple[Player | None, Player | None], people: tuple[str, str]) -> tuple[str, str] | None:
+    first, second = (name if seated is None else seated.name for seated, name in zip(players, people, strict=True))
+    with suppress(TableError):
+        return player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
+    return None
+
+
+def take_seats(dialogue: Dialogue, seating: Seating, person: str | None = None) -> None:
+    """Put players at a table; whoever has no name there gets one, and the one person there the name that was given."""
     table = dialogue.table
-    names = table.names or seating.names(dialogue.voice.players)
+    people = dialogue.voice.players if person is None else (person, person)
+    names = table.names or seating.names(people)
     dialogue.table = replace(table, names=names, automatic=seating.automatic)
     dialogue.seating = seating
 

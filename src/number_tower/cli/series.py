@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,12 @@ USUAL = 3
 
 
 def begin(
-    asked: Namespace, entries: tuple[Entry, ...], names: tuple[str, str] | None, toss: tuple[int, bool], screen: Screen
+    asked: Namespace,
+    entries: tuple[Entry, ...],
+    names: tuple[str, str] | None,
+    toss: tuple[int, bool],
+    screen: Screen,
+    person: str | None = None,
 ) -> int:
     """Play a match from its start; return the exit code. The toss says who starts, and whether a coin was tossed."""
     first, tossed = toss
@@ -40,7 +45,7 @@ def begin(
     except MatchError as wrong:
         raise Failure(WRONG_CALL, f"--best-of: {wrong}") from None
     asked = _with_seed(asked)
-    series = Series(entries, match, names or _names(entries, _seating(asked, 1)), hidden=asked.hidden)
+    series = Series(entries, match, names or _names(entries, _seating(asked, 1), person), hidden=asked.hidden)
     return _Playing(asked, series, screen).play(tossed=tossed)
 
 
@@ -49,7 +54,8 @@ def go_on(asked: Namespace, kept: KeptMatch, screen: Screen) -> int:
     if asked.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise Failure(WRONG_CALL, problem)
-    return _Playing(_with_seed(asked), kept.series, screen, kept).play()
+    asked = _with_seed(asked)
+    return _Playing(asked, _renamed(kept.series, asked, kept), screen, kept).play()
 
 
 def _with_seed(asked: Namespace) -> Namespace:
@@ -72,13 +78,29 @@ def _seating(asked: Namespace, number: int) -> Seating | None:
     return seat(Namespace(**{**vars(asked), "seed": asked.seed + number - 1}))
 
 
-def _names(entries: tuple[Entry, ...], seating: Seating | None) -> tuple[str, str] | None:
+def _names(entries: tuple[Entry, ...], seating: Seating | None, person: str | None = None) -> tuple[str, str] | None:
     """Return what players without names are called throughout: as all the rulebooks call them, or else plainly."""
-    called = {Voice(entry.book).players for entry in entries}
-    people = called.pop() if len(called) == 1 else plain_players()
+    people = _people(entries)
     if seating is not None:
-        return seating.names(people)
-    return people if called else None
+        return seating.names(people if person is None else (person, person))
+    alike = all(Voice(entry.book).players == people for entry in entries)
+    return None if alike else people
+
+
+def _people(entries: tuple[Entry, ...]) -> tuple[str, str]:
+    called = {Voice(entry.book).players for entry in entries}
+    return called.pop() if len(called) == 1 else plain_players()
+
+
+def _renamed(series: Series, asked: Namespace, kept: KeptMatch) -> Series:
+    """Let names that nobody chose follow whoever plays from now on."""
+    if asked.vs is None or series.names is None:
+        return series
+    from number_tower.cli.seating import unnamed  # noqa: PLC0415 - two people need none of it
+
+    if unnamed(series.table, kept.seats.players, _people(series.games)).names is not None:
+        return series
+    return replace(series, names=_names(series.games, _seating(asked, 1)))
 
 
 @dataclass
@@ -148,7 +170,9 @@ class _Playing:
     def _game(self, *, tossed: bool = False, introduced: bool = False) -> _Game:
         """Set up the next game, or, where it was begun already, as it stands."""
         kept, series = self._begun(), self._series
-        table, book = (series.table, series.entry.book) if kept is None else (kept.table, kept.book)
+        table, book = (series.table, series.entry.book)
+        if kept is not None:
+            table, book = replace(kept.table, names=series.names), kept.book
         game = _Game(table, book, self._screen, tossed=tossed, introduced=introduced, within=self)
         if (seating := _seating(self._asked, series.match.number)) is not None:
             from number_tower.cli.seating import take_seats  # noqa: PLC0415 - two people need none of it
@@ -220,5 +244,6 @@ class _Playing:
     def _say(self, moment: MatchMoment, game: _Game) -> None:
         match = self._series.match
         number = match.number if moment in {"start", "game"} else len(match.winners)
-        said = game.voice.match(moment, game.table, Standing(number, match.best_of, match.score))
+        plain = len(self._series.games) > 1 and moment != "game"
+        said = game.voice.match(moment, game.table, Standing(number, match.best_of, match.score), plain=plain)
         self._screen.headed(said.text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+import sys
+from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from number_tower.table import Stale
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
@@ -89,24 +90,43 @@ class Shelf:
             source = places.VARIABLE if self._given is None else "--db"
             raise Failure(WRONG_CALL, f"{source}: {wrong}") from None
         if place is None:
-            raise Failure(WRONG_CALL, f"nothing is kept ({places.VARIABLE} or --db says none), so nothing can be found")
+            raise Failure(WRONG_CALL, f"games are not kept: {places.VARIABLE} or --db says none")
         return place
 
 
 def shelf(asked: Namespace) -> Shelf | None:
     """Return the database that games are kept in; None if they are not to be kept."""
-    if asked.no_save or places.chosen(asked.db) == places.NONE:
+    if asked.no_save or places.is_none(asked.db):
         return None
     return Shelf(asked.db)
 
 
 def store(
-    dialogue: Dialogue, asked: Namespace, *, kept: Kept | None = None, part: Callable[[Connection], Part] | None = None
+    dialogue: Dialogue,
+    asked: Namespace,
+    *,
+    kept: Kept | None = None,
+    part: Callable[[Connection], Part] | None = None,
 ) -> None:
     """Keep the game of a dialogue in the database from its first move on, unless that was not wanted."""
     place = shelf(asked)
     if place is not None:
         dialogue.storing = Storing(place, dialogue, kept, part)
+
+
+@contextmanager
+def _told_to_wait() -> Iterator[None]:
+    """Say on a terminal, if the database takes its time, what is being waited for."""
+    from threading import Timer  # noqa: PLC0415 - not before the first prompt
+
+    waiting = Timer(1.0, lambda: print("(Waiting for the database ...)", file=sys.stderr, flush=True))
+    if sys.stderr is not None and sys.stderr.isatty():
+        waiting.daemon = True
+        waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
 
 
 class Storing:
@@ -122,12 +142,12 @@ class Storing:
         self._shelf = shelf
         self._book = dialogue.book
         self._seating = dialogue.seating
-        self._found = dialogue.table
         self._kept = kept
         self._part = part
-        self._key: str | None = None
         self._failing = False
         self.up_to_date = kept is not None
+        self.key = None if kept is None else kept.key
+        """By what the game is known on every machine, now or once it is kept."""
 
     @property
     def ref(self) -> str | None:
@@ -158,17 +178,31 @@ class Storing:
         self._works()
         return self._kept.table, news
 
+    def elsewhere(self) -> Table | None:
+        """Return the table as it is, if somebody elsewhere has changed it."""
+        if self._kept is None or not self.up_to_date:
+            return None
+        from number_tower.store.trouble import StoreError  # noqa: PLC0415 - not before the first prompt
+
+        try:
+            news = self._shelf.open().news_of(self._kept)
+        except StoreError:
+            return None
+        self._kept = news or self._kept
+        return None if news is None else news.table
+
     def _written_or_not(self, table: Table) -> tuple[Kept, str | None]:
         """Try twice, with the database opened anew: that alone can help, where a connection broke or a disk is full."""
         from number_tower.store.trouble import StoreError  # noqa: PLC0415 - not before the first prompt
 
-        try:
-            return self._written(table)
-        except StoreError:
-            if self._failing:
-                raise
-            self._shelf.lose_patience()
-            return self._written(table)
+        with _told_to_wait():
+            try:
+                return self._written(table)
+            except StoreError:
+                if self._failing:
+                    raise
+                self._shelf.lose_patience()
+                return self._written(table)
 
     def _written(self, table: Table) -> tuple[Kept, str | None]:
         from secrets import token_hex  # noqa: PLC0415 - not before the first prompt
@@ -178,23 +212,22 @@ class Storing:
 
         store = self._shelf.open()
         seats = Seats() if self._seating is None else Seats(self._seating.specs, self._seating.seed)
-        if self._kept is None and self._found.game.moves and (same := store.standing_as(self._found)) is not None:
-            table = replace(table, log=(*same.table.log, *table.log[self._found.version :]))
-            return store.put(same, table, seats), None
         if self._kept is not None:
             try:
                 return store.put(self._kept, table, seats), None
             except NoSuchGame:
-                return store.begin(table, self._book, seats), "this game was forgotten elsewhere; it is kept anew"
-        self._key = self._key or token_hex(16)
+                self._kept, self.key = None, token_hex(16)
+                news = "this game was forgotten elsewhere; it is kept anew"
+                return store.begin(table, self._book, seats, key=self.key), news
+        self.key = self.key or token_hex(16)
         try:
-            return store.begin(table, self._book, seats, self._part, self._key), None
+            return store.begin(table, self._book, seats, self._part, self.key), None
         except Begun as elsewhere:
             self._kept = elsewhere.kept
             return store.put(self._kept, table, seats), None
         except NoSuchGame:
             news = "this match was forgotten elsewhere; its game is kept by itself"
-            return store.begin(table, self._book, seats, key=self._key), news
+            return store.begin(table, self._book, seats, key=self.key), news
 
     def _works(self) -> None:
         self._shelf.regain_patience()

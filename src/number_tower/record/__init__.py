@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.catalogue import load, rulebook_for
 from number_tower.record.checks import NoRecord, RecordError
-from number_tower.record.document import from_json, to_json
+from number_tower.record.document import from_json, parsed, to_json
 from number_tower.record.line import EXAMPLE, from_line, is_line, to_line, with_rulebook
 from number_tower.showing import shown, shown_path
 
@@ -39,6 +39,16 @@ def read(ref: str) -> tuple[Table, Rulebook]:
     except RecordError as wrong:
         raise RecordError(shown_path(ref), str(wrong)) from None
     return table, rulebook_for(table.rulebook, table.game.rules)
+
+
+def key_in(ref: str) -> str | None:
+    """Return the key by which a store knows the game in a file, if the record there says so."""
+    if not os.path.isfile(ref):
+        return None
+    text = _content(ref)
+    kept = parsed(text).get("kept") if text.lstrip().startswith("{") else None
+    key = kept.get("key") if isinstance(kept, dict) else None
+    return key if isinstance(key, str) else None
 
 
 def _content(path: str) -> str:

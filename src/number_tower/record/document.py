@@ -23,9 +23,9 @@ _KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first",
 Kind = TypeVar("Kind")
 
 
-def to_json(table: Table) -> str:
-    """Write a table as one JSON document, on one line."""
-    return written(document(table))
+def to_json(table: Table, key: str | None = None) -> str:
+    """Write a table as one JSON document, on one line; with the key by which a store knows the game, if one does."""
+    return written(document(table) if key is None else {**document(table), "kept": {"key": key}})
 
 
 def written(content: Mapping[str, object]) -> str:
@@ -58,8 +58,11 @@ def from_json(text: str) -> Table:
     return table_of(parsed(text))
 
 
-def table_of(document: Mapping[str, Any]) -> Table:
-    """Make a table of a document. What a store adds to it under `kept` is for stores, and says nothing of the game."""
+def table_of(document: Mapping[str, Any], book: catalogue.Rulebook | None = None) -> Table:
+    """Make a table of a document, whose rulebook may be at hand.
+
+    What a store adds to it under `kept` is for stores, and says nothing of the game.
+    """
     name = _typed(document, "game", str, "a game's name")
     if not name.isprintable():
         raise RecordError("game", "expected a name without control characters")
@@ -77,7 +80,7 @@ def table_of(document: Mapping[str, Any]) -> Table:
             raise RecordError(f"move {ply}", f"expected a number; got {shown(block)}")
     table = replayed(name, rules, first - 1, tuple(moves))
     hidden = _typed(document, "hidden", bool, "true or false")
-    if hidden and "hidden" not in catalogue.rulebook_for(name, rules).options:
+    if hidden and "hidden" not in (book or catalogue.rulebook_for(name, rules)).options:
         raise RecordError("hidden", f"{name} takes no option hidden")
     table = seated(table, document.get("names"), hidden=hidden)
     return _with_result(table, document.get("result"))

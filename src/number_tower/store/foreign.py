@@ -8,27 +8,19 @@ from typing import TYPE_CHECKING
 from number_tower import catalogue
 from number_tower.record import RecordError
 from number_tower.showing import shown
-from number_tower.store.kept import Seats
+from number_tower.store.kept import Seats, storable
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
 
-LONGEST_PLAYER = 1000
-
 _KEY = re.compile(r"[0-9a-f]{32}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def rulebook_written(book: Rulebook) -> dict[str, str] | None:
     """Return a rule file as it goes into a line; games of the catalogue need none."""
     if not book.content or book.source in catalogue.names():
         return None
-    return {"name": book.name, "source": book.source, "content": book.content.decode("utf-8-sig")}
-
-
-def is_time(given: object) -> bool:
-    """Say whether something is a time as the database writes it."""
-    return isinstance(given, str) and _TIME.fullmatch(given) is not None
+    return {"name": book.name, "source": storable(book.source), "content": book.content.decode("utf-8-sig")}
 
 
 def read_key(given: object) -> str:
@@ -48,7 +40,7 @@ def read_seats(players: object, seed: object) -> Seats:
 
 
 def _is_player(given: object) -> bool:
-    return given is None or (isinstance(given, str) and 0 < len(given) <= LONGEST_PLAYER and given.isprintable())
+    return given is None or (isinstance(given, str) and given != "" and storable(given) == given)
 
 
 def read_rulebook(given: object) -> Rulebook | None:
@@ -57,6 +49,6 @@ def read_rulebook(given: object) -> Rulebook | None:
         return None
     if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
         raise RecordError("rulebook", "expected name, source and content")
-    if not all(isinstance(value, str) for value in given.values()) or not given["source"].isprintable():
+    if not all(isinstance(value, str) for value in given.values()) or storable(given["source"]) != given["source"]:
         raise RecordError("rulebook", "expected name, source and content as text")
     return catalogue.parse(given["content"].encode(), given["name"], given["source"])

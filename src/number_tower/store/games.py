@@ -43,6 +43,14 @@ class Begun(ValueError):  # noqa: N818 - named for what it says
         self.kept = kept
 
 
+class InMatch(ValueError):  # noqa: N818 - named for what it says
+    """A game that is part of a match, and cannot go without it."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(f"this is {part}")
+        self.part = part
+
+
 class Store:
     """A database of games. Whatever goes wrong with it is a StoreError, in words."""
 
@@ -108,10 +116,15 @@ class Store:
         """Keep what was done at a table since the version that is known to be kept.
 
         Changes that somebody else made meanwhile are the current state: if they are the same they count once, and what
-        is returned may be further on; if they are others, `Stale` has the table as it is.
+        is returned may be further on; if they are others, `Stale` has the table as it is. If it is no longer there, or
+        another game has its id in a database that was put in the place of this one, that is `NoSuchGame`.
         """
         with self.writing() as connection:
-            current = load(connection, known.id, lock=True)
+            if _is_as_known(connection, known) and table.log[: known.table.version] == known.table.log:
+                return write(connection, replace(known, seats=seats or known.seats), table)
+            current = load(connection, known.id)
+            if current.key != known.key:
+                raise NoSuchGame(known.id)
             if any(mine != kept for mine, kept in zip(table.log, current.table.log, strict=False)):
                 raise Stale(current.table)
             if table.version <= current.table.version:
@@ -130,14 +143,17 @@ class Store:
         with self.looking() as connection:
             return load(connection, identity)
 
-    def standing_as(self, table: Table) -> Kept | None:
-        """Return the unfinished game that stands as a table does, the last changed if there are several."""
-        row = {**keeping.given(table), **keeping.state_of(table)}
-        same = (games.c[column].is_not_distinct_from(row[column]) for column in (*keeping.given(table), "moves"))
-        unfinished = games.c.reason.is_(None)
-        query = select(games.c.id).where(unfinished, *same).order_by(games.c.changed.desc(), games.c.id.desc()).limit(1)
+    def news_of(self, known: Kept) -> Kept | None:
+        """Return a game as it is, if somebody changed it since it was last looked at."""
+        query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.looking() as connection:
-            found = connection.execute(query).scalar()
+            version = connection.execute(query).scalar()
+            return None if version in {None, known.table.version} else load(connection, known.id)
+
+    def known_by(self, key: str) -> Kept | None:
+        """Return the game of a key, if it is here."""
+        with self.looking() as connection:
+            found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
             return None if found is None else load(connection, found)
 
     def unfinished(self) -> Kept | None:
@@ -154,8 +170,7 @@ class Store:
         with self.writing() as connection:
             game = load(connection, identity, lock=True)
             if game.part is not None:
-                problem = f"game {identity} is part of a match; to forget all of it: tower forget m{game.part.match}"
-                raise StoreError(problem)
+                raise InMatch(game.part)
             connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
@@ -184,13 +199,28 @@ def counted(store: Store) -> Counted:
 
 
 def load(connection: Connection, identity: int, *, lock: bool = False) -> Kept:
-    """Return a game by its id; `lock` keeps others from changing it until the transaction ends."""
+    """Return a game by its id; `lock` keeps others from changing it, and its match, until the transaction ends."""
     query = select(games).where(games.c.id == identity)
+    if lock:
+        _lock_match(connection, identity)
     row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
     if row is None:
         raise NoSuchGame(identity)
     log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
     return made(row, [(entry.change, entry.at) for entry in connection.execute(log)], book_of(connection, row["book"]))
+
+
+def _is_as_known(connection: Connection, known: Kept) -> bool:
+    """Keep others from changing a game, and say whether nobody has since it was last looked at."""
+    _lock_match(connection, known.id)
+    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
+    return connection.execute(query).scalar() == known.table.version
+
+
+def _lock_match(connection: Connection, identity: int) -> None:
+    """Keep others from changing the match of a game: always before the game, so that nobody waits in a circle."""
+    match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
+    connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
 
 
 def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | None) -> Kept:
@@ -205,7 +235,7 @@ def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | No
 def add(connection: Connection, game: Kept) -> Kept:
     """Write a new game; return it with its id."""
     if game.part is not None and (begun := identity_of(connection, game.part)) is not None:
-        raise Begun(load(connection, begun))
+        raise Begun(load(connection, begun, lock=True))
     row = {
         **keeping.row_of(game.table, game.book, game.seats),
         **keeping.state_of(game.table),
@@ -233,7 +263,8 @@ def identity_of(connection: Connection, part: Part) -> int | None:
 def write(connection: Connection, current: Kept, table: Table, times: tuple[str, ...] | None = None) -> Kept:
     """Write the changes that lead from what is kept to a table, made now or, in all, at these times."""
     after = current.now(table, keeping.now()) if times is None else current.with_times(table, times)
-    values = {**keeping.state_of(table), **keeping.seated(current.seats), "changed": after.changed}
+    row = {**keeping.row_of(table, current.book, current.seats), **keeping.state_of(table)}
+    values = {**row, "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
     _log(connection, current.id, after, current.table.version)
     if after.part is not None and (table.outcome is None) != (current.table.outcome is None):

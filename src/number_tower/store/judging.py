@@ -90,7 +90,7 @@ def _accuracy(rules: str, first: int, moves: str) -> tuple[Accuracy, Accuracy] |
     """Judge a game; None if somebody damaged it. The same short games are played again and again."""
     try:
         game = Game(Rules.read(json.loads(rules)), first - 1, tuple(int(move) for move in moves.split(",") if move))
-    except (MoveError, RulesError, ValueError, TypeError):
+    except (MoveError, RulesError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return review(game, seconds=SECONDS).accuracy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from number_tower.catalogue import Rulebook
+
+
+LONGEST_TEXT = 1000
+"""Characters of a command or path that are kept."""
+
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 class Damaged(ValueError):  # noqa: N818 - named for what it says
@@ -86,6 +93,16 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def is_time(given: object) -> bool:
+    """Say whether something is a time as the database writes it, and one that every clock can show."""
+    if not isinstance(given, str) or _TIME.fullmatch(given) is None:
+        return False
+    try:
+        return 1970 <= datetime.fromisoformat(given).year < 9999
+    except ValueError:
+        return False
+
+
 def players(table: Table, book: Rulebook) -> tuple[str, str]:
     """Return what the players are called, as it is searched for: upper and lower case are the same."""
     first, second = table.names or Voice(book).players
@@ -123,8 +140,8 @@ def seated(seats: Seats) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Return text as any database takes it: what the system gives may hold bytes that are no letters."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Return text as any database takes it, and any reader: what the system gives may hold what is no letter."""
+    return shown_text(text.encode("utf-8", "backslashreplace").decode(), LONGEST_TEXT)
 
 
 def state_of(table: Table) -> dict[str, Any]:
@@ -163,6 +180,8 @@ def read(
             raise Damaged("its changes do not lead to its moves and result")
         if not table.rulebook.isprintable() or not all(isinstance(seat, str | None) for seat in seats.players):
             raise Damaged("expected a game and players by name")
+        if not all(map(is_time, (row["started"], *times))):
+            raise Damaged("one of its times is none")
     except (TypeError, AttributeError, RecursionError):
         raise Damaged("one of its columns holds something else than was written there") from None
     except (MoveError, RulesError, TableError, ValueError) as wrong:

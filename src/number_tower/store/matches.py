@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from number_tower import catalogue
 from number_tower.match import Entry, Match, MatchError, Series
 from number_tower.record import RecordError
 from number_tower.rules import Rules, RulesError
-from number_tower.store.foreign import is_time, read_key, read_rulebook, read_seats, rulebook_written
+from number_tower.showing import shown_text
+from number_tower.store.foreign import read_key, read_rulebook, read_seats, rulebook_written
 from number_tower.store.games import NoSuchGame, book_kept, book_of, identity_of, load
-from number_tower.store.kept import Kept, Part, Seats, now, seated
+from number_tower.store.kept import Kept, Part, Seats, is_time, now, seated
 from number_tower.store.schema import changes, games, matches
 from number_tower.store.standing import standing
 from number_tower.store.trouble import StoreError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from number_tower.store.games import Store
+    from number_tower.table import Table
 
 _KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
 
@@ -59,15 +61,22 @@ def undecided(store: Store) -> Left | None:
 
 
 def get(store: Store, identity: int) -> KeptMatch:
-    """Return a match by its id; whoever chose the moves in its last game chooses them."""
+    """Return a match by its id; whoever chose the moves in its last game chooses them, and is called as there."""
     with store.looking() as connection:
-        row = _row(connection, identity)
-        match = standing(connection, row)
-        begun = identity_of(connection, Part(identity, match.number))
-        last = begun or identity_of(connection, Part(identity, match.number - 1))
-        seats = _seats(row) if last is None else Seats(load(connection, last).seats.players, _seats(row).seed)
-        current = None if begun is None else load(connection, begun)
-        return KeptMatch(identity, row["key"], _series(connection, row, match), seats, row["started"], current)
+        return _loaded(connection, identity)
+
+
+def _loaded(connection: Connection, identity: int) -> KeptMatch:
+    row = _row(connection, identity)
+    match = standing(connection, row)
+    begun = identity_of(connection, Part(identity, match.number))
+    current = None if begun is None else load(connection, begun)
+    earlier = identity_of(connection, Part(identity, match.number - 1))
+    last = current or (None if earlier is None else load(connection, earlier))
+    series, seats = _series(connection, row, match), _seats(row)
+    if last is not None:
+        series, seats = replace(series, names=last.table.names), Seats(last.seats.players, seats.seed)
+    return KeptMatch(identity, row["key"], series, seats, row["started"], current)
 
 
 def game(store: Store, part: Part) -> Kept | None:
@@ -86,15 +95,32 @@ def place(connection: Connection, match: KeptMatch) -> Part:
     return Part(_added(connection, match) if found is None else found, match.series.match.number)
 
 
-def forget(store: Store, identity: int) -> int:
-    """Drop a match with its games; return how many there were."""
+def forget(store: Store, identity: int) -> tuple[Kept, ...]:
+    """Drop a match with its games; return them as they were."""
     with store.writing() as connection:
         _row(connection, identity, lock=True)
-        mine = select(games.c.id).where(games.c.match == identity)
+        mine = select(games.c.id).where(games.c.match == identity).order_by(games.c.number)
+        dropped = tuple(load(connection, game) for game in connection.execute(mine).scalars().all())
         connection.execute(delete(changes).where(changes.c.game.in_(mine)))
-        dropped = connection.execute(delete(games).where(games.c.match == identity)).rowcount
+        connection.execute(delete(games).where(games.c.match == identity))
         connection.execute(delete(matches).where(matches.c.id == identity))
         return dropped
+
+
+class Listed(NamedTuple):
+    """A match, as it is listed."""
+
+    match: KeptMatch
+    changed: str
+
+
+def page(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[Listed, ...], int]:
+    """Return some of the matches, that of which a game was played last first, and how many there are."""
+    total = connection.execute(select(func.count()).select_from(matches)).scalar_one()
+    played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
+    newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
+    rows = connection.execute(newest).all()
+    return tuple(Listed(_loaded(connection, identity), changed) for identity, changed in rows), total
 
 
 # To another machine and back -----------------------------------------------------------------------------------------
@@ -122,8 +148,24 @@ def written(connection: Connection, part: Part) -> dict[str, object]:
     }
 
 
-def read(connection: Connection, given: object) -> Part:
-    """Find or keep the match that a line from another machine speaks of; return which of its games the line holds."""
+class Foreign(NamedTuple):
+    """A match that a line from another machine speaks of, and which of its games the line holds."""
+
+    match: KeptMatch
+    number: int
+
+    def place(self, connection: Connection) -> Part | None:
+        """Find the place of the game here, keeping the match if it is new; None if another match has its key here."""
+        found = connection.execute(select(matches).where(matches.c.key == self.match.key)).mappings().one_or_none()
+        if found is not None:
+            here = _series(connection, found, Match(found["best_of"], found["first"] - 1))
+            if (here, found["started"]) != (self.match.series, self.match.started):
+                return None
+        return place(connection, self.match)._replace(number=self.number)
+
+
+def read(given: object, table: Table) -> Foreign:
+    """Read what a line says of the match that its game is part of, if it can be a part of it."""
     if not isinstance(given, dict) or given.keys() != _KEYS:
         raise RecordError("match", f"expected {', '.join(sorted(_KEYS))}")
     if type(given["hidden"]) is not bool or not is_time(given["started"]) or given["first"] not in (1, 2):
@@ -133,11 +175,16 @@ def read(connection: Connection, given: object) -> Part:
         match = Match(given["best_of"], given["first"] - 1)
     except (TableError, MatchError) as wrong:
         raise RecordError("match", str(wrong)) from None
-    if type(given["number"]) is not int or not 1 <= given["number"] <= match.best_of:
+    number = given["number"]
+    if type(number) is not int or not 1 <= number <= match.best_of:
         raise RecordError("match.number", f"expected a whole number from 1 to {match.best_of}")
-    key, seats = read_key(given["key"]), read_seats(given["players"], given["seed"])
     series = Series(_entries(given["games"]), match, names, hidden=given["hidden"])
-    return place(connection, KeptMatch(None, key, series, seats, given["started"]))._replace(number=given["number"])
+    entry = series.games[(number - 1) % len(series.games)]
+    expected = (entry.rules, (match.first + number - 1) % 2, series.hidden)
+    if (table.game.rules, table.game.first, table.hidden) != expected:
+        raise RecordError("match", f"this is not its game {number}")
+    seats = read_seats(given["players"], given["seed"])
+    return Foreign(KeptMatch(None, read_key(given["key"]), series, seats, given["started"]), number)
 
 
 def _entries(given: object) -> tuple[Entry, ...]:
@@ -197,8 +244,8 @@ def _series(connection: Connection, row: Mapping[Any, Any], match: Match) -> Ser
     try:
         entries = tuple(_kept_entry(connection, entry) for entry in json.loads(row["games"]))
         names = None if row["name_1"] is None else player_names((row["name_1"], row["name_2"]))
-    except (RulesError, TableError, ValueError, TypeError, KeyError) as wrong:
-        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
+    except (RulesError, TableError, ValueError, TypeError, KeyError, RecursionError) as wrong:
+        raise StoreError(f"match m{row['id']} is damaged in the database: {shown_text(str(wrong))}") from None
     if not entries:
         raise StoreError(f"match m{row['id']} is damaged in the database: nothing is played in it")
     return Series(entries, match, names, hidden=row["hidden"])
@@ -206,8 +253,13 @@ def _series(connection: Connection, row: Mapping[Any, Any], match: Match) -> Ser
 
 def _kept_entry(connection: Connection, entry: Mapping[str, Any]) -> Entry:
     rules = Rules.read(entry["rules"])
+    if not entry["name"].isprintable():
+        raise ValueError("expected games by name")
     return Entry(book_of(connection, entry["book"]) or catalogue.rulebook_for(entry["name"], rules), rules)
 
 
 def _seats(row: Mapping[Any, Any]) -> Seats:
-    return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
+    try:
+        return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
+    except ValueError as wrong:
+        raise StoreError(f"match m{row['id']} is damaged in the database: {shown_text(str(wrong))}") from None

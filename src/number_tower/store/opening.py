@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, create_engine, event, inspect, make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -36,6 +37,9 @@ _TURN = 15
 _LOCK = 7_263_514
 """The advisory lock under which a server's tables change their form."""
 
+_ONE_AT_A_TIME = Lock()
+"""Alembic keeps what it works on where all threads see it."""
+
 _KNOWN = ("0001", "0002", NEWEST)
 
 
@@ -44,8 +48,7 @@ def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:
     try:
         url = URL.create("sqlite", database=place.file) if place.url is None else make_url(place.url)
         if place.file is None:
-            usual = {"connect_timeout": str(max(2, round(patience))), "application_name": "number-tower"}
-            return create_engine(url.set(query={**usual, **url.query}), pool_pre_ping=True)
+            return _server_at(url, patience)
         engine = create_engine(url.set(query={"timeout": str(patience), **url.query}))
     except ImportError:
         needed = "pip install 'number-tower[postgres]'"
@@ -54,6 +57,23 @@ def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:
         raise StoreError(f"{place.name} names no database; {EXPECTED}") from None
     event.listen(engine, "connect", _prepare_file)
     event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _server_at(url: URL, patience: float) -> Engine:
+    """Return an engine for a server that is waited for no longer than it deserves: to connect, or to let others finish.
+
+    Only a server that was halted in the middle of an answer, with its connections intact, is waited for.
+    """
+    usual = {
+        "application_name": "number-tower",
+        "connect_timeout": str(max(2, round(patience))),
+        "keepalives_idle": "10",
+        "tcp_user_timeout": str(round(patience * 1000)),
+    }
+    engine = create_engine(url.set(query={**usual, **url.query}), pool_pre_ping=True)
+    waiting = f"SET LOCAL lock_timeout = {max(1, round(patience * 1000))}"
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(waiting) and None)
     return engine
 
 
@@ -116,8 +136,11 @@ def _begun(connection: Connection, *, last: bool) -> bool:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Look at a database as it is at one moment."""
-    with engine.connect().execution_options(reading=True) as connection, connection.begin():
+    """Look at a database as it is at one moment, however many statements that takes."""
+    options: dict[str, Any] = {"reading": True}
+    if engine.dialect.name == "postgresql":
+        options["isolation_level"] = "REPEATABLE READ"
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
@@ -180,7 +203,8 @@ def migrate(connection: Connection, form: str) -> None:
     config = Config()
     config.set_main_option("script_location", os.path.join(os.path.dirname(__file__), "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, form)
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, form)
 
 
 def _check_known(form: str | None, place: Place) -> None:

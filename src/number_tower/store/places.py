@@ -38,10 +38,15 @@ def chosen(given: str | None) -> str:
     return os.environ.get(VARIABLE, "") if given is None else given
 
 
+def is_none(given: str | None) -> bool:
+    """Say whether nothing is to be kept."""
+    return chosen(given).lower() == NONE
+
+
 def find(given: str | None) -> Place | None:
     """Return the place that was chosen, or the usual one; None if nothing is to be kept."""
     source = chosen(given)
-    if source == NONE:
+    if source.lower() == NONE:
         return None
     if not source:
         return _at(os.path.join(_usual_folder(), "games.db"), usual=given is None)

@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from number_tower.coach.puzzles import GRADES
 from number_tower.record import RecordError
 from number_tower.showing import shown
-from number_tower.store.foreign import is_time, read_key
-from number_tower.store.kept import now
+from number_tower.store.foreign import read_key
+from number_tower.store.kept import is_time, now
 from number_tower.store.schema import puzzles
 from number_tower.table import TableError, player_name
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Result = Literal["right", "wrong", "skipped"]
 
 _KEYS = ("key", "name", "game", "position", "grade", "result", "at")
-_LONGEST = {"game": 1000, "position": 100_000}
+_LONGEST = {"game": 1000, "position": 16 * 1024 * 1024}
 
 
 class Attempt(NamedTuple):

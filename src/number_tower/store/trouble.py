@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SQLITE = {
     "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR_SHMSIZE": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
     "SQLITE_BUSY": "another program keeps it locked",
     "SQLITE_LOCKED": "another program keeps it locked",
@@ -24,6 +25,13 @@ _SQLITE = {
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
+}
+
+_POSTGRESQL = {
+    "55P03": "another program keeps it locked",
+    "40P01": "others changed it at the same moment",
+    "53100": "the disk of its server is full",
+    "25006": "it is read-only",
 }
 
 _REFUSED = re.compile(r"connection failed: .*?FATAL: +")
@@ -54,6 +62,8 @@ def _reason(trouble: SQLAlchemyError | OSError) -> str:
         for prefix, words in _SQLITE.items():
             if name == prefix or name.startswith(f"{prefix}_"):
                 return words
+    if (state := getattr(cause, "sqlstate", None)) in _POSTGRESQL:
+        return _POSTGRESQL[state]
     if isinstance(trouble, DBAPIError) and trouble.connection_invalidated:
         return "its server has gone away"
     said = shown_text(str(cause or trouble).strip().partition("\n")[0])
