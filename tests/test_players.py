@@ -246,7 +246,7 @@ def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> No
 def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
     results = arena(
         games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"],
-        players=["gentle", "perfect"], number=4, seed=1, jobs=1,
+        players=["gentle", "perfect"], number=2, seed=1, jobs=1,
     )  # fmt: skip
     assert results.score("perfect", "gentle").share >= 0.75
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from dataclasses import replace
+from importlib import import_module
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -41,9 +42,17 @@ if TYPE_CHECKING:
 def perform(asked: Namespace) -> int:
     """Do what was asked for, and return the exit code."""
     try:
+        if asked.command in _ELSEWHERE:
+            return _answered(*_ELSEWHERE[asked.command], asked)
         return _COMMANDS[asked.command](asked)
     except CatalogueError as wrong:
         raise Failure(WRONG_CALL, str(wrong)) from None
+
+
+def _answered(room: str, function: str, asked: Namespace) -> int:
+    """Let a command be answered where it lives; nothing of it is loaded before somebody asks for it."""
+    answer: Callable[[Namespace], int] = getattr(import_module(f"number_tower.cli.{room}"), function)
+    return answer(asked)
 
 
 def welcome(asked: Namespace) -> int:
@@ -251,13 +260,6 @@ def review(asked: Namespace) -> int:
     return reviewing.answer(asked, table, book, screen)
 
 
-def arena(asked: Namespace) -> int:
-    """Let players play each other."""
-    from number_tower.cli import contest  # noqa: PLC0415 - not for the first prompt
-
-    return contest.answer(asked)
-
-
 def match(asked: Namespace) -> int:
     """Play a series of games."""
     from number_tower.cli import series  # noqa: PLC0415 - not for the first prompt
@@ -267,48 +269,6 @@ def match(asked: Namespace) -> int:
     books = [_book(name) for name in _listed(asked.game)]
     entries = tuple(Entry(book, _with_options(book, asked)) for book in books)
     return series.begin(asked, entries, _names(asked), _first(asked.first, asked.seed), screen, _person(asked))
-
-
-def history(asked: Namespace) -> int:
-    """List the games that were played."""
-    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
-
-    return past.history(asked)
-
-
-def stats(asked: Namespace) -> int:
-    """Say what came of the games."""
-    from number_tower.cli import figures  # noqa: PLC0415 - not for the first prompt
-
-    return figures.answer(asked)
-
-
-def export(asked: Namespace) -> int:
-    """Write games to a file."""
-    from number_tower.cli import carrying  # noqa: PLC0415 - not for the first prompt
-
-    return carrying.export(asked)
-
-
-def take_in(asked: Namespace) -> int:
-    """Take games in from a file."""
-    from number_tower.cli import carrying  # noqa: PLC0415 - not for the first prompt
-
-    return carrying.take_in(asked)
-
-
-def forget(asked: Namespace) -> int:
-    """Drop games."""
-    from number_tower.cli import past  # noqa: PLC0415 - not for the first prompt
-
-    return past.forget(asked)
-
-
-def where(asked: Namespace) -> int:
-    """Say where games are kept, or bring the place up to date."""
-    from number_tower.cli import database  # noqa: PLC0415 - not for the first prompt
-
-    return database.answer(asked)
 
 
 def completion(asked: Namespace) -> int:
@@ -472,18 +432,23 @@ def _dashed(options: tuple[str, ...]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+_ELSEWHERE = {
+    "history": ("past", "history"),
+    "forget": ("past", "forget"),
+    "stats": ("figures", "answer"),
+    "export": ("carrying", "export"),
+    "import": ("carrying", "take_in"),
+    "db": ("database", "answer"),
+    "arena": ("contest", "answer"),
+}
+"""Commands that need nothing from here, and where they live."""
+
 _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     None: welcome,
     "play": play,
     "match": match,
     "resume": resume,
     "replay": replay,
-    "history": history,
-    "stats": stats,
-    "export": export,
-    "import": take_in,
-    "forget": forget,
-    "db": where,
     "games": games,
     "rules": rules,
     "solve": solve,
@@ -491,6 +456,5 @@ _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     "learn": learn,
     "puzzle": puzzle,
     "review": review,
-    "arena": arena,
     "completion": completion,
 }
