@@ -136,6 +136,20 @@ def test_a_computer_that_this_version_does_not_know_is_told(play: Command, file:
     assert done.out.startswith("(The computer that played here, 'wizard', is not known to this Number Tower.)\n")
 
 
+def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -> None:
+    done = play("play", "draft", "--names", "Ann,Ben", answers=["9", "resign"])
+    assert done.code == 0
+    assert "Ben resigns. Congratulations, Ann! You have won the game!" in done.out
+    assert kept(file).get(1).table.log[-1] == Change("resigned", 1)
+    assert kept(file).unfinished() is None
+
+
+def test_a_game_of_a_match_can_be_given_up(play: Command, file: Path) -> None:
+    done = play("match", "climb", "--best-of", "1", "--names", "Ann,Ben", answers=["resign"])
+    assert "Ben is the overall winner!" in done.out
+    assert kept(file).get(1).table.outcome == (1, "resigned")
+
+
 def test_the_welcome_goes_on_with_the_last_game(play: Command, file: Path) -> None:
     play("play", "draft", answers=["9", "quit"])
     done = play(answers=["resume", "8", "quit"])

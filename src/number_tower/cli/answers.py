@@ -19,6 +19,7 @@ COMMANDS = {
     "why": "the reason for the best move; why 5 gives the reason for or against 5",
     "undo": "take the last move back; against the computer yours, and its answer",
     "save": "write the game to a file, and every move from now on: save game.json",
+    "resign": "give the game up: your opponent wins",
     "quit": "leave the game; you can go on later",
 }
 _ALIASES = {"?": "help", "h": "help", "hints": "hint", "q": "quit", "exit": "quit"}

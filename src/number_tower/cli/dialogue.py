@@ -102,9 +102,9 @@ class Dialogue:
                     self._catch_up(self._current, self.table)
                 elif answer.command == "save":
                     self._save(answer.file)
-                elif answer.number is None:
+                elif answer.command == "undo":
                     self._undo()
-                elif self._change(self.table.play(answer.number)):
+                elif self._change(self._answered(answer.number)):
                     self._tell(self.table)
         except InputEnded:
             complain(self.left("the input ended before the game did."))
@@ -113,6 +113,10 @@ class Dialogue:
             complain(self.left("stopped."))
             return INTERRUPTED
         return FINISHED
+
+    def _answered(self, block: int | None) -> Table:
+        """Return the table after an answer: a block is placed, or the game is given up."""
+        return self.table.declare("resigned", self.table.game.to_move) if block is None else self.table.play(block)
 
     def _let_choose(self, player: Player) -> None:
         """Let a computer move, and tell it as if it had typed its answer."""

@@ -30,7 +30,7 @@ TRIES = 3
 """Wrong moves after which the right one is shown."""
 
 _WORDS = {
-    **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "save", "quit"}},
+    **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "save", "resign", "quit"}},
     "skip": "see the answer, and go on",
     "quit": "leave the lesson",
 }
