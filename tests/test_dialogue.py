@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -322,7 +323,10 @@ def test_input_that_cannot_be_read_has_ended() -> None:
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:
-    assert {*parser().commands} == {*commands._COMMANDS} - {None}  # noqa: SLF001 - the two lists must not part
+    known = {*commands._COMMANDS, *commands._ELSEWHERE}  # noqa: SLF001 - the lists must not part
+    assert {*parser().commands} == known - {None}
+    for room, function in commands._ELSEWHERE.values():  # noqa: SLF001 - likewise
+        assert callable(getattr(import_module(f"number_tower.cli.{room}"), function))
 
 
 def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def test_whoever_types_is_told_who_they_are() -> None:
     terminal.until("Player 2's turn")
     terminal.type("quit\n")
     assert terminal.end() == 0
-    assert "(You are Player 2. help, moves" in terminal.seen.replace("\r", "")
+    assert "(You are Player 2. At any time: help, moves" in terminal.seen.replace("\r", "")
 
 
 def test_a_finished_game_offers_its_review() -> None:

@@ -49,7 +49,7 @@ class Dialogue:
         """Tell the game so far, if any of it was played, and go on to its end; return the exit code."""
         if self.screen.typed and self.table.outcome is None and not (self.introduced or all(self.table.automatic)):
             you = f"You are {self.voice.name(self.table, self.table.automatic.index(False))}. "
-            commands = f"{', '.join(COMMANDS)}: type one of these at any time."
+            commands = f"At any time: {', '.join(COMMANDS)}."
             self.screen.show(f"({you if any(self.table.automatic) else ''}{commands})\n\n")
         self.retell()
         over = self.table.outcome is not None
