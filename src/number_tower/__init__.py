@@ -12,19 +12,23 @@ if TYPE_CHECKING:
     import os
 
     from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGame
+    from number_tower.changes import Change
     from number_tower.game import Event, Game
+    from number_tower.match import Match
     from number_tower.position import MoveError, NotABlock, NotLegal, Outcome, Position
     from number_tower.solve.limits import NotSolved, Progress
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Worth
-    from number_tower.table import Table, TableError
+    from number_tower.table import Stale, Table, TableError
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CatalogueError",
+    "Change",
     "Event",
     "Game",
+    "Match",
     "MoveError",
     "NotABlock",
     "NotLegal",
@@ -37,6 +41,7 @@ __all__ = [
     "Rules",
     "RulesError",
     "Solution",
+    "Stale",
     "Table",
     "TableError",
     "UnknownGame",
@@ -48,7 +53,9 @@ __all__ = [
 _ROOMS = {
     "number_tower.position": ("MoveError", "NotABlock", "NotLegal", "Outcome", "Position"),
     "number_tower.game": ("Event", "Game"),
-    "number_tower.table": ("Table", "TableError"),
+    "number_tower.changes": ("Change",),
+    "number_tower.table": ("Stale", "Table", "TableError"),
+    "number_tower.match": ("Match",),
     "number_tower.solve.limits": ("NotSolved", "Progress"),
     "number_tower.solve.solution": ("Solution",),
     "number_tower.solve.worth": ("Worth",),
