@@ -517,6 +517,19 @@ def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(tmp_pat
     assert done.out.endswith("To go on with it: tower resume draft:9,8\n")
 
 
+def test_a_database_that_cannot_be_written_can_be_read(
+    tmp_path: Path, play: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "on a CD?.db"
+    play("play", "draft", "--db", str(file), answers=["9", "quit"])
+    writable = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(file) and writable(path, mode))
+    assert "unfinished, 1 move" in play("history", "--db", str(file)).out
+    done = play("resume", "1", "--db", str(file), answers=["8", "quit"])
+    assert done.err == f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n"
+    assert {path.name for path in tmp_path.iterdir()} == {file.name}
+
+
 def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     store = store_in(file)

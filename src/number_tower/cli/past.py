@@ -188,7 +188,7 @@ def _show(screen: Screen, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]
     widths = [max(map(cells, column)) for column in zip(heads, *table, strict=True)]
     for row in (heads, *table):
         identity, *rest = (_padded(text, width) for text, width in zip(row, widths, strict=True))
-        screen.draw("  ".join((row[0].rjust(len(identity)), *rest)).rstrip() + "\n")
+        screen.show("  ".join((row[0].rjust(len(identity)), *rest)).rstrip() + "\n")
 
 
 def _cut(text: str, most: int | None) -> str:

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sqlalchemy import URL, create_engine, event, inspect, make_url
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -46,7 +47,7 @@ _KNOWN = ("0001", "0002", NEWEST)
 def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:
     """Return an engine for a place; nothing is opened yet."""
     try:
-        url = URL.create("sqlite", database=place.file) if place.url is None else make_url(place.url)
+        url = _file_url(place.file or "") if place.url is None else make_url(place.url)
         if place.file is None:
             return _server_at(url, patience)
         engine = create_engine(url.set(query={"timeout": str(patience), **url.query}))
@@ -58,6 +59,15 @@ def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:
     event.listen(engine, "connect", _prepare_file)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _file_url(file: str) -> URL:
+    """Return the URL of a file; if it cannot be written, and nobody else is writing it, one by which it can be read."""
+    writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
+    if writable or not os.path.isfile(file) or os.path.exists(f"{file}-wal"):
+        return URL.create("sqlite", database=file)
+    only_read = {"mode": "ro", "immutable": "1", "uri": "true"}
+    return URL.create("sqlite", database=f"file:{quote(file)}", query=only_read)
 
 
 def _server_at(url: URL, patience: float) -> Engine:
