@@ -115,8 +115,9 @@ def _told(taken: Taken) -> str:
         said.append(f"{taken.puzzles:,} puzzle{'' if taken.puzzles == 1 else 's'} taken in")
     text = f"{', '.join(said)}.\n"
     if taken.differ:
-        them = "one game, which stays" if taken.differ == 1 else f"{taken.differ:,} games, which stay"
-        text += f"Something else was played here in {them} as here.\n"
+        one = len(taken.differ) == 1
+        which = f"line {taken.differ[0]} says" if one else f"lines {', '.join(map(str, taken.differ))} say"
+        text += f"Something else was played here than {which}; that stays as it is.\n"
     return text
 
 

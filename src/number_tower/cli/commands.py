@@ -14,9 +14,10 @@ from number_tower.blocks import summed_up, whole_number
 from number_tower.brief import brief
 from number_tower.catalogue import CatalogueError, OptionError, Rulebook, UnknownGame
 from number_tower.cli.answers import understand
+from number_tower.cli.arranging import keeper, seated
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, WRONG_CALL, Failure, InputEnded
-from number_tower.cli.refs import Referred, is_id, referred
+from number_tower.cli.refs import referred
 from number_tower.cli.screen import Screen
 from number_tower.cli.storing import store
 from number_tower.game import Game
@@ -33,10 +34,6 @@ SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from number_tower.cli.keeping import Keeper
-    from number_tower.store.kept import Seats
-    from number_tower.store.matches import KeptMatch
 
 
 def perform(asked: Namespace) -> int:
@@ -79,7 +76,7 @@ def welcome(asked: Namespace) -> int:
                 return _called(answer, asked)
             book, level = _chosen(answer)
             dialogue = Dialogue(Table(Game(book.rules), book.name), book, screen)
-            dialogue = _stored(_seated(dialogue, _against(level)), asked)
+            dialogue = _stored(seated(dialogue, _against(level)), asked)
         except UnknownGame:
             screen.show(choice)
         except (CatalogueError, Failure) as wrong:
@@ -118,8 +115,8 @@ def play(asked: Namespace) -> int:
     book = _book(asked.game)
     first, tossed = _first(asked.first, asked.seed)
     table = Table(Game(_with_options(book, asked), first), book.name, _names(asked), hidden=asked.hidden)
-    dialogue = _seated(Dialogue(table, book, screen, tossed=tossed), asked, _person(asked))
-    dialogue.keeper = _keeper(asked.record, dialogue.table)
+    dialogue = seated(Dialogue(table, book, screen, tossed=tossed), asked, _person(asked))
+    dialogue.keeper = keeper(asked.record, dialogue.table)
     return _stored(dialogue, asked).play()
 
 
@@ -131,72 +128,6 @@ def replay(asked: Namespace) -> int:
     if table.outcome is None:
         screen.show("\nHere the record ends; the game is unfinished.\n")
     return FINISHED
-
-
-def resume(asked: Namespace) -> int:
-    """Go on with a game; one in a file is kept there as well."""
-    from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
-    from number_tower.cli.refs import to_go_on_with  # noqa: PLC0415 - not for the first prompt
-
-    screen = Screen()
-    found = to_go_on_with(asked)
-    if not isinstance(found, Referred):
-        return _resume_match(asked, found, screen)
-    table, book, kept = found
-    again = asked if kept is None or table.outcome is not None else _again(asked, kept.seats, screen)
-    if kept is not None and again.vs is not None:
-        from number_tower.cli.seating import unnamed  # noqa: PLC0415 - two people need none of it
-
-        table = unnamed(table, kept.seats.players, Voice(book).players)
-    dialogue = _seated(Dialogue(table, book, screen), again)
-    if kept is None and asked.vs is None and table.outcome is None and table.names is not None:
-        _mention_levels(table.names, screen)
-    dialogue.keeper = _keeper(asked.record, dialogue.table)
-    if dialogue.keeper is None and asked.ref is not None and not is_id(asked.ref):
-        dialogue.keeper = Keeper.of_record(asked.ref, book)
-    store(dialogue, asked, kept=kept)
-    code = dialogue.play()
-    if table.outcome is not None:
-        screen.show("\nThis game is over; there is nothing to go on with.\n")
-    return code
-
-
-def _resume_match(asked: Namespace, kept: KeptMatch, screen: Screen) -> int:
-    from number_tower.cli import series  # noqa: PLC0415 - not for the first prompt
-
-    over = kept.series.match.over
-    code = series.go_on(asked if over else _again(asked, kept.seats, screen), kept, screen)
-    if over:
-        screen.show("\nThis match is over; there is nothing to go on with.\n")
-    return code
-
-
-def _again(asked: Namespace, seats: Seats, screen: Screen) -> Namespace:
-    """Return the call with the opponents that a kept game had, unless it names others; programs are never started."""
-    from number_tower.players import LEVELS, RANDOM, is_command  # noqa: PLC0415 - not for the first prompt
-
-    opponents = [spec for spec in seats.players if spec is not None]
-    if asked.vs is not None or not opponents:
-        return asked
-    if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
-        screen.show(f"(The computer that played here, {shown(unknown[0])}, is not known to this Number Tower.)\n\n")
-        return asked
-    if any(map(is_command, opponents)):
-        programs = " ".join(f"--vs {quote(shown_text(opponent))}" for opponent in opponents)
-        screen.show(f"(To go on against the program: {programs})\n\n")
-        return asked
-    seat = "2" if seats.players[1] is None else None
-    seed = asked.seed if asked.seed is not None else seats.seed
-    return Namespace(**{**vars(asked), "vs": opponents, "seat": asked.seat or seat, "seed": seed})
-
-
-def _mention_levels(names: tuple[str, str], screen: Screen) -> None:
-    """Say how to go on against a computer that seems to have played so far: a record does not say who did."""
-    from number_tower.players import LEVELS  # noqa: PLC0415 - not for the first prompt
-
-    for seat, name in enumerate(names, 1):
-        if screen.typed and name.lower() in LEVELS:
-            screen.show(f"(To go on against {name}: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n")
 
 
 def solve(asked: Namespace) -> int:
@@ -281,37 +212,10 @@ def completion(asked: Namespace) -> int:
     return FINISHED
 
 
-def _seated(dialogue: Dialogue, asked: Namespace, person: str | None = None) -> Dialogue:
-    """Seat the computer where it was asked for."""
-    if asked.vs is None:
-        if asked.seat is not None:
-            raise Failure(WRONG_CALL, "--seat goes with --vs: against whom? (see: tower levels)")
-        return dialogue
-    from number_tower.cli.seating import seat, take_seats  # noqa: PLC0415 - two people need none of it
-
-    take_seats(dialogue, seat(asked), person)
-    return dialogue
-
-
 def _stored(dialogue: Dialogue, asked: Namespace) -> Dialogue:
     """Keep the game in the database from its first move on, unless that was not wanted."""
     store(dialogue, asked)
     return dialogue
-
-
-def _keeper(path: str | None, table: Table) -> Keeper | None:
-    if path is None:
-        return None
-    from number_tower.cli.keeping import Keeper  # noqa: PLC0415 - only games kept in files need it
-
-    if not path:
-        raise Failure(WRONG_CALL, "--record: expected a file's name")
-    try:
-        keeper = Keeper(path)
-    except OSError as trouble:
-        raise Failure(WRONG_CALL, f"the game cannot be kept in {shown_path(path)}: {trouble.strerror}") from None
-    keeper.begin(table)
-    return keeper
 
 
 def _chosen(answer: str) -> tuple[Rulebook, str | None]:
@@ -433,6 +337,7 @@ def _dashed(options: tuple[str, ...]) -> str:
 
 
 _ELSEWHERE = {
+    "resume": ("resuming", "answer"),
     "history": ("past", "history"),
     "forget": ("past", "forget"),
     "stats": ("figures", "answer"),
@@ -447,7 +352,6 @@ _COMMANDS: dict[str | None, Callable[[Namespace], int]] = {
     None: welcome,
     "play": play,
     "match": match,
-    "resume": resume,
     "replay": replay,
     "games": games,
     "rules": rules,

@@ -58,12 +58,12 @@ class Line(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What came of taking lines in: how many games are new, went on, were known, and went on differently here."""
+    """What came of taking lines in: how many games are new, went on, were known; and which lines differ from here."""
 
     new: int
     went_on: int
     known: int
-    differ: int
+    differ: tuple[int, ...]
     puzzles: int
 
 
@@ -110,19 +110,22 @@ def taken_in(store: Store, lines: Iterable[str]) -> Taken:
     """
     arrived = tuple(_read_all(lines))
     came: Counter[str] = Counter()
+    differ = []
     for start in range(0, len(arrived), _AT_ONCE):
         with store.writing() as connection:
-            for each in arrived[start : start + _AT_ONCE]:
-                came[_kept(connection, each)] += 1
-    return Taken(came["new"], came["went on"], came["known"], came["differs"], came["puzzle"])
+            for number, each in arrived[start : start + _AT_ONCE]:
+                came[result := _kept(connection, each)] += 1
+                if result == "differs":
+                    differ.append(number)
+    return Taken(came["new"], came["went on"], came["known"], tuple(differ), came["puzzle"])
 
 
-def _read_all(lines: Iterable[str]) -> Iterator[Arrived | Attempt]:
+def _read_all(lines: Iterable[str]) -> Iterator[tuple[int, Arrived | Attempt]]:
     seen: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         if text := line.strip():
             try:
-                yield _read(text, seen)
+                yield number, _read(text, seen)
             except (RecordError, catalogue.CatalogueError, ValueError) as wrong:
                 raise TransferError(number, str(wrong)) from None
 
