@@ -29,6 +29,7 @@ from number_tower.store.history import Unreadable, Wanted, all_of
 from number_tower.store.kept import Kept, Seats
 from number_tower.store.matches import KeptMatch
 from number_tower.store.schema import NEWEST
+from number_tower.store.transfer import taken_in
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale
 from number_tower.voice import Voice
@@ -250,6 +251,15 @@ def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stor
             assert forgotten.result() == 1
     with stores[0].looking() as connection:
         assert list(all_of(connection, Wanted())) == []
+
+
+def test_the_same_games_taken_in_at_once_are_taken_in_once(stores: list[Store]) -> None:
+    lines = [f"draft:{first},{second}\n" for first in range(1, 10) for second in range(1, 10) if first != second]
+    everybody = [partial(taken_in, store, lines if number % 2 else lines[::-1]) for number, store in enumerate(stores)]
+    with ThreadPoolExecutor(len(everybody)) as crowd:
+        taken = [done.result() for done in [crowd.submit(each) for each in everybody]]
+    assert sum(each.new for each in taken) == len(lines)
+    assert all(each.new + each.known == len(lines) for each in taken)
 
 
 def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kept import Command, store_in
 from number_tower import record
 from number_tower.changes import Change
+from number_tower.store import matches
 from number_tower.store.games import Store
-from number_tower.store.kept import Seats
+from number_tower.store.kept import Kept, Part, Seats
+from number_tower.store.trouble import StoreError
 
 
 @pytest.fixture
@@ -76,6 +79,79 @@ def test_a_game_of_a_match_in_a_file_goes_on_with_the_match(play: Command, file:
     done = play("resume", saved, answers=["8", "6"])
     assert "wins the match!" in done.out
     assert kept(file).get(1).table.outcome is not None
+
+
+def test_a_file_with_a_key_that_is_none_is_a_game_like_any_other(play: Command, file: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "game.json"
+    play("play", "draft", "--record", str(saved), answers=["9", "quit"])
+    for key in ("\ud800", "\0", "", 7, None, ["x"]):
+        saved.write_text(json.dumps({**json.loads(saved.read_text()), "kept": {"key": key}}))
+        assert play("resume", str(saved), answers=["quit"]).code == 0
+    assert kept(file).get(1).table.game.moves == (9,)
+
+
+def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_middle(
+    play: Command, file: Path
+) -> None:
+    def answers() -> Iterator[str]:
+        yield from ("9", "8")
+        matches.forget(kept(file), 1)
+        yield from ("6", "9", "quit")
+
+    done = play("match", "draft", answers=answers())
+    assert "this game was forgotten elsewhere; it is kept anew" in done.err
+    assert "this match was forgotten elsewhere; its game is kept by itself" in done.err
+    assert "The match is not kept" in done.out
+    assert "No matches are kept" in play("history", "--matches").out
+
+
+def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(play: Command, file: Path) -> None:
+    play("match", "climb", answers=["30", "5", "quit"])
+    with kept(file).writing() as connection:
+        connection.exec_driver_sql("DELETE FROM changes WHERE game = 1")
+        connection.exec_driver_sql("DELETE FROM games WHERE id = 1")
+    play("resume", "2", answers=["6", "quit"])
+    assert kept(file).get(2).table.game.moves == (5, 6)
+
+
+def test_a_match_of_which_an_answer_was_lost_is_still_one_match(
+    play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Store.begin
+    lost: list[Kept] = []
+
+    def unanswered(self: Store, *given: Any, **more: Any) -> Kept:
+        done = begin(self, *given, **more)
+        if not lost:
+            lost.append(done)
+            raise StoreError("the answer was lost")
+        return done
+
+    monkeypatch.setattr(Store, "begin", unanswered)
+    done = play("match", "climb", "--best-of", "1", answers=["30"])
+    assert lost
+    assert done.err == ""
+    assert [game.part for game in [kept(file).get(1)]] == [Part(1, 1)]
+    assert matches.undecided(kept(file)) is None
+
+
+def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> None:
+    for names in ("Ann,Ben", "Cleo,Dan", "Eve,Finn"):
+        play("match", "climb", "--names", names, answers=["30", "quit"])
+    with kept(file).writing() as connection:
+        connection.exec_driver_sql("UPDATE matches SET best_of = 0 WHERE id = 1")
+        connection.exec_driver_sql("UPDATE games SET changed = 'never', rules = '[[[' WHERE id = 2")
+    listed = play("history", "--matches")
+    assert (listed.code, listed.err) == (0, "")
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["id", "m2", "m3", "m1"]
+    assert listed.out.count("(damaged)") == 2
+    assert "Eve - Finn" in listed.out
+    assert play("history", "--matches", "--json").code == 0
+    exported = play("export")
+    assert (exported.code, exported.out.count("\n"), exported.err.count("left out")) == (0, 1, 2)
+    assert play("stats").code == 0
+    assert play("forget", "m1", "m2").code == 0
+    assert [match["id"] for match in json.loads(play("history", "--matches", "--json").out)["matches"]] == ["m3"]
 
 
 def test_names_that_nobody_chose_follow_whoever_plays(play: Command, file: Path) -> None:

@@ -316,6 +316,22 @@ def test_another_game_that_got_the_same_id_is_left_alone(store: Store, tmp_path:
     assert other.get(stranger.id) == stranger
 
 
+def test_another_move_that_got_the_same_version_is_not_written_over(store: Store) -> None:
+    kept = store.begin(drafted(9, 8), DRAFT)
+    rows(store, "UPDATE games SET moves = '9,7'")
+    rows(store, "UPDATE changes SET change = '7' WHERE version = 1")
+    with pytest.raises(Stale) as stale:
+        store.put(kept, drafted(9, 8, 5))
+    assert stale.value.table.game.moves == (9, 7)
+
+
+def test_a_damaged_game_can_be_forgotten(store: Store) -> None:
+    kept = store.begin(drafted(9), DRAFT)
+    rows(store, "UPDATE games SET rules = '{'")
+    assert store.forget(kept.id) is None
+    assert rows(store, "SELECT count(*) FROM games") == [(0,)]
+
+
 def test_the_names_that_players_get_later_are_kept(store: Store) -> None:
     kept = store.begin(drafted(9), DRAFT)
     named = replace(drafted(9, 8), names=("Ann", "Perfect"))

@@ -495,7 +495,7 @@ def test_a_game_that_was_damaged_while_it_goes_on_is_mended(tmp_path: Path, play
 
     def answers() -> Iterator[str]:
         yield "9"
-        by_hand(file, "UPDATE games SET moves = '1,2,3', rules = '{'")
+        by_hand(file, "UPDATE games SET reason = 'exact', rules = '{'")
         yield from ("8", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())

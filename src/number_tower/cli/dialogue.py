@@ -167,19 +167,19 @@ class Dialogue:
         if self.keeper is not None and self.storing is not None:
             self.keeper.key = self.storing.key
         if self.keeper is not None and (news := self.keeper.keep(table)):
-            complain(news if self.keeper.up_to_date else f"{news}; so far it is {self._line()}")
+            complain(news if self.keeper.up_to_date else f"{news}; so far it is {self.line()}")
         return True
 
     def _changed(self) -> bool:
         """Look whether somebody elsewhere has changed the table."""
         current = None if self.storing is None else self.storing.elsewhere()
         self._current = current or self.table
-        return current is not None
+        return self._current.log != self.table.log
 
     def _catch_up(self, current: Table, mine: Table) -> None:
         """Go on with a game as somebody elsewhere left it."""
         if mine.version - _common(mine.log, current.log) > 1:
-            self.screen.show(f"\n(What was played here since is not kept. It was {self._line()})\n")
+            self.screen.show(f"\n(What was played here since is not kept. It was {self.line()})\n")
         self.screen.show("\n(This game has gone on elsewhere. What happened there:)\n")
         since = _common(self.table.game.moves, current.game.moves)
         self.table = replace(current, automatic=self.table.automatic)
@@ -234,10 +234,11 @@ class Dialogue:
         if ref is None and self.storing is not None:
             ref = self.storing.ref
         if ref is None:
-            ref = quote(self.keeper.path if self.keeper and self.keeper.up_to_date else self._line())
+            ref = quote(self.keeper.path if self.keeper and self.keeper.up_to_date else self.line())
         return f"{_this_command()} {command} {ref}"
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """Write the game as one line."""
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept
 
         return record.to_line(self.table, self.book)

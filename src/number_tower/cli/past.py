@@ -17,6 +17,7 @@ from number_tower.showing import shown
 from number_tower.store import matches
 from number_tower.store.games import InMatch, Store
 from number_tower.store.history import Unreadable, Wanted, page
+from number_tower.store.kept import is_time
 from number_tower.voice import Voice, in_points
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def _matches(asked: Namespace, shelf: Shelf, screen: Screen) -> int:
 
 def _match_row(listed: Listed) -> tuple[str, ...]:
     kept = listed.match
+    if isinstance(kept, Unreadable):
+        return f"m{kept.id}", _shown(listed.changed), "(damaged)", "", "", kept.problem
     series, match = kept.series, kept.series.match
     names = _match_names(kept)
     result = f"best of {match.best_of}, unfinished"
@@ -101,15 +104,18 @@ def _match_names(kept: KeptMatch) -> tuple[str, str]:
 
 
 def _match_entry(listed: Listed) -> dict[str, object]:
-    match = listed.match.series.match
+    kept = listed.match
+    if isinstance(kept, Unreadable):
+        return {"id": f"m{kept.id}", "damaged": kept.problem}
+    match = kept.series.match
     return {
-        "id": f"m{listed.match.id}",
-        "started": listed.match.started,
+        "id": f"m{kept.id}",
+        "started": kept.started,
         "changed": listed.changed,
-        "games": [entry.book.name for entry in listed.match.series.games],
+        "games": [entry.book.name for entry in kept.series.games],
         "best_of": match.best_of,
-        "names": _match_names(listed.match),
-        "players": listed.match.seats.players,
+        "names": _match_names(kept),
+        "players": kept.seats.players,
         "score": match.score,
         "over": match.over,
         "winner": match.leader + 1 if match.over and match.leader is not None else None,
@@ -159,7 +165,7 @@ def _row(game: Kept | Unreadable) -> tuple[str, ...]:
 
 
 def _shown(time: str) -> str:
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_time(time) else ""
 
 
 def _label(game: Kept) -> str:
@@ -238,13 +244,14 @@ def forget(asked: Namespace) -> int:
         if is_match(ref):
             dropped = sought(shelf, partial(matches.forget, identity=int(ref[1:])), f"match {ref}")
             screen.show(f"Match {ref} is forgotten. Its games were\n")
-            for game in dropped:
-                screen.draw(f"  {record.to_line(game.table, game.book)}\n")
+            for each in dropped:
+                screen.draw(f"  {record.to_line(each.table, each.book)}\n")
         else:
             try:
                 game = sought(shelf, partial(Store.forget, identity=int(ref)), f"game {int(ref)}")
             except InMatch as within:
                 whole = f"to forget all of it: tower forget m{within.part.match}{shelf.options}"
                 raise Failure(WRONG_CALL, f"game {int(ref)} is part of a match; {whole}") from None
-            screen.draw(f"Game {game.id} is forgotten. It was {record.to_line(game.table, game.book)}\n")
+            was = "damaged" if game is None else record.to_line(game.table, game.book)
+            screen.draw(f"Game {int(ref)} is forgotten. It was {was}\n")
     return FINISHED

@@ -89,8 +89,10 @@ def to_go_on_with(asked: Namespace) -> Referred | KeptMatch:
     found = _left_last(asked) if asked.ref is None else _recognised(asked, referred(asked, asked.ref))
     if isinstance(found, int):
         return _match(asked, found)
-    part = None if found.kept is None else found.kept.part
-    return found if part is None or found.table.outcome is not None else _match(asked, part.match)
+    if found.kept is None or found.kept.part is None or found.table.outcome is not None:
+        return found
+    match = _match(asked, found.kept.part.match)
+    return match if match.current is not None and match.current.id == found.kept.id else found
 
 
 def _recognised(asked: Namespace, found: Referred) -> Referred:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -111,7 +110,9 @@ class _Game(Dialogue):
 
     def _change(self, table: Table) -> bool:
         self.within.keep_earlier()
-        return super()._change(table)
+        done = super()._change(table)
+        self.within.learn_id(self)
+        return done
 
     @property
     def kept(self) -> bool:
@@ -141,6 +142,8 @@ class _Playing:
         self._key = "" if kept is None else kept.key
         self._current = None if kept is None else kept.current
         self._behind: list[_Game] = []
+        self._parted = False
+        """Whether the match here is no longer the one that is kept."""
 
     @property
     def fresh(self) -> bool:
@@ -212,7 +215,7 @@ class _Playing:
         """Count a game that is over, and tell the score."""
         if game.table.outcome is not None:
             self._series = self._series.after(game.table.outcome.winner)
-        self._learn_id(game)
+        self.learn_id(game)
         if game.storing is not None and not game.kept:
             self._behind.append(game)
         self._say("score", game)
@@ -221,23 +224,29 @@ class _Playing:
         """Try once more to keep the games that the database could not take when they were played."""
         for game in self._behind:
             if game.storing is not None:
-                with suppress(Stale):
-                    game.storing.keep(game.table)
+                try:
+                    kept, _ = game.storing.keep(game.table)
+                except Stale as stale:
+                    kept = stale.table
                 game.storing.close()
-                self._learn_id(game)
+                self.learn_id(game)
+                if game.kept and (kept.game, kept.declared) != (game.table.game, game.table.declared):
+                    complain(f"an earlier game of this match went on elsewhere. Here it was {game.line()}")
+                    self._parted = True
         self._behind = [game for game in self._behind if not game.kept]
 
     def ref(self, game: _Game) -> str | None:
         """Return by what a match that is left is found again, and what else has to be said; None if it is not kept."""
-        self._learn_id(game)
+        self.learn_id(game)
         shelved = shelf(self._asked)
-        if self._id is None or self._behind or shelved is None:
+        if self._id is None or self._behind or self._parted or shelved is None:
             return None
         programs = game.seating is not None and game.seating.programs
         seats = game.seating._replace(seed=self._asked.seed).options if game.seating and programs else ""
         return f"m{self._id}{shelved.options}{seats}"
 
-    def _learn_id(self, game: _Game) -> None:
+    def learn_id(self, game: _Game) -> None:
+        """Remember by which id the match is kept."""
         if game.storing is not None and game.storing.part is not None:
             self._id = game.storing.part.match
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from number_tower.catalogue import load, rulebook_for
@@ -48,7 +49,7 @@ def key_in(ref: str) -> str | None:
     text = _content(ref)
     kept = parsed(text).get("kept") if text.lstrip().startswith("{") else None
     key = kept.get("key") if isinstance(kept, dict) else None
-    return key if isinstance(key, str) else None
+    return key if isinstance(key, str) and re.fullmatch(r"[0-9a-f]{32}", key) else None
 
 
 def _content(path: str) -> str:

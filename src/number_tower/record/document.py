@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 
+LONGEST_NAME = 255
+"""Bytes of a game's name: as long as a file's can be."""
+
 _KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result", "kept")
 
 Kind = TypeVar("Kind")
@@ -66,6 +69,8 @@ def table_of(document: Mapping[str, Any], book: catalogue.Rulebook | None = None
     name = _typed(document, "game", str, "a game's name")
     if not name.isprintable():
         raise RecordError("game", "expected a name without control characters")
+    if len(name.encode()) > LONGEST_NAME:
+        raise RecordError("game", f"expected a name of at most {LONGEST_NAME} bytes")
     try:
         rules = Rules.read(_typed(document, "rules", dict, "a table of rules"))
     except RulesError as wrong:

@@ -110,7 +110,8 @@ class Store:
             begun = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if begun is None:
                 return add(connection, game if part is None else replace(game, part=part(connection)))
-        return self.put(replace(game, id=begun), table, seats)
+            known = load(connection, begun)
+        return self.put(known, table, seats)
 
     def put(self, known: Kept, table: Table, seats: Seats | None = None) -> Kept:
         """Keep what was done at a table since the version that is known to be kept.
@@ -165,12 +166,13 @@ class Store:
                     return load(connection, found)
         return None
 
-    def forget(self, identity: int) -> Kept:
-        """Drop a game; return it as it was. A match is dropped as a whole or not at all."""
+    def forget(self, identity: int) -> Kept | None:
+        """Drop a game; return it as it was, unless it was damaged. A match is dropped as a whole or not at all."""
         with self.writing() as connection:
-            game = load(connection, identity, lock=True)
-            if game.part is not None:
-                raise InMatch(game.part)
+            game = _read_if_whole(connection, identity)
+            part = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
+            if part.match is not None:
+                raise InMatch(Part(*part))
             connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
@@ -210,11 +212,21 @@ def load(connection: Connection, identity: int, *, lock: bool = False) -> Kept:
     return made(row, [(entry.change, entry.at) for entry in connection.execute(log)], book_of(connection, row["book"]))
 
 
+def _read_if_whole(connection: Connection, identity: int) -> Kept | None:
+    """Return a game to be dropped; None if somebody damaged it."""
+    try:
+        return load(connection, identity, lock=True)
+    except StoreError:
+        return None
+
+
 def _is_as_known(connection: Connection, known: Kept) -> bool:
     """Keep others from changing a game, and say whether nobody has since it was last looked at."""
     _lock_match(connection, known.id)
-    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
-    return connection.execute(query).scalar() == known.table.version
+    query = select(games.c.version, games.c.moves).where(games.c.id == known.id, games.c.key == known.key)
+    found = connection.execute(query.with_for_update()).one_or_none()
+    standing = keeping.state_of(known.table)
+    return found is not None and found == (standing["version"], standing["moves"])
 
 
 def _lock_match(connection: Connection, identity: int) -> None:

@@ -12,6 +12,7 @@ from number_tower.coach.review import review
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
+from number_tower.store.opening import one_at_a_time
 from number_tower.store.schema import games
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def _keep(store: Store, found: list[_Judged]) -> None:
     if not found:
         return
     with store.writing() as connection:
+        one_at_a_time(connection)
         for game in found:
             one, other = game.accuracy
             connection.execute(

@@ -180,7 +180,7 @@ def read(
             raise Damaged("its changes do not lead to its moves and result")
         if not table.rulebook.isprintable() or not all(isinstance(seat, str | None) for seat in seats.players):
             raise Damaged("expected a game and players by name")
-        if not all(map(is_time, (row["started"], *times))):
+        if not all(map(is_time, (row["started"], row["changed"], *times))):
             raise Damaged("one of its times is none")
     except (TypeError, AttributeError, RecursionError):
         raise Damaged("one of its columns holds something else than was written there") from None

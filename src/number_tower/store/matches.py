@@ -15,9 +15,10 @@ from number_tower.rules import Rules, RulesError
 from number_tower.showing import shown_text
 from number_tower.store.foreign import read_key, read_rulebook, read_seats, rulebook_written
 from number_tower.store.games import NoSuchGame, book_kept, book_of, identity_of, load
+from number_tower.store.history import Unreadable, loaded
 from number_tower.store.kept import Kept, Part, Seats, is_time, now, seated
 from number_tower.store.schema import changes, games, matches
-from number_tower.store.standing import standing
+from number_tower.store.standing import standing, unplayed
 from number_tower.store.trouble import StoreError
 from number_tower.table import TableError, player_names
 
@@ -96,21 +97,21 @@ def place(connection: Connection, match: KeptMatch) -> Part:
 
 
 def forget(store: Store, identity: int) -> tuple[Kept, ...]:
-    """Drop a match with its games; return them as they were."""
+    """Drop a match with its games; return those that nobody damaged as they were."""
     with store.writing() as connection:
         _row(connection, identity, lock=True)
         mine = select(games.c.id).where(games.c.match == identity).order_by(games.c.number)
-        dropped = tuple(load(connection, game) for game in connection.execute(mine).scalars().all())
+        dropped = tuple(loaded(connection, connection.execute(mine).scalars().all()))
         connection.execute(delete(changes).where(changes.c.game.in_(mine)))
         connection.execute(delete(games).where(games.c.match == identity))
         connection.execute(delete(matches).where(matches.c.id == identity))
-        return dropped
+        return tuple(game for game in dropped if isinstance(game, Kept))
 
 
 class Listed(NamedTuple):
-    """A match, as it is listed."""
+    """A match, as it is listed; or its id, and what is wrong with it."""
 
-    match: KeptMatch
+    match: KeptMatch | Unreadable
     changed: str
 
 
@@ -120,7 +121,14 @@ def page(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[Liste
     played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
     newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
     rows = connection.execute(newest).all()
-    return tuple(Listed(_loaded(connection, identity), changed) for identity, changed in rows), total
+    return tuple(Listed(_loaded_or_not(connection, identity), changed) for identity, changed in rows), total
+
+
+def _loaded_or_not(connection: Connection, identity: int) -> KeptMatch | Unreadable:
+    try:
+        return _loaded(connection, identity)
+    except StoreError as damaged:
+        return Unreadable(identity, str(damaged))
 
 
 # To another machine and back -----------------------------------------------------------------------------------------
@@ -129,7 +137,7 @@ def page(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[Liste
 def written(connection: Connection, part: Part) -> dict[str, object]:
     """Return what another machine has to know of a match beside its games."""
     row = _row(connection, part.match)
-    series = _series(connection, row, Match(row["best_of"], row["first"] - 1))
+    series = _series(connection, row, unplayed(row))
     seats = _seats(row)
     return {
         "key": row["key"],
@@ -158,7 +166,7 @@ class Foreign(NamedTuple):
         """Find the place of the game here, keeping the match if it is new; None if another match has its key here."""
         found = connection.execute(select(matches).where(matches.c.key == self.match.key)).mappings().one_or_none()
         if found is not None:
-            here = _series(connection, found, Match(found["best_of"], found["first"] - 1))
+            here = _series(connection, found, unplayed(found))
             if (here, found["started"]) != (self.match.series, self.match.started):
                 return None
         return place(connection, self.match)._replace(number=self.number)
@@ -168,7 +176,7 @@ def read(given: object, table: Table) -> Foreign:
     """Read what a line says of the match that its game is part of, if it can be a part of it."""
     if not isinstance(given, dict) or given.keys() != _KEYS:
         raise RecordError("match", f"expected {', '.join(sorted(_KEYS))}")
-    if type(given["hidden"]) is not bool or not is_time(given["started"]) or given["first"] not in (1, 2):
+    if type(given["hidden"]) is not bool or not is_time(given["started"]) or type(given["first"]) is not int:
         raise RecordError("match", "expected hidden as true or false, started as a time, and first as 1 or 2")
     try:
         names = None if given["names"] is None else player_names(given["names"])
@@ -244,7 +252,7 @@ def _series(connection: Connection, row: Mapping[Any, Any], match: Match) -> Ser
     try:
         entries = tuple(_kept_entry(connection, entry) for entry in json.loads(row["games"]))
         names = None if row["name_1"] is None else player_names((row["name_1"], row["name_2"]))
-    except (RulesError, TableError, ValueError, TypeError, KeyError, RecursionError) as wrong:
+    except (RulesError, TableError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as wrong:
         raise StoreError(f"match m{row['id']} is damaged in the database: {shown_text(str(wrong))}") from None
     if not entries:
         raise StoreError(f"match m{row['id']} is damaged in the database: nothing is played in it")

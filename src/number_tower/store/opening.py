@@ -154,6 +154,12 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+def one_at_a_time(connection: Connection) -> None:
+    """Let whoever writes many games in one piece wait for others who do, and not each for a game that the other has."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK + 1})")
+
+
 def prepare(engine: Engine, place: Place) -> None:
     """See to it that the database has the newest form: a file takes it on by itself, a server when told to."""
     with told(place.name, OSError):

@@ -19,14 +19,23 @@ if TYPE_CHECKING:
 def standing(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return who won the games of a match, up to the first that is not over."""
     over = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
-    winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in connection.execute(over)}
+    entries = connection.execute(over).all()
+    match = unplayed(row)
     try:
-        match = Match(row["best_of"], row["first"] - 1)
+        winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     except (MatchError, TypeError) as wrong:
         raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
     return match
+
+
+def unplayed(row: Mapping[Any, Any]) -> Match:
+    """Return a match as it was before its first game."""
+    try:
+        return Match(row["best_of"], row["first"] - 1)
+    except (MatchError, TypeError) as wrong:
+        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
 
 
 def settle(connection: Connection, identity: int, at: str) -> None:

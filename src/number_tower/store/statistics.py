@@ -336,7 +336,11 @@ def _spans(connection: Connection, mine: Subquery) -> tuple[By, tuple[Span, ...]
 
 def _summed(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Span]:
     """Return the judged games that have the same key together."""
-    judged = select(key.label("key"), mine.c.kept, mine.c.mattered).where(mine.c.mattered.is_not(None)).subquery()
+    judged = (
+        select(key.label("key"), mine.c.kept, mine.c.mattered)
+        .where((mine.c.mattered + mine.c.kept).is_not(None))
+        .subquery()
+    )
     sums = select(judged.c.key, func.count(), func.sum(judged.c.kept), func.sum(judged.c.mattered))
     rows = connection.execute(sums.group_by(judged.c.key).order_by(judged.c.key))
     return [Span(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
@@ -347,7 +351,7 @@ def _counted(first: int, last: int) -> str:
 
 
 def _quarter(month: str) -> str:
-    return f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}"
+    return f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month
 
 
 _LABELS: dict[By, Callable[[str], str]] = {"month": str, "quarter": _quarter, "year": lambda month: month[:4]}

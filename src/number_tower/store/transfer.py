@@ -24,8 +24,10 @@ from number_tower.store import matches, practice
 from number_tower.store.foreign import read_key, read_rulebook, read_seats, rulebook_written
 from number_tower.store.history import Unreadable, Wanted, all_of
 from number_tower.store.kept import Kept, Seats, is_time, now
+from number_tower.store.opening import one_at_a_time
 from number_tower.store.practice import Attempt
 from number_tower.store.schema import games
+from number_tower.store.trouble import StoreError
 from number_tower.table import Table, TableError
 
 if TYPE_CHECKING:
@@ -73,7 +75,10 @@ class Taken(NamedTuple):
 def exported(connection: Connection, wanted: Wanted) -> Iterator[Line | Unreadable]:
     """Give the games that are wanted, a line each; with all games, also the puzzles that were tried."""
     for game in all_of(connection, wanted):
-        yield game if isinstance(game, Unreadable) else Line(_line(connection, game))
+        try:
+            yield game if isinstance(game, Unreadable) else Line(_line(connection, game))
+        except StoreError as damaged:
+            yield Unreadable(game.id, f"game {game.id}: {damaged}")
     if wanted == Wanted():
         for attempt in practice.attempts(connection):
             puzzle = {"number_tower": document.FORMAT, "puzzle": attempt.written()}
@@ -113,6 +118,7 @@ def taken_in(store: Store, lines: Iterable[str]) -> Taken:
     differ = []
     for start in range(0, len(arrived), _AT_ONCE):
         with store.writing() as connection:
+            one_at_a_time(connection)
             for number, each in arrived[start : start + _AT_ONCE]:
                 came[result := _kept(connection, each)] += 1
                 if result == "differs":
@@ -159,7 +165,11 @@ def _kept(connection: Connection, arrived: Arrived | Attempt) -> str:
             return "differs"
         keeping.add(connection, replace(game, part=part))
         return "new"
-    return _gone_on(connection, keeping.load(connection, found, lock=True), game)
+    try:
+        here = keeping.load(connection, found, lock=True)
+    except keeping.NoSuchGame:
+        return _kept(connection, arrived)
+    return _gone_on(connection, here, game)
 
 
 def _gone_on(connection: Connection, here: Kept, game: Kept) -> str:
