@@ -135,6 +135,32 @@ def test_a_match_of_which_an_answer_was_lost_is_still_one_match(
     assert matches.undecided(kept(file)) is None
 
 
+def test_a_result_that_was_overtaken_elsewhere_is_told(
+    play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Store.put
+    away: list[bool] = []
+
+    def sometimes(self: Store, *given: Any, **more: Any) -> Kept:
+        if away:
+            raise StoreError("the database is away")
+        return put(self, *given, **more)
+
+    def answers() -> Iterator[str]:
+        yield "9"
+        away.append(True)
+        yield from ("8", "6")
+        away.clear()
+        kept(file).change(1, 1, Change("place", 7))
+        yield from ("9", "quit")
+
+    monkeypatch.setattr(Store, "put", sometimes)
+    done = play("match", "draft", answers=answers())
+    assert "tower: an earlier game of this match went on elsewhere. Here it was draft:9,8,6\n" in done.err
+    assert "The match is not kept" in done.out
+    assert kept(file).get(1).table.game.moves == (9, 7)
+
+
 def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> None:
     for names in ("Ann,Ben", "Cleo,Dan", "Eve,Finn"):
         play("match", "climb", "--names", names, answers=["30", "quit"])
