@@ -31,6 +31,7 @@ from number_tower.cli.screen import Screen, cells
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.puzzles import puzzles as stream_of
 from number_tower.coach.review import Accuracy, Review, review
+from number_tower.match import Tally
 from number_tower.position import Outcome
 from number_tower.record import RecordError
 from number_tower.store import games as keeping
@@ -39,7 +40,7 @@ from number_tower.store.games import Store
 from number_tower.store.kept import Kept, Seats
 from number_tower.store.practice import Attempt
 from number_tower.store.schema import changes, games, puzzles
-from number_tower.store.statistics import Figures, Streak, Tally
+from number_tower.store.statistics import Figures, Streak
 from number_tower.voice import Voice
 from sessions import ROOT, plain_environment, tower
 

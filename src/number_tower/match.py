@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from number_tower.game import Game
 from number_tower.showing import shown
 from number_tower.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from number_tower.catalogue import Rulebook
     from number_tower.rules import Rules
 
@@ -73,9 +75,32 @@ class Match:
         return left <= 0 or abs(one - other) > left
 
 
+class Tally(NamedTuple):
+    """Games won, drawn and lost."""
+
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+
+    @property
+    def games(self) -> int:
+        """How many games that are."""
+        return sum(self)
+
+    @property
+    def points(self) -> float:
+        """A point for a win, and half a point for a draw."""
+        return self.won + self.drawn / 2
+
+    @classmethod
+    def together(cls, some: Iterable[Tally]) -> Self:
+        """Return what some of them make together."""
+        return cls(*map(sum, zip(cls(), *some, strict=True)))
+
+
 def _score(winners: tuple[int | None, ...]) -> tuple[float, float]:
-    drawn = winners.count(None) / 2
-    return winners.count(0) + drawn, winners.count(1) + drawn
+    won, drawn, lost = map(winners.count, (0, None, 1))
+    return Tally(won, drawn, lost).points, Tally(lost, drawn, won).points
 
 
 class Entry(NamedTuple):

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.arena.ratings import interval, ratings
+from number_tower.match import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,22 +19,8 @@ if TYPE_CHECKING:
     from number_tower.arena.schedule import Contest
 
 
-class Score(NamedTuple):
-    """Games won, drawn and lost."""
-
-    won: int = 0
-    drawn: int = 0
-    lost: int = 0
-
-    @property
-    def games(self) -> int:
-        """How many games it is the score of."""
-        return sum(self)
-
-    @property
-    def points(self) -> float:
-        """A point for a win, and half a point for a draw."""
-        return self.won + self.drawn / 2
+class Score(Tally):
+    """Games won, drawn and lost, and what they say of the players."""
 
     @property
     def share(self) -> float:

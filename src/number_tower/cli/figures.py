@@ -10,9 +10,10 @@ from number_tower.cli.bars import DONE, WIDTH, Bar, drawn
 from number_tower.cli.failure import FINISHED, NO_DATABASE, WRONG_CALL, Failure, another_interrupt, complain
 from number_tower.cli.screen import SEAT_COLOURS, VALUE_COLOURS, Screen, cells
 from number_tower.cli.storing import Shelf
+from number_tower.match import Tally
 from number_tower.showing import shown, shown_text
 from number_tower.store.judging import judge
-from number_tower.store.statistics import Figures, Span, Streak, Tally, figures, names
+from number_tower.store.statistics import Figures, Span, Streak, figures, names
 from number_tower.store.trouble import StoreError
 
 if TYPE_CHECKING:

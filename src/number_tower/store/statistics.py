@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from sqlalchemy import and_, case, func, literal, or_, select
 
 from number_tower.coach.review import Accuracy
+from number_tower.match import Tally
 from number_tower.players import is_command
 from number_tower.store.games import load
 from number_tower.store.judging import played_by, unjudged
@@ -28,26 +29,10 @@ By = Literal["games", "month", "quarter", "year"]
 MOST_SPANS = 12
 """Lines that accuracy over time may take, so that it stays readable."""
 
+# In a Tally here a finished game without a winner is drawn, also if it was abandoned.
+
 _PEOPLE = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
 """Whether a person played: what computers do among themselves counts only for them."""
-
-
-class Tally(NamedTuple):
-    """How finished games ended for somebody; one without a winner is drawn, also if it was abandoned."""
-
-    won: int = 0
-    drawn: int = 0
-    lost: int = 0
-
-    @property
-    def games(self) -> int:
-        """How many games that are."""
-        return sum(self)
-
-    @classmethod
-    def together(cls, some: Iterable[Tally]) -> Tally:
-        """Return what some of them make together."""
-        return cls(*map(sum, zip(cls(), *some, strict=True)))
 
 
 class Standing(NamedTuple):
