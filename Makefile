@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play test lint types imports unit soak fresh bench bench-all golden docs setup clean
+.PHONY: help play play-web test lint types imports unit browser screenshots soak fresh bench bench-all bench-web golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -12,6 +12,9 @@ help: ## say what can be made
 
 play: $(VENV)/.play ## set up everything and start a game
 	@$(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game is no error of make's
+
+play-web: $(VENV)/.web ## set up everything and play in the browser, at the address that it prints
+	@$(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: lint types imports unit fresh ## set up everything and run every check
 
@@ -27,23 +30,30 @@ types: $(VENV)/.dev ## strict types
 imports: $(VENV)/.dev ## who may import whom
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev ## the tests
+browser: $(VENV)/.dev ## find a browser for the tests, or get one
+	@$(BIN)/python tools/browser.py
+
+unit: $(VENV)/.dev browser ## the tests
 	$(BIN)/pytest -n auto
 
-soak: $(VENV)/.dev ## kill 200 games at random moments, in files and on a server; nothing may be lost
+soak: $(VENV)/.dev ## kill 200 games and 40 servers at random moments, in files and on a server; nothing may be lost
 	$(BIN)/python tests/soak.py
+	$(BIN)/python tests/web_soak.py
 
-fresh: ## `make play` as a newcomer meets it: in a copy of the project, with nothing set up
-	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && git ls-files -co --exclude-standard -z \
-	  | xargs -0 tar -cf - 2>/dev/null | tar -xf - -C "$$copy" \
-	  && { echo draft; cat tests/golden/draft.moves; } | NUMBER_TOWER_DB="$$copy/games.db" $(MAKE) -s -C "$$copy" play | tail -n 26 \
-	  | diff - tests/golden/draft.txt && echo "make play works in a fresh copy"
+fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
+	$(BIN)/python tools/fresh.py
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md
 	$(BIN)/python bench/all.py --write
 
 bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
 	$(BIN)/python bench/all.py --write --all
+
+bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; kept in bench/RESULTS.md
+	$(BIN)/python bench/web.py --write
+
+screenshots: $(VENV)/.dev browser ## take the pictures of every page anew, in docs/pictures; look at them
+	$(BIN)/python tools/screenshots.py
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(BIN)/python tests/sessions.py
@@ -64,10 +74,14 @@ $(VENV)/.play: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(VENV)/.web: pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+	@touch $@ $(VENV)/.play
+
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
-	@touch $@ $(VENV)/.play
+	@touch $@ $(VENV)/.play $(VENV)/.web
 
 $(VENV)/.bench: pyproject.toml $(VENV)/.dev
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench

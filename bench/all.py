@@ -208,7 +208,8 @@ def main() -> int:
         table[heading] = list(section())
     print(aligned(table))
     if asked.write:
-        RESULTS.write_text(results(about, table), encoding="utf-8")
+        _, mark, web = RESULTS.read_text(encoding="utf-8").partition("<!-- bench-web: begin -->")
+        RESULTS.write_text(results(about, table) + (f"\n{mark}{web}" if mark else ""), encoding="utf-8")
     return int(any(row.met is False for rows in table.values() for row in rows))
 
 

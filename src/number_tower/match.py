@@ -55,7 +55,7 @@ class Match:
     @property
     def score(self) -> tuple[float, float]:
         """The points of each player."""
-        return _score(self.winners)
+        return score_of(self.winners)
 
     @property
     def over(self) -> bool:
@@ -71,7 +71,7 @@ class Match:
     def _over(self, winners: tuple[int | None, ...]) -> bool:
         """Say it of any games: what is decided once stays so, since a lead shrinks no faster than what is left."""
         left = self.best_of - len(winners)
-        one, other = _score(winners)
+        one, other = score_of(winners)
         return left <= 0 or abs(one - other) > left
 
 
@@ -98,7 +98,8 @@ class Tally(NamedTuple):
         return cls(*map(sum, zip(cls(), *some, strict=True)))
 
 
-def _score(winners: tuple[int | None, ...]) -> tuple[float, float]:
+def score_of(winners: tuple[int | None, ...]) -> tuple[float, float]:
+    """Return the points of each player, by who won each game (None: drawn)."""
     won, drawn, lost = map(winners.count, (0, None, 1))
     return Tally(won, drawn, lost).points, Tally(lost, drawn, won).points
 

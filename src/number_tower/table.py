@@ -86,12 +86,12 @@ class Table:
         """Whether a move can be taken back: also one that ended the game, but not once a result was declared."""
         return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
 
-    def undo(self) -> Table:
-        """Take the last move of a person back, and with it whatever a computer answered."""
-        if not self.may_undo:
+    def undo(self, player: int | None = None) -> Table:
+        """Take the last move of a person back, or of one player, and with it whatever was answered."""
+        if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to take back")
         game = self.game
-        while self.automatic[game.movers[-1]]:
+        while self.automatic[game.movers[-1]] if player is None else game.movers[-1] != player:
             game = game.undo()
         game = game.undo()
         taken_back = Change("undo", len(self.game.moves) - len(game.moves))
@@ -110,6 +110,11 @@ class Table:
     def outcome(self) -> Outcome | None:
         """How the game ended, by the position or by word."""
         return self.declared or self.game.outcome
+
+    @property
+    def secret(self) -> bool:
+        """Whether something is hidden that would help a player to know; once it is over, nothing would."""
+        return self.hidden and self.outcome is None
 
     def left(self, player: int) -> tuple[int, ...] | None:
         """Return the blocks that a player can still use; None where they are hidden."""

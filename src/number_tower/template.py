@@ -43,11 +43,11 @@ class Template:
         return {field for _, field, _ in self._segments if field is not None}
 
     def fill(self, value_of: Callable[[str], Value]) -> str:
-        """Return the text with each field's value written in; each is asked for once."""
+        """Return the text with each field's value written in; each is asked for once, and written once in each way."""
         once = cache(value_of)
+        written = cache(lambda field, spec: _written(once(field), spec))
         return "".join(
-            literal if field is None else literal + _written(once(field), spec)
-            for literal, field, spec in self._segments
+            literal if field is None else literal + written(field, spec) for literal, field, spec in self._segments
         )
 
 

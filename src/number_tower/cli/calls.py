@@ -62,7 +62,7 @@ def parser() -> Parser:
     _saving(tower)
     tower.set_defaults(db=None, no_save=False)
     add = tower.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=Parser, prog="tower")
-    for describe in (_playing, _remembering, _learning, _knowing, _comparing, _asking):
+    for describe in (_playing, _remembering, _learning, _knowing, _comparing, _serving, _asking):
         describe(add)
     tower.commands = tuple(add.choices)
     return tower
@@ -217,6 +217,31 @@ def _comparing(add: Commands) -> None:
     _patience(arena)
 
 
+def _serving(add: Commands) -> None:
+    """Describe what brings the games to browsers."""
+    serve = add.add_parser("serve", help="let people play in the browser: on this machine, in a class, on the web")
+    serve.add_argument("--host", metavar="HOST", help="where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
+    serve.add_argument("--port", type=_port, metavar="PORT", help="at which port (8000, or the next that is free)")
+    _store(serve)
+    serve.add_argument(
+        "--proxy",
+        nargs="?",
+        const="",
+        metavar="ADDRESSES",
+        help="believe the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
+    )
+    serve.add_argument("--public-url", metavar="URL", help="the address that people open, if a proxy gives it another")
+    serve.add_argument("--no-limits", action="store_true", help="let everybody ask as often as they like")
+    serve.add_argument(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="processes that think about positions (all cores but one; at most 4)",
+    )
+    serve.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
+    serve.add_argument("--quiet", action="store_true", help="log only what goes wrong")
+
+
 def _asking(add: Commands) -> None:
     """Describe what tells about the games and the command itself."""
     add.add_parser("games", help="list the games")
@@ -313,6 +338,13 @@ def _count(text: str) -> int:
     number = whole_number(text)
     if not number or number > 1_000_000:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1,000,000; got {shown(text)}")
+    return number
+
+
+def _port(text: str) -> int:
+    number = 0 if text == "0" else whole_number(text)
+    if number is None or number > 65_535:
+        raise argparse.ArgumentTypeError(f"expected a port from 1 to 65,535, such as 8000; got {shown(text)}")
     return number
 
 

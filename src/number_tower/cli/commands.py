@@ -345,6 +345,7 @@ _ELSEWHERE = {
     "import": ("carrying", "take_in"),
     "db": ("database", "answer"),
     "arena": ("contest", "answer"),
+    "serve": ("serving", "answer"),
 }
 """Commands that need nothing from here, and where they live."""
 

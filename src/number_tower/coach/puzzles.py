@@ -73,6 +73,9 @@ _FAR = 9
 _HARD, _HARDEST = 6, 12
 """Plies to be read, over all tempting moves, from which a puzzle is of the fourth grade, and of the fifth."""
 
+_TRIALS = 3
+"""Variations of a game in which a puzzle of some grade is looked for."""
+
 _WEEK = (1, 2, 3, 3, 4, 4, 5)
 """The grades of the week, from Monday on."""
 
@@ -110,6 +113,29 @@ def assorted(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rul
         if at not in given:
             given.add(at)
             yield book, puzzle
+
+
+def numbered(
+    seed: int | str, number: int, *, grade: int | None = None, book: Rulebook | None = None
+) -> tuple[Rulebook, Puzzle]:
+    """Return a puzzle by its number from 1, without those before it: from the whole catalogue, or of one game.
+
+    Without a grade, all come in turn. A `LookupError` says which grades a game has instead.
+    """
+    wanted = GRADES[(number - 1) % len(GRADES)] if grade is None else grade
+    if book is None:
+        return _one(f"{seed} {number - 1}", wanted)
+    rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
+    found: Counter[int] = Counter()
+    for trial in range(_TRIALS):
+        stream = puzzles(_varied(book, rng) if trial < _TRIALS - 1 else book.rules, f"{seed} {number}", grade=wanted)
+        for puzzle in stream:
+            return book, puzzle
+        found += stream.found
+    if grade is None and found:
+        return numbered(seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book)
+    others = f"; of grade {' and '.join(map(str, sorted(found)))} there are some" if found else ""
+    raise LookupError(f"no puzzle of grade {wanted} was found in {book.name}{others}")
 
 
 def _one(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.reasons import why
@@ -147,15 +148,17 @@ def review(
     *,
     declared: Outcome | None = None,
     seconds: float | None = None,
+    altogether: float | None = None,
+    memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Review:
     """Judge every move of a game, spending at most so many seconds on each position; `declared` is a result by word.
 
     The positions are solved from the last to the first, as the end of a game is known soonest, and what is learned
-    there serves the earlier ones.
+    there serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
     """
     positions = [each.position for each in game.history()]
-    study = _Study(positions[0], seconds, progress)
+    study = _Study(positions[0], Watch(memory=memory, progress=progress), seconds, altogether)
     worths: list[Worth | None] = [study.worth(positions[-1])]
     moves: list[Judged] = []
     for ply in range(len(game.moves), 0, -1):
@@ -169,10 +172,11 @@ def review(
 class _Study:
     """Solves the positions of one game, each within a time of its own, with all that is known from the others."""
 
-    def __init__(self, start: Position, seconds: float | None, progress: Callable[[Progress], object] | None) -> None:
+    def __init__(self, start: Position, watch: Watch, seconds: float | None, altogether: float | None) -> None:
         self._start = start
+        self._watch = watch
         self._seconds = seconds
-        self._watch = Watch(progress=progress)
+        self._altogether = altogether
         self._solver: Solver | None = None
         self._missed = 0
 
@@ -201,9 +205,14 @@ class _Study:
 
     def _begin(self) -> None:
         """Give the next position its time; the watch is made without any, so that plies are not searched for long."""
-        if self._seconds is not None:
-            self._watch.seconds = 0.0
-            self._watch.seconds = self._seconds - self._watch.left
+        if self._seconds is None and self._altogether is None:
+            return
+        self._watch.seconds = 0.0
+        so_far = -self._watch.left
+        self._watch.seconds = min(
+            so_far + (inf if self._seconds is None else self._seconds),
+            inf if self._altogether is None else self._altogether,
+        )
 
 
 def _judged(

@@ -8,7 +8,7 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
@@ -23,7 +23,7 @@ from number_tower.table import Stale
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Update
 
     from number_tower.catalogue import Rulebook
     from number_tower.changes import Change
@@ -158,8 +158,8 @@ class Store:
             return None if found is None else load(connection, found)
 
     def unfinished(self) -> Kept | None:
-        """Return the game that was left last before its end, if any; one that somebody damaged is passed over."""
-        left = select(games.c.id).where(games.c.reason.is_(None))
+        """Return the game that was left last before its end, if any, passing over what is damaged, or not begun."""
+        left = select(games.c.id).where(games.c.reason.is_(None), games.c.version > 0)
         with self.looking() as connection:
             for found in connection.execute(left.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
                 with suppress(StoreError):
@@ -272,6 +272,45 @@ def identity_of(connection: Connection, part: Part) -> int | None:
     return found
 
 
+AS_KNOWN = update(games).where(
+    games.c.id == bindparam("of_id"),
+    games.c.key == bindparam("of_key"),
+    games.c.version == bindparam("of_version"),
+    games.c.moves == bindparam("of_moves"),
+)
+"""Changes a game unless somebody else did. Put together once: that takes longer than running it."""
+
+
+def advance(
+    connection: Connection,
+    known: Kept,
+    table: Table,
+    change: Update = AS_KNOWN,
+    also: Mapping[str, object] | None = None,
+) -> Kept | None:
+    """Write the changes that lead from what is known to a table in one go; None if somebody else was faster.
+
+    This is for those who know a game well, and have many to write. `change` may ask for more, which is in `also`.
+    """
+    after = known.now(table, keeping.now())
+    standing = keeping.state_of(known.table)
+    values = {
+        **keeping.state_of(table),
+        "changed": after.changed,
+        "of_id": known.id,
+        "of_key": known.key,
+        "of_version": standing["version"],
+        "of_moves": standing["moves"],
+        **(also or {}),
+    }
+    if connection.execute(change, values).rowcount != 1:
+        return None
+    _log(connection, known.id, after, known.table.version)
+    if after.part is not None and (table.outcome is None) != (known.table.outcome is None):
+        settle(connection, after.part.match, after.changed)
+    return after
+
+
 def write(connection: Connection, current: Kept, table: Table, times: tuple[str, ...] | None = None) -> Kept:
     """Write the changes that lead from what is kept to a table, made now or, in all, at these times."""
     after = current.now(table, keeping.now()) if times is None else current.with_times(table, times)
@@ -279,9 +318,17 @@ def write(connection: Connection, current: Kept, table: Table, times: tuple[str,
     values = {**row, "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
     _log(connection, current.id, after, current.table.version)
+    _announce(connection, current.id)
     if after.part is not None and (table.outcome is None) != (current.table.outcome is None):
         settle(connection, after.part.match, after.changed)
     return after
+
+
+def _announce(connection: Connection, identity: int) -> None:
+    """Let servers know that a game which is played in a room of theirs was changed, whoever did it."""
+    if connection.dialect.name == "postgresql":
+        told = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
+        connection.exec_driver_sql(told, {"game": identity})
 
 
 def book_kept(connection: Connection, book: Rulebook) -> int | None:

@@ -15,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-NEWEST = "0003"
+NEWEST = "0004"
 """The form of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -119,3 +119,41 @@ puzzles = Table(
     sqlite_autoincrement=True,
 )
 """Puzzles that somebody tried: the position as a line, and whether the answer was right, wrong, or skipped."""
+
+rooms = Table(
+    "rooms",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("address", Text, nullable=False, unique=True),
+    Column("watch", Text, nullable=False, unique=True),
+    Column("number", Integer, nullable=False),
+    Column("since", Integer, nullable=False),
+    Column("best_of", Integer),
+    Column("hints", Boolean, nullable=False),
+    Column("offer", Text),
+    Column("version", Integer, nullable=False),
+    Column("opened", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Where people play who are not at one keyboard: `number` is the game that is played there, `since` the first of the
+match, or of all. `version` counts what is no change of a game: seats, offers, rematches."""
+
+seats = Table(
+    "seats",
+    metadata,
+    Column("room", Integer, ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+    Column("seat", SmallInteger, primary_key=True),
+    Column("token", Text, nullable=False),
+    Column("code", Text),
+    Column("until", Text),
+)
+"""Who holds a seat: whoever has the token that this is the digest of; or, until some time, a code to get one."""
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("room", Integer, ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("game", Integer, ForeignKey("games.id", ondelete="CASCADE"), nullable=False, unique=True),
+)
+"""The games that were played in a room."""

@@ -1,0 +1,299 @@
+"""Rooms in a database: who holds which seat, which game is played there, and what is offered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from hmac import compare_digest
+from secrets import randbelow, token_hex, token_urlsafe
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from sqlalchemy import bindparam, delete, exists, insert, or_, select, update
+
+from number_tower.match import Entry, Match, Series
+from number_tower.room import Offer, OfferKind, Room, RoomError, Seat
+from number_tower.store import games as kept_games
+from number_tower.store import matches as kept_matches
+from number_tower.store.games import Begun, NoSuchGame
+from number_tower.store.kept import Kept, Seats, now
+from number_tower.store.schema import changes, games, matches, rooms, rounds, seats
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import Connection
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.store.kept import Part
+
+CHANNEL = "number_tower"
+"""Where a PostgreSQL server tells all who listen which room has changed."""
+
+_CODE_LASTS = timedelta(minutes=10)
+_UNUSED_LASTS = timedelta(days=30)
+_SWEPT_AT_ONCE = 500
+
+
+class NoSuchRoom(LookupError):  # noqa: N818 - named for what it says
+    """No room has this address, or its game was deleted."""
+
+
+class Overtaken(Exception):  # noqa: N818 - named for what it says
+    """Somebody else changed the room since it was looked at."""
+
+
+@dataclass(frozen=True)
+class KeptRoom:
+    """A room as the store keeps it; tokens are known by their digests alone."""
+
+    id: int
+    address: str
+    watch: str
+    version: int
+    since: int
+    game: Kept
+    room: Room
+    tokens: tuple[str | None, str | None]
+
+    @property
+    def moment(self) -> tuple[int, int, int]:
+        """What only grows: which game it is, the changes of its table, and what else was done in the room."""
+        return self.room.number, self.room.table.version, self.version
+
+    @property
+    def mark(self) -> str:
+        """The moment as a word: different after everything that happens here."""
+        return ".".join(map(str, self.moment))
+
+    def held(self, token: str | None) -> frozenset[int]:
+        """Return the seats that somebody holds who has this token."""
+        if not token:
+            return frozenset()
+        digest = _digest(token)
+        return frozenset(place for place, kept in enumerate(self.tokens) if kept and compare_digest(kept, digest))
+
+
+def add(connection: Connection, room: Room, book: Rulebook, players: Seats) -> tuple[KeptRoom, str]:
+    """Keep a new room; return it, and the token of whoever opened it and holds the seats of all people there."""
+    token, at = token_urlsafe(32), now()
+    row = {
+        "address": token_urlsafe(9),
+        "watch": f"w{token_urlsafe(9)}",
+        "number": 1,
+        "since": 1,
+        "best_of": room.best_of,
+        "hints": room.hints,
+        "version": 0,
+        "opened": at,
+    }
+    identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
+    tokens = tuple(_digest(token) if seat.kind == "person" else None for seat in room.seats)
+    for place, digest in enumerate(tokens):
+        if digest is not None:
+            connection.execute(insert(seats).values(room=identity, seat=place + 1, token=digest))
+    game = _begun(connection, identity, room, Kept(0, "", room.table, book, players, ()), since=1)
+    kept = KeptRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (tokens[0], tokens[1]))
+    return kept, token
+
+
+def find(connection: Connection, address: str) -> KeptRoom:
+    """Return a room by its address, or by the one for those who watch."""
+    row = connection.execute(select(rooms).where(or_(rooms.c.address == address, rooms.c.watch == address))).mappings()
+    if (found := row.one_or_none()) is None:
+        raise NoSuchRoom(address)
+    return _made(connection, found)
+
+
+def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
+    """Keep what was done in a room; nothing is written if somebody else was faster."""
+    before, kept = known.room, known
+    if after.number != before.number:
+        kept = _raised(connection, kept, after)
+        game = _begun(connection, kept.id, after, replace(kept.game, table=after.table), kept.since)
+    else:
+        if _beside_the_game(before) != _beside_the_game(after):
+            kept = _raised(connection, kept, after)
+        game = _advanced(connection, kept, after)
+    return _announced(connection, replace(kept, game=game, room=replace(after, table=game.table)))
+
+
+def sit(connection: Connection, known: KeptRoom, name: str | None) -> tuple[KeptRoom, str]:
+    """Give somebody the free seat; return the room, and the token of the seat."""
+    after, place = known.room.sit(name)
+    kept = _raised(connection, known, after)
+    token = token_urlsafe(32)
+    connection.execute(insert(seats).values(room=known.id, seat=place + 1, token=_digest(token)))
+    game = kept.game
+    if after.table.names != known.room.table.names:
+        game = kept_games.write(connection, kept.game, after.table)
+    tokens = tuple(_digest(token) if at == place else kept for at, kept in enumerate(known.tokens))
+    return _announced(connection, replace(kept, game=game, room=after, tokens=(tokens[0], tokens[1]))), token
+
+
+def hand_over(connection: Connection, known: KeptRoom, token: str | None) -> tuple[KeptRoom, str]:
+    """Return a code by which the seats that somebody holds can be taken once, soon, by another device."""
+    held = known.held(token)
+    if token is None or not held:
+        raise RoomError("not_yours", "you hold no seat here that could be moved")
+    code = token_urlsafe(24)
+    until = (datetime.now(UTC) + _CODE_LASTS).isoformat(timespec="seconds")
+    still_held = _of(known, held).where(seats.c.token == _digest(token))
+    if connection.execute(still_held.values(code=_digest(code), until=until)).rowcount != len(held):
+        raise Overtaken
+    return known, code
+
+
+def take(connection: Connection, known: KeptRoom, code: str) -> tuple[KeptRoom, str]:
+    """Take over the seats that a code is for; return the room, and their new token: the old one is void."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    meant = select(seats.c.seat).where(seats.c.room == known.id, seats.c.code == _digest(code), seats.c.until > at)
+    held = [seat - 1 for seat in connection.execute(meant.with_for_update()).scalars()]
+    if not held:
+        raise RoomError("not_now", "this link was used already, or is too old; ask for a new one on the other device")
+    token = token_urlsafe(32)
+    connection.execute(_of(known, held).values(token=_digest(token), code=None, until=None))
+    kept = _raised(connection, known, known.room)
+    tokens = tuple(_digest(token) if place in held else kept for place, kept in enumerate(known.tokens))
+    return _announced(connection, replace(kept, tokens=(tokens[0], tokens[1]))), token
+
+
+def marks(connection: Connection, some: Collection[int]) -> dict[int, str]:
+    """Return the marks of some rooms as they are, to see which of them have changed."""
+    version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
+    current = version.where(rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number).scalar_subquery()
+    query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
+    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in connection.execute(query)}
+
+
+def sweep(connection: Connection) -> int:
+    """Drop some rooms that were opened long ago and in which nothing was ever done; return how many."""
+    before = (datetime.now(UTC) - _UNUSED_LASTS).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    unused = select(rooms.c.id).where(rooms.c.opened < before, rooms.c.number == 1, rooms.c.version == 0)
+    locked = list(connection.execute(unused.limit(_SWEPT_AT_ONCE).with_for_update()).scalars())
+    untouched = (
+        select(rounds.c.room, games.c.id, games.c.match)
+        .join(games, games.c.id == rounds.c.game)
+        .where(rounds.c.room.in_(locked), games.c.changed == games.c.started)
+        .with_for_update(of=games)
+    )
+    dropped = connection.execute(untouched).all()
+    identities = [row.id for row in dropped]
+    connection.execute(delete(rooms).where(rooms.c.id.in_([row.room for row in dropped])))
+    connection.execute(delete(changes).where(changes.c.game.in_(identities)))
+    connection.execute(delete(games).where(games.c.id.in_(identities)))
+    connection.execute(delete(matches).where(matches.c.id.in_([row.match for row in dropped if row.match is not None])))
+    return len(dropped)
+
+
+def _announced(connection: Connection, after: KeptRoom) -> KeptRoom:
+    """Let other processes know, as soon as it is kept, which room has changed, and into what."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{after.id:d} {after.mark}')")
+    return after
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _of(known: KeptRoom, held: Collection[int]) -> Any:
+    return update(seats).where(seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held]))
+
+
+def _beside_the_game(room: Room) -> object:
+    return room.offer, room.seats
+
+
+def _raised(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
+    """Write what is no change of a game, unless somebody else did."""
+    since = after.number if after.number != known.room.number and not after.winners else known.since
+    offer = None if after.offer is None else f"{after.offer.kind} {after.offer.seat + 1}"
+    mine = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
+    values = {"number": after.number, "since": since, "offer": offer, "version": known.version + 1}
+    if connection.execute(mine.values(values)).rowcount != 1:
+        raise Overtaken
+    return replace(known, version=known.version + 1, since=since)
+
+
+_AS_KNOWN = kept_games.AS_KNOWN.where(
+    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version"))
+)
+
+
+def _advanced(connection: Connection, known: KeptRoom, after: Room) -> Kept:
+    """Write what was done at the table, unless somebody else did something there, or in the room."""
+    if after.table.version == known.game.table.version:
+        return known.game
+    also = {"of_room": known.id, "of_room_version": known.version}
+    advanced = kept_games.advance(connection, known.game, after.table, _AS_KNOWN, also)
+    if advanced is None:
+        raise Overtaken
+    return advanced
+
+
+def _begun(connection: Connection, identity: int, room: Room, model: Kept, since: int) -> Kept:
+    """Begin a game in a room, and in a match if it is one; `model` says by which rulebook and by whom it is played."""
+    at = now()
+    players = model.seats._replace(seed=randbelow(1_000_000)) if any(model.seats.automatic) else model.seats
+    times = (at, *[at] * room.table.version)
+    game = replace(model, id=0, key=token_hex(16), seats=players, times=times, part=None)
+    if room.best_of is not None:
+        game = replace(game, part=_part(connection, room, model, since))
+    try:
+        game = kept_games.add(connection, game)
+    except Begun as there:
+        game = there.kept
+    connection.execute(insert(rounds).values(room=identity, number=room.number, game=game.id))
+    return game
+
+
+def _part(connection: Connection, room: Room, model: Kept, since: int) -> Part:
+    """Return the place of a game in its match, which begins with its first game."""
+    if room.number > since and model.part is not None:
+        return model.part._replace(number=model.part.number + 1)
+    table = room.table
+    match = Match(room.best_of or 1, table.game.first)
+    series = Series((Entry(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    return kept_matches.place(connection, kept_matches.KeptMatch(None, token_hex(16), series, model.seats))
+
+
+def _made(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
+    played = select(rounds.c.number, rounds.c.game).where(rounds.c.room == row["id"], rounds.c.number >= row["since"])
+    identities = dict(connection.execute(played).all())
+    try:
+        game = kept_games.load(connection, identities[row["number"]])
+    except (KeyError, NoSuchGame):
+        raise NoSuchRoom(row["address"]) from None
+    earlier = select(rounds.c.number, games.c.winner).join(games, games.c.id == rounds.c.game)
+    ended = earlier.where(rounds.c.room == row["id"], rounds.c.number >= row["since"], rounds.c.number < row["number"])
+    entries = connection.execute(ended.order_by(rounds.c.number))
+    winners = tuple(None if entry.winner is None else entry.winner - 1 for entry in entries)
+    held = dict(connection.execute(select(seats.c.seat, seats.c.token).where(seats.c.room == row["id"])).all())
+    tokens = held.get(1), held.get(2)
+    names = game.table.names or Voice(game.book).players
+    room = Room(
+        game.table,
+        (_seat(0, names, game.seats, tokens), _seat(1, names, game.seats, tokens)),
+        row["number"],
+        row["best_of"],
+        winners,
+        row["hints"],
+        _offer(row["offer"]),
+    )
+    return KeptRoom(row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens)
+
+
+def _seat(place: int, names: tuple[str, str], players: Seats, tokens: tuple[str | None, str | None]) -> Seat:
+    if players.players[place] is not None:
+        return Seat("computer", names[place])
+    return Seat("free" if tokens[place] is None else "person", names[place])
+
+
+def _offer(text: str | None) -> Offer | None:
+    kind, _, seat = (text or "").partition(" ")
+    return Offer(cast("OfferKind", kind), int(seat) - 1) if kind in get_args(OfferKind) else None

@@ -1,0 +1,133 @@
+"""What every operation needs: the lobby, the game it is about, whoever asks, and how refusals are described."""
+
+from __future__ import annotations
+
+import re
+from email.message import Message
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+from fastapi.responses import Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from number_tower.web.lobby import Known, Lobby
+from number_tower.web.pages import seat_token
+from number_tower.web.problems import MEDIA_TYPE, REASONS, Problem, Refused
+from number_tower.web.thinking import Thinkers
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_bearer = HTTPBearer(
+    scheme_name="seat",
+    auto_error=False,
+    description="The token of a seat, as it was given to whoever created or joined the game. A browser may send the"
+    " cookie of the seat instead.",
+)
+
+Address = Annotated[
+    str,
+    Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="A game's address; to look on, its watch address does as well."),
+]
+
+
+async def json_only(request: Request) -> None:
+    """Refuse a body that is no JSON: what a page elsewhere could make a browser send never gets further."""
+    if request.method != "POST":
+        return
+    given = request.headers.get("content-type")
+    if given == "application/json":
+        return
+    if given is None and not await request.body():
+        return
+    content = Message()
+    content["content-type"] = given or ""
+    kind = content.get_content_type()
+    if not given or not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
+        raise Refused(415, "not_json", "Send the body as JSON, with the header Content-Type: application/json.")
+
+
+async def _lobby(request: Request) -> Lobby:
+    lobby: Lobby = request.app.state.lobby
+    return lobby
+
+
+async def _thinkers(request: Request) -> Thinkers:
+    thinkers: Thinkers = request.app.state.thinkers
+    return thinkers
+
+
+TheLobby = Annotated[Lobby, Depends(_lobby)]
+TheThinkers = Annotated[Thinkers, Depends(_thinkers)]
+
+
+async def _known(address: Address, lobby: TheLobby) -> Known:
+    return await lobby.look(address)
+
+
+TheGame = Annotated[Known, Depends(_known)]
+
+
+Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+async def _token(request: Request, given: Given) -> str | None:
+    """Return the token that came with a request, unless it cannot be one."""
+    token = seat_token(request, request.path_params["address"]) if given is None else given.credentials
+    return token if token and _TOKEN.fullmatch(token) else None
+
+
+AnyToken = Annotated[str | None, Depends(_token)]
+
+
+async def _needed(request: Request, given: Given) -> str:
+    token = await _token(request, given)
+    if token is None:
+        await request.app.state.lobby.look(request.path_params["address"])
+        raise Refused(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
+    return token
+
+
+Token = Annotated[str, Depends(_needed)]
+
+
+def stated(known: Known, status: int = 200) -> Response:
+    """Answer with a game as it stands, which is encoded already."""
+    return Response(known.state, status, {"Cache-Control": "no-store"}, "application/json")
+
+
+_DETAILS = {
+    400: "The body of the request is no JSON that can be read.",
+    401: "Send the token of your seat, with the header Authorization: Bearer …",
+    403: "You hold no seat here; you can watch.",
+    404: "There is no game at this address; perhaps a letter of it is missing.",
+    409: "The game has moved on since; the state shows how it stands.",
+    413: "The request is larger than any that is needed here.",
+    415: "Send the body as JSON, with the header Content-Type: application/json.",
+    422: "/block: Input should be a valid integer.",
+    429: "Too many requests from one place; try again in a few seconds.",
+    503: "Many others are asking at this moment; try again in a few seconds.",
+}
+_REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
+_WHY = {
+    400: "The body is no JSON.",
+    401: "No token was sent, and one is needed.",
+    403: "The token holds no seat in this game.",
+    404: "There is no such game, or whatever else was asked for.",
+    409: "Not as the game stands: stale, not legal or not this player's turn. The state comes with it.",
+    413: "The request is too large.",
+    415: "The body is sent as something else than JSON.",
+    422: "What was sent is not as described, or makes no game.",
+    429: "Too many requests; `Retry-After` says when to go on.",
+    503: "The server cannot do it now; `Retry-After` says when to try again.",
+}
+_BODY = (400, 413, 415, 422)
+
+
+def refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Describe how an operation can be refused; every one can be when too many requests come."""
+    return {status: _described(status) for status in sorted({*statuses, *(_BODY if body else ()), 429})}
+
+
+def _described(status: int) -> dict[str, Any]:
+    example = Problem(status, _REASONS[status], _DETAILS[status])
+    content = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}, "example": example.content}
+    return {"description": _WHY[status], "content": {MEDIA_TYPE: content}}

@@ -1,0 +1,128 @@
+"""Games begin and people come to them: create, join, and take a seat to another device."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from secrets import randbelow
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from number_tower import catalogue
+from number_tower.game import Game
+from number_tower.rules import UNNAMED, Rules
+from number_tower.table import Table
+from number_tower.voice import Voice
+from number_tower.web import bounds, lines, models, replies
+from number_tower.web.api.access import Address, TheLobby, Token, refusals
+from number_tower.web.lobby import Known, Wish
+from number_tower.web.problems import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from number_tower.catalogue import Rulebook
+
+router = APIRouter(tags=["games"])
+
+OWN = "own rules"
+"""What a game is called whose rule file has no name of its own."""
+
+
+@router.post("/games", status_code=201, response_model=replies.Created, responses=refusals(503, body=True))
+async def create_game(wanted: models.NewGame, lobby: TheLobby) -> Response:
+    """Begin a game, at one table, against the computer, or with whoever opens the link.
+
+    The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to whoever shall take
+    the other seat, and the `watch` link to spectators.
+    """
+    known, token = await lobby.begin(wish(wanted))
+    here = f"/api/games/{known.address}"
+    links = {"play": f"/g/{known.address}", "watch": f"/w/{known.watch}", "api": here, "events": f"{here}/events"}
+    addresses: dict[str, object] = {"address": known.address, "watch": known.watch, "links": links}
+    return _held(known, token, known.held(token), 201, addresses, {"Location": here})
+
+
+@router.post("/games/{address}/join", response_model=replies.Held, responses=refusals(404, 409, 503, body=True))
+async def join_game(address: Address, lobby: TheLobby, who: models.Joining | None = None) -> Response:
+    """Take the free seat of a game; the answer holds its token."""
+    known, token = await lobby.sit(address, None if who is None else who.name)
+    return _held(known, token, known.held(token))
+
+
+@router.post("/games/{address}/handover", responses=refusals(401, 403, 404, 503))
+async def hand_over(address: Address, token: Token, lobby: TheLobby) -> replies.Code:
+    """Get a code by which another device can take your seat, once and within ten minutes."""
+    code = await lobby.handover(address, token)
+    known = await lobby.look(address)
+    return replies.Code(code=code, page=f"/g/{known.address}/take/{code}")
+
+
+@router.post("/games/{address}/take", response_model=replies.Held, responses=refusals(404, 409, 503, body=True))
+async def take_seat(address: Address, taking: models.Taking, lobby: TheLobby) -> Response:
+    """Take over a seat by its code; the answer holds its new token, and the old one is void."""
+    known, token = await lobby.take(address, taking.code)
+    return _held(known, token, known.held(token))
+
+
+def wish(wanted: models.NewGame) -> Wish:
+    """Say what somebody wants to play, or why it cannot be played."""
+    book, table = _table(wanted)
+    bounds.check(table.game.rules)
+    if table.outcome is not None:
+        raise Refused(422, "over", "That game is over; send one that can be played on.")
+    level = wanted.opponent.level
+    if wanted.opponent.kind == "computer":
+        level = level or models.USUAL_LEVEL
+    elif level is not None:
+        raise Refused(422, "bad_request", 'Only a computer has a level; expected opponent.kind "computer".')
+    first, second = (*wanted.names, None, None)[:2]
+    return Wish(book, table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints)
+
+
+def _table(wanted: models.NewGame) -> tuple[Rulebook, Table]:
+    given = [key for key in ("game", "rules", "rulefile", "record") if getattr(wanted, key) is not None]
+    if len(given) != 1:
+        raise Refused(422, "bad_request", "Say which game: expected one of game, rules, rulefile and record.")
+    options = wanted.options.model_dump(exclude_none=True)
+    bounds.check_text(f"{options.get('blocks')} {options.get('opening')}")
+    if wanted.record is not None:
+        if options or wanted.hidden:
+            raise Refused(422, "bad_request", "A record says by which options it is played; expected none beside it.")
+        table, book = lines.read(bounds.check_text(wanted.record))
+        return book, table
+    book = _book(wanted)
+    if wanted.hidden:
+        book.check_options(["hidden"])
+    rules = book.with_options(options)
+    first = randbelow(2) if wanted.first == "toss" else wanted.first - 1
+    return book, Table(Game(rules, first), book.name, hidden=wanted.hidden)
+
+
+def _book(wanted: models.NewGame) -> Rulebook:
+    if wanted.game is not None:
+        return catalogue.named(wanted.game)
+    if wanted.rules is not None:
+        bounds.check_text(f"{wanted.rules.blocks} {wanted.rules.opening}")
+        rules = Rules.read(wanted.rules.model_dump(exclude_none=True))
+        return catalogue.rulebook_for(UNNAMED, rules)
+    text = bounds.check_text(wanted.rulefile or "")
+    own = catalogue.parse(text.encode(), OWN, "rulefile")
+    Voice(own)  # what it cannot say is told now, and not in the middle of a game
+    return replace(own, source=UNNAMED)
+
+
+def _held(
+    known: Known,
+    token: str,
+    seats: Collection[int],
+    status: int = 200,
+    more: dict[str, object] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Answer with a seat's token, and the game as it stands."""
+    about = json.dumps({"token": token, "seats": [seat + 1 for seat in sorted(seats)], **(more or {})}).encode()
+    content = b'%s, "state": %s}' % (about[:-1], known.state)
+    return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")

@@ -1,0 +1,107 @@
+"""What there is to see of a game: how it stands, as a stream, in words, and as a record to take away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import Response
+
+from number_tower import record
+from number_tower.web import replies
+from number_tower.web.api.access import Address, AnyToken, TheGame, TheLobby, refusals, stated
+from number_tower.web.following import following
+from number_tower.web.story import dialogue
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from number_tower.room import Room
+    from number_tower.web.replies import Doing
+
+router = APIRouter(tags=["games"])
+
+MOST_EVENTS = 10_000
+"""Events of one stream; whoever wants more begins another."""
+
+_EXPORTS: dict[str, Any] = {
+    "text/plain": {"schema": {"type": "string"}},
+    "application/json": {"schema": {"type": "object"}},
+}
+
+_EVENT = {key: {"type": "string"} for key in ("event", "id", "data")}
+_EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}}
+
+Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="After how many events the stream ends.")]
+LastEvent = Annotated[str | None, Header(description="Taken and not needed: the first event is how it stands.")]
+Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one line, or as a document.")]
+
+
+@router.get("/games/{address}", response_model=replies.State, responses=refusals(404, 503))
+async def show_game(known: TheGame) -> Response:
+    """Give a game as it stands, to whoever knows its address or its watch address."""
+    return stated(known)
+
+
+@router.get("/games/{address}/seat", responses=refusals(404, 503), openapi_extra={"security": [{}]})
+async def show_seat(known: TheGame, token: AnyToken) -> replies.Standing:
+    """Say which seats you hold, and what you may do now."""
+    held = known.held(token)
+    return replies.Standing(seats=[2 if seat else 1 for seat in sorted(held)], may=_may(known.room, held))
+
+
+@router.get(
+    "/games/{address}/events",
+    response_class=Response,
+    responses={200: {"content": _EVENTS}, **refusals(404, 422, 503)},
+)
+async def follow_game(
+    address: Address,
+    lobby: TheLobby,
+    known: TheGame,  # noqa: ARG001 - a game that is not there is told before the stream begins
+    limit: Limit = MOST_EVENTS,
+    last_event_id: LastEvent = None,  # noqa: ARG001 - browsers send it
+) -> Response:
+    """Follow a game as server-sent events: how it stands at once, and again whenever something happens.
+
+    Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
+    """
+    return following(lobby, address, limit=limit)
+
+
+@router.get("/games/{address}/log", responses=refusals(404, 503))
+async def show_log(known: TheGame) -> replies.Log:
+    """Give the whole dialogue of the current game, in the game's own voice."""
+    said = [
+        replies.SaidLine(version=version, moment=line.moment, seat=2 if line.player else 1, text=line.text.strip("\n"))
+        for version, line, _ in dialogue(known.room.table, known.voice)
+    ]
+    return replies.Log(game=known.room.number, said=said)
+
+
+@router.get(
+    "/games/{address}/export",
+    response_class=Response,
+    responses={200: {"content": _EXPORTS}, **refusals(404, 422, 503)},
+)
+async def export_game(known: TheGame, form: Form = "line") -> Response:
+    """Take a game away: as one line of text, or as a JSON document that `tower` and this API can read."""
+    if form == "line":
+        return Response(record.to_line(known.room.table) + "\n", media_type="text/plain")
+    return Response(record.to_json(known.room.table), media_type="application/json")
+
+
+def _may(room: Room, held: Collection[int]) -> list[Doing]:
+    may: dict[Doing, bool] = {
+        "join": room.waiting and not held,
+        "move": room.may_move(held),
+        "undo": room.may_undo(held),
+        "resign": room.may_resign(held),
+        "offer_takeback": room.may_offer(held, "takeback"),
+        "offer_rematch": room.may_offer(held, "rematch"),
+        "accept": room.may_answer(held),
+        "decline": room.may_answer(held) or room.may_withdraw(held),
+        "rematch": room.may_rematch(held),
+        "hint": room.may_hint(held),
+    }
+    return [doing for doing, allowed in may.items() if allowed]

@@ -1,0 +1,87 @@
+"""The server put together: what it keeps games in, who listens and who thinks, and which pages and routes there are."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from number_tower import __version__
+from number_tower.solve import compiling
+from number_tower.store.games import Store
+from number_tower.store.scribe import Scribe
+from number_tower.store.trouble import StoreError
+from number_tower.web import api, guards, health, pages, problems, reference
+from number_tower.web.events import Hub
+from number_tower.web.listening import listen
+from number_tower.web.lobby import Lobby
+from number_tower.web.pages import learn, play
+from number_tower.web.thinking import Thinkers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from number_tower.web.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+
+_SWEEPING = 3600.0
+"""Seconds between two looks for rooms that nobody uses."""
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """Return the application; it opens its database when it starts, and lets go of everything when it stops."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncGenerator[None]:
+        store = await asyncio.to_thread(Store, settings.place)
+        scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.ready)
+        players = Thinkers(prepare=compiling.ready)
+        lobby = Lobby(store, scribe, hub, players)
+        listener = listen(store, lobby.news)
+        background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
+        app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby
+        try:
+            yield
+        finally:
+            for task in background:
+                task.cancel()
+            listener.close()
+            hub.close()
+            await lobby.close()
+            await players.close()
+            await thinkers.close()
+            await asyncio.to_thread(scribe.close)
+            store.close()
+
+    app = FastAPI(
+        title=reference.TITLE,
+        version=__version__,
+        description=reference.ABOUT,
+        openapi_tags=reference.TAGS,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+    )
+    app.state.settings = settings
+    api.install(app)
+    for router in (play.router, learn.router, reference.router, health.router):
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+    problems.install(app)
+    reference.install(app)
+    guards.install(app, settings, problems.telling)
+    return app
+
+
+async def _sweep(lobby: Lobby) -> None:
+    while True:
+        try:
+            await lobby.sweep()
+        except StoreError as trouble:
+            _LOG.warning("rooms that nobody uses stay for now: %s", trouble)
+        await asyncio.sleep(_SWEEPING)

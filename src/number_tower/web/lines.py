@@ -1,0 +1,33 @@
+"""Games that strangers write into an address: read without opening a file, and refused before they cost anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from number_tower.record import RecordError
+from number_tower.record.line import EXAMPLE, with_rulebook
+from number_tower.web import bounds
+
+if TYPE_CHECKING:
+    from number_tower.catalogue import Rulebook
+    from number_tower.table import Table
+
+
+class Unreadable(ValueError):  # noqa: N818 - named for what it says
+    """A line that is no game that can be shown here, and why not."""
+
+
+def read(line: str) -> tuple[Table, Rulebook]:
+    """Return the table that a one-line record describes, and its rulebook; no move is made in a game too large."""
+    line = line.strip()
+    if len(line) > bounds.LONGEST_LINE:
+        most = f"{bounds.LONGEST_LINE:,}"
+        raise Unreadable(f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+    head, colon, _ = line.rpartition(":")
+    if not colon:
+        raise Unreadable(f"That is not the line of a game, {EXAMPLE}.")
+    try:
+        bounds.check(with_rulebook(f"{bounds.check_text(head)}:")[0].game.rules)
+        return with_rulebook(line)
+    except (RecordError, bounds.TooLarge) as wrong:
+        raise Unreadable(f"{str(wrong)[0].upper()}{str(wrong)[1:].rstrip('.')}.") from None

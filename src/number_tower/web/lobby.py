@@ -1,0 +1,404 @@
+"""The rooms that are open: whatever is done in one is decided by the room, kept by the store, and then announced."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from number_tower.players import LEVELS
+from number_tower.position import MoveError
+from number_tower.room import Move, Room, RoomError, Seat
+from number_tower.store import rooms
+from number_tower.store.kept import Seats
+from number_tower.store.rooms import NoSuchRoom, Overtaken
+from number_tower.table import Stale, TableError, player_names
+from number_tower.voice import Voice
+from number_tower.web import bounds, state, tasks
+from number_tower.web.thinking import Busy, GaveUp
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Collection
+
+    from sqlalchemy import Connection
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.room import Action
+    from number_tower.store.games import Store
+    from number_tower.store.kept import Kept
+    from number_tower.store.rooms import KeptRoom
+    from number_tower.store.scribe import Scribe
+    from number_tower.table import Table
+    from number_tower.web.events import Hub
+    from number_tower.web.listening import News
+    from number_tower.web.thinking import Thinkers
+
+__all__ = ["Known", "Lobby", "NoSuchRoom", "Wish"]
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+_MOST_KNOWN = 4_096
+"""Rooms that are remembered; others are looked up when they are asked for."""
+
+_TRIES = 5
+"""How often something is tried again if somebody at another process was faster."""
+
+_CHOOSING, _WAITING = 5.0, 9.0
+"""Seconds that a computer may think about a move, and until it makes one that it need not think about."""
+
+_ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SOON = 0.1
+
+_WITHOUT_THINKING = next(iter(LEVELS))
+
+
+class Wish(NamedTuple):
+    """What somebody wants to play, and with whom: somebody at the same table, the computer, or whoever has the link."""
+
+    book: Rulebook
+    table: Table
+    opponent: Literal["table", "computer", "link"] = "table"
+    level: str | None = None
+    names: tuple[str | None, str | None] = (None, None)
+    best_of: int | None = None
+    hints: bool = True
+
+    @property
+    def players(self) -> Seats:
+        """Who chooses the moves in each seat."""
+        return Seats((None, self.level or _WITHOUT_THINKING)) if self.opponent == "computer" else Seats()
+
+    def room(self) -> Room:
+        """Return the room in which that can be played; whoever wishes it sits in its first seat."""
+        usual = Voice(self.book).players
+        level = self.players.players[1]
+        names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
+        chosen = self.table.names or (player_names(names) if names != usual else None)
+        table = replace(self.table, names=chosen, automatic=self.players.automatic)
+        kinds: dict[str, Literal["person", "computer", "free"]]
+        kinds = {"table": "person", "computer": "computer", "link": "free"}
+        first, second = chosen or usual
+        seats = Seat("person", first), Seat(kinds[self.opponent], second)
+        return Room(table, seats, best_of=self.best_of, hints=self.hints)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A room as this process knows it."""
+
+    kept_room: KeptRoom
+    voice: Voice
+
+    @property
+    def address(self) -> str:
+        """Where it is played."""
+        return self.kept_room.address
+
+    @property
+    def watch(self) -> str:
+        """Where it is watched."""
+        return self.kept_room.watch
+
+    @property
+    def kept(self) -> Kept:
+        """The game that is played there."""
+        return self.kept_room.game
+
+    @property
+    def room(self) -> Room:
+        """The room itself."""
+        return self.kept_room.room
+
+    @property
+    def mark(self) -> str:
+        """What is different after everything that happens here."""
+        return self.kept_room.mark
+
+    def held(self, token: str | None) -> frozenset[int]:
+        """Return the seats that somebody holds who has this token."""
+        return self.kept_room.held(token)
+
+    @cached_property
+    def state(self) -> bytes:
+        """What everybody may see, as JSON, written once for all who look."""
+        seen = state.seen(self.room, self.kept.seats, self.voice, self.mark)
+        return json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @cached_property
+    def event(self) -> bytes:
+        """The same as a server-sent event."""
+        return b"event: state\nid: %s\ndata: %s\n\n" % (self.mark.encode(), self.state)
+
+
+class Lobby:
+    """All rooms, as far as anybody asks for them. It belongs to one event loop."""
+
+    def __init__(self, store: Store, scribe: Scribe, hub: Hub, thinkers: Thinkers) -> None:
+        self._store = store
+        self._scribe = scribe
+        self._hub = hub
+        self._thinkers = thinkers
+        self._known: OrderedDict[int, Known] = OrderedDict()
+        self._ids: dict[str, int] = {}
+        self._busy: dict[int, asyncio.Lock] = {}
+        self._choosing: dict[int, asyncio.Task[None]] = {}
+        self._comparing: set[asyncio.Task[None]] = set()
+        self._heard = 0
+        self._closed = False
+
+    async def begin(self, wish: Wish) -> tuple[Known, str]:
+        """Open a room; return it, and the token of whoever opened it."""
+        bounds.check_words(wish.book, bounds.check(wish.table.game.rules))
+        room = wish.room()
+        kept, token = await self._write(lambda connection: rooms.add(connection, room, wish.book, wish.players))
+        known = self._learned(kept)
+        self._let_choose(known)
+        return known, token
+
+    async def look(self, address: str) -> Known:
+        """Return a room by its address, or by the one for those who watch."""
+        identity = self._ids.get(address)
+        if identity is not None:
+            self._known.move_to_end(identity)
+            known = self._known[identity]
+        elif _ADDRESS.fullmatch(address):
+            known = self._learned(await self._found(address))
+        else:
+            raise NoSuchRoom(address)
+        self._let_choose(known)
+        return known
+
+    async def _found(self, address: str) -> KeptRoom:
+        """Read a room; again, if while it was read there was news that it may be of."""
+        while True:
+            heard = self._heard
+            kept = await self._read(lambda connection: rooms.find(connection, address))
+            if heard == self._heard:
+                return kept
+
+    async def sit(self, address: str, name: str | None) -> tuple[Known, str]:
+        """Take the free seat of a room; return the room, and the seat's token."""
+        identity = await self._played_at(address)
+        self._known[identity].room.sit(name)
+        return await self._changed(address, lambda connection, known: rooms.sit(connection, known, name))
+
+    async def act(self, address: str, token: str | None, action: Action) -> Known:
+        """Do something in a room for whoever has a token."""
+        return await self._done(address, lambda known: known.room.after(known.held(token), action))
+
+    async def handover(self, address: str, token: str | None) -> str:
+        """Return a code by which another device can take over what this token holds."""
+        return (await self._changed(address, lambda connection, known: rooms.hand_over(connection, known, token)))[1]
+
+    async def take(self, address: str, code: str) -> tuple[Known, str]:
+        """Take over the seats that a code is for."""
+        return await self._changed(address, lambda connection, known: rooms.take(connection, known, code))
+
+    async def stream(self, address: str, beat: float | None = None) -> AsyncGenerator[Known | None, None]:
+        """Give a room as it is, and then after everything that happens there; nothing after a beat of silence."""
+        known = await self.look(address)
+        told = None
+        async for news in self._hub.wakeups(known.kept_room.id, beat):
+            if not news:
+                yield None
+                continue
+            try:
+                known = await self.look(address)
+            except NoSuchRoom:
+                return
+            if known.mark != told:
+                told = known.mark
+                yield known
+
+    async def settled(self, known: Known, seconds: float = 2.0) -> Known:
+        """Return a room once the computer has moved, if it is its turn and does not take long."""
+        choosing = self._choosing.get(known.kept_room.id)
+        if choosing is not None:
+            await asyncio.wait([choosing], timeout=seconds)
+        return await self.look(known.address)
+
+    def news(self, news: News | None) -> None:
+        """Hear that somebody at another process has changed a room, or perhaps any of them."""
+        self._heard += 1
+        some = list(self._known) if news is None else [news.room] if news.room in self._known else []
+        for unknown in self._hub.watched() - self._known.keys() if news is None else {news.room} - self._known.keys():
+            self._hub.publish(unknown)
+        if some and (news is None or self._known[news.room].mark != news.mark):
+            task = asyncio.create_task(self._compare(some))
+            self._comparing.add(task)
+            task.add_done_callback(self._comparing.discard)
+            task.add_done_callback(_noted)
+
+    async def close(self) -> None:
+        """Let no computer move any more: it goes on when somebody looks at its room again."""
+        self._closed = True
+        running = [*self._choosing.values(), *self._comparing]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def sweep(self) -> None:
+        """Drop rooms that nobody ever used."""
+        await self._write(rooms.sweep)
+
+    # How it is done ---------------------------------------------------------------------------------------------------
+
+    async def _done(self, address: str, do: Callable[[Known], Room]) -> Known:
+        """Change a room, anew if somebody else was faster; announce it once it is kept."""
+        identity = await self._played_at(address)
+        async with self._busy.setdefault(identity, asyncio.Lock()):
+            for _ in range(_TRIES):
+                known = await self.look(address)
+                before = known.kept_room
+                try:
+                    after = do(known)
+                except (RoomError, MoveError, TableError):
+                    if await self._is_as_kept(known):
+                        raise
+                    self._forget(identity)
+                    continue
+                if after is before.room:
+                    return known
+                with suppress(Overtaken):
+                    kept = await self._write(lambda connection: rooms.write(connection, before, after))  # noqa: B023 - used at once
+                    return self._announced(kept)
+                self._forget(identity)
+            raise Stale((await self.look(address)).room.table)
+
+    async def _changed(
+        self, address: str, do: Callable[[Connection, KeptRoom], tuple[KeptRoom, str]]
+    ) -> tuple[Known, str]:
+        """Change who holds the seats of a room."""
+        identity = await self._played_at(address)
+        async with self._busy.setdefault(identity, asyncio.Lock()):
+            for _ in range(_TRIES):
+                before = (await self.look(address)).kept_room
+                with suppress(Overtaken):
+                    kept, token = await self._write(lambda connection: do(connection, before))  # noqa: B023 - used at once
+                    return self._announced(kept), token
+                self._forget(identity)
+            raise RoomError("not_now", "others were faster; please try again")
+
+    async def _played_at(self, address: str) -> int:
+        """Return the id of a room; whoever knows only where it is watched can change nothing."""
+        known = await self.look(address)
+        if known.address != address:
+            raise NoSuchRoom(address)
+        return known.kept_room.id
+
+    def _announced(self, kept: KeptRoom) -> Known:
+        known = self._learned(kept)
+        self._let_choose(known)
+        return known
+
+    def _learned(self, kept: KeptRoom) -> Known:
+        """Remember a room as it is, unless a later state is known, and wake whoever follows it.
+
+        What was asked for longest ago is forgotten.
+        """
+        earlier = self._known.pop(kept.id, None)
+        if earlier is None:
+            known = Known(kept, Voice(kept.game.book))
+        else:
+            known = earlier if earlier.kept_room.moment > kept.moment else Known(kept, earlier.voice)
+        self._known[kept.id] = known
+        self._ids[kept.address] = self._ids[kept.watch] = kept.id
+        if earlier is None or earlier.mark != known.mark:
+            self._hub.publish(kept.id)
+        if len(self._known) > _MOST_KNOWN:
+            self._forget(next(iter(self._known)))
+        return known
+
+    def _forget(self, identity: int) -> None:
+        known = self._known.pop(identity, None)
+        if known is not None:
+            self._ids.pop(known.address, None)
+            self._ids.pop(known.watch, None)
+        if identity in self._busy and not self._busy[identity].locked():
+            del self._busy[identity]
+
+    async def _compare(self, some: list[int]) -> None:
+        """See which of the rooms that are remembered somebody else has changed; those in use are looked at again."""
+        while some:
+            marks = await self._read(lambda connection: rooms.marks(connection, some))  # noqa: B023 - used at once
+            changed = [each for each in some if each in self._known and self._known[each].mark != marks.get(each)]
+            in_use = [each for each in changed if each in self._busy and self._busy[each].locked()]
+            for identity in set(changed) - set(in_use):
+                self._forget(identity)
+                self._hub.publish(identity)
+            some = in_use
+            if some:
+                await asyncio.sleep(_SOON)
+
+    async def _is_as_kept(self, known: Known) -> bool:
+        """Say whether nobody at another process has changed a room: what is refused should be refused as it is now."""
+        identity = known.kept_room.id
+        return (await self._read(lambda connection: rooms.marks(connection, [identity]))).get(identity) == known.mark
+
+    async def _write(self, do: Callable[[Connection], T]) -> T:
+        return await asyncio.wrap_future(self._scribe.write(do))
+
+    async def _read(self, do: Callable[[Connection], T]) -> T:
+        def read() -> T:
+            with self._store.looking() as connection:
+                return do(connection)
+
+        return await asyncio.to_thread(read)
+
+    # Computers --------------------------------------------------------------------------------------------------------
+
+    def _let_choose(self, known: Known) -> None:
+        """Let the computer move if it is its turn: also after a server that was stopped while it thought."""
+        identity = known.kept_room.id
+        if self._closed or _computer_to_move(known.room) is None:
+            return
+        if identity not in self._choosing or self._choosing[identity].done():
+            task = self._choosing[identity] = asyncio.create_task(self._choose(known.address))
+            task.add_done_callback(lambda done: self._choosing.get(identity) is done and self._choosing.pop(identity))
+            task.add_done_callback(_noted)
+
+    async def _choose(self, address: str) -> None:
+        """Let the computer move as long as it is its turn: the other player may skip, or take back and move again."""
+        with suppress(NoSuchRoom):
+            while (seat := _computer_to_move((known := await self.look(address)).room)) is not None:
+                move = Move(known.room.table.version, await self._chosen(known), known.room.number)
+                with suppress(Stale, RoomError):
+                    await self._done(address, partial(_moved, {seat}, move))
+
+    async def _chosen(self, known: Known) -> int:
+        game, players = known.room.table.game, known.kept.seats
+        level = players.players[game.to_move] or _WITHOUT_THINKING
+        seed = players.seed or 0
+        if level not in LEVELS:
+            level = _WITHOUT_THINKING
+        try:
+            async with asyncio.timeout(_WAITING):
+                return await self._thinkers.ask(tasks.chosen, level, seed, game, seconds=_CHOOSING)
+        except Exception as wrong:  # noqa: BLE001 - whatever it is, somebody waits for a move
+            expected = isinstance(wrong, Busy | GaveUp | TimeoutError)
+            _LOG.warning("a computer plays without thinking", exc_info=None if expected else wrong)
+        return tasks.chosen(_WITHOUT_THINKING, seed, game)
+
+
+def _computer_to_move(room: Room) -> int | None:
+    """Return the seat of the computer whose turn it is, if it is one's."""
+    seat = room.table.game.to_move
+    return None if room.over or room.seats[seat].kind != "computer" else seat
+
+
+def _moved(held: Collection[int], move: Move, known: Known) -> Room:
+    return known.room.after(held, move)
+
+
+def _noted(task: asyncio.Future[None]) -> None:
+    """Let what went wrong in the background be logged, unless it was stopped."""
+    if not task.cancelled() and (wrong := task.exception()) is not None:
+        asyncio.get_running_loop().call_exception_handler({"message": "in the background", "exception": wrong})

@@ -1,0 +1,175 @@
+"""What a server tells whoever runs it: one line for each thing, and nothing in it that would open a seat."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from random import getrandbits
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TextIO
+
+from number_tower.web.refusals import Refusal, plain, refuse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from number_tower.web.refusals import Telling
+    from number_tower.web.settings import Settings
+
+_log = logging.getLogger(__name__)
+_encoded = json.JSONEncoder(default=str).encode
+
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{32,}(?![A-Za-z0-9_-])")
+_PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
+_CAUSE = "\nThe above exception was the direct cause"
+_FIRST = {f"/{word}" for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "static")}
+_UNTOLD = ("/static/", "/health")
+"""Where only what goes wrong is told: the rest says nothing about games."""
+
+
+def begin(settings: Settings, stream: TextIO | None = None) -> None:
+    """Let everything that is logged, by whomever, go the same way."""
+    stream = sys.stderr if stream is None else stream
+    form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
+    told: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
+    told.setFormatter(Lines() if form == "json" else Words())
+    logging.basicConfig(handlers=[told], level=logging.WARNING if settings.quiet else logging.INFO, force=True)
+    logging.captureWarnings(capture=True)
+    logging.raiseExceptions = logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    for talkative in ("uvicorn", "asyncio", "httpx", "httpx2", "sqlalchemy", "alembic"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)
+
+
+def tell(event: str, **fields: object) -> None:
+    """Note something that happened."""
+    _log.info(event, extra={"fields": fields})
+
+
+class Lines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line for a program."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": _said(record)}
+        line |= _fields(record)
+        if record.name != __name__:
+            line["by"] = record.name
+        if record.exc_info:
+            line["traceback"] = without_secrets(self.formatException(record.exc_info))
+        return _encoded(line)
+
+
+class Words(logging.Formatter):
+    """One line that a person reads, and what went wrong below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line for a person."""
+        at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        fields = _fields(record)
+        if {"method", "route", "status", "ms"} <= fields.keys():
+            said = "{method:<4} {route}  {status}  {ms} ms".format_map(fields)
+        else:
+            said = " ".join([_said(record), *(f"{key}={value}" for key, value in fields.items())])
+        grave = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
+        trouble = "\n" + without_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        return f"{at}  {grave}{said}{trouble}"
+
+
+def without_secrets(text: str) -> str:
+    """Leave out of a text what could be the token of a seat, or what was written to a database."""
+    pieces = text.split(_CAUSE)
+    cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
+    return _TOKEN.sub("[...]", _CAUSE.join(cut))
+
+
+def _said(record: logging.LogRecord) -> str:
+    return without_secrets(record.getMessage())
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = getattr(record, "fields", {})
+    return fields
+
+
+def route(scope: Scope) -> str:
+    """Return which address a request was for, with names where it has secrets: a path may be a key."""
+    first = f"/{scope['path'].split('/')[1]}" if "/" in scope["path"] else ""
+    found = getattr(scope.get("route"), "path", None)
+    if isinstance(found, str):
+        # A router that was included with a prefix does not tell its routes.
+        return f"{first}{found}" if first == "/api" and not found.startswith("/api") else found
+    if scope["path"] == "/" or first not in _FIRST:
+        return "/" if scope["path"] == "/" else "(nothing)"
+    return first if scope["path"] == first else f"{first}/..."
+
+
+@lru_cache(maxsize=4096)
+def shortened(host: str) -> str:
+    """Return an address with what tells one household from the next left out."""
+    try:
+        address = ip_address(host.partition("%")[0])
+        return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
+    except ValueError:
+        return "unknown"
+
+
+class Logged:
+    """Gives each request an id, tells how it ended, and turns what nobody expected into words."""
+
+    def __init__(self, app: ASGIApp, telling: Telling = plain) -> None:
+        self._app = app
+        self._telling = telling
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note what came of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = perf_counter()
+        name, status, size = f"{getrandbits(64):016x}", 0, 0
+        mark = (b"x-request-id", name.encode())
+
+        async def sent(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), mark]
+            else:
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception:  # noqa: BLE001 - whatever nobody expected ends here
+            fields: dict[str, object] = {"id": name, "method": _method(scope), "route": route(scope)}
+            _log.exception("a request failed", extra={"fields": fields})
+            if not status:
+                await refuse(self._telling, _failed(name), scope, receive, sent)
+        finally:
+            level = logging.WARNING if status >= 500 else logging.INFO
+            if _log.isEnabledFor(level) and not (status < 400 and scope["path"].startswith(_UNTOLD)):
+                fields = {
+                    "id": name,
+                    "method": _method(scope),
+                    "route": route(scope),
+                    "status": status or None,
+                    "ms": round((perf_counter() - begun) * 1000, 1),
+                    "bytes": size,
+                    "client": shortened(scope["client"][0]) if scope.get("client") else "here",
+                }
+                _log.log(level, "request", extra={"fields": fields})
+
+
+def _method(scope: Scope) -> str:
+    return str(scope["method"])[:10]
+
+
+def _failed(name: str) -> Refusal:
+    words = f"Something went wrong on the server, and has been noted there as {name}. Your game is kept: try again."
+    return Refusal(500, "error", words)

@@ -1,0 +1,81 @@
+"""What every page needs: the templates, the visitor's theme, and the cookies by which a device holds its seats."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from starlette.templating import Jinja2Templates
+
+if TYPE_CHECKING:
+    from fastapi import Request
+    from fastapi.responses import Response
+
+HERE = Path(__file__).parent.parent
+STATIC = HERE / "static"
+YEAR = 365 * 24 * 60 * 60
+SEAT = "seat-"
+"""How the cookie of a seat begins; the room's address follows."""
+
+Theme = Literal["light", "dark", "auto"]
+
+templates = Jinja2Templates(HERE / "templates")
+templates.env.trim_blocks = templates.env.lstrip_blocks = True
+
+
+def page(request: Request, name: str, /, *, status: int = 200, **context: object) -> Response:
+    """Answer with a page, or with its main part alone if that is what the page's script asked for."""
+    layout = "fragment.html" if is_fragment(request) else "base.html"
+    given = {"layout": layout, "theme": theme(request), "here": _path(request), **context}
+    return templates.TemplateResponse(request, name, given, status_code=status)
+
+
+def sentence(text: str) -> str:
+    """Return what an error says as a sentence that can stand alone."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def is_fragment(request: Request) -> bool:
+    """Say whether the main part of a page is asked for, and not all of it."""
+    return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
+
+
+def seat_token(request: Request, address: str) -> str | None:
+    """Return the token by which this device holds a seat in a room, if it does."""
+    return request.cookies.get(SEAT + address)
+
+
+def set_seat(response: Response, request: Request, address: str, token: str) -> None:
+    """Let this device hold a seat: no script can read it, and no other site can send it."""
+    secure = request.app.state.settings.secure_for(request.url.scheme)
+    response.set_cookie(SEAT + address, token, max_age=YEAR, path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def theme(request: Request) -> Theme:
+    """Return the colours that this visitor chose; auto is what the device prefers."""
+    match request.cookies.get("theme"):
+        case "light":
+            return "light"
+        case "dark":
+            return "dark"
+        case _:
+            return "auto"
+
+
+@cache
+def static(path: str) -> str:
+    """Return the address of a file that we serve, which changes with what is in it: it may be kept for ever."""
+    return f"/static/{path}?{sha256((STATIC / path).read_bytes()).hexdigest()[:12]}"
+
+
+def _path(request: Request) -> str:
+    """Return where this page can be looked at again; what was done in a room is shown at the room's own address."""
+    path = request.url.path
+    if request.method == "POST" and path.startswith("/g/"):
+        path = "/".join(path.split("/")[:3])
+    return path + (f"?{request.url.query}" if request.url.query else "")
+
+
+templates.env.globals["static"] = static

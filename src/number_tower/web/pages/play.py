@@ -1,0 +1,245 @@
+"""The pages of a room: to see it, to act in it, to join it, to watch it, and to take a seat to another device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from number_tower import record
+from number_tower.blocks import whole_number
+from number_tower.position import MoveError
+from number_tower.room import RoomError
+from number_tower.table import Stale, TableError
+from number_tower.web import tasks
+from number_tower.web.following import COME_BACK, following
+from number_tower.web.lobby import NoSuchRoom
+from number_tower.web.pages import deeds, is_fragment, page, seat_token, sentence, set_seat, start
+from number_tower.web.pages.seeing import View
+from number_tower.web.thinking import Busy, GaveUp
+
+if TYPE_CHECKING:
+    from number_tower.web.lobby import Known, Lobby
+
+router = APIRouter(include_in_schema=False)
+router.include_router(start.router)
+
+
+class Notice(NamedTuple):
+    """Something to be told about what was just tried."""
+
+    text: str
+    kind: Literal["refused", "stale", "good"] = "refused"
+
+
+# To see -----------------------------------------------------------------------------------------------------------
+
+
+@router.get("/g/{address}")
+@router.get("/g/{address}/table")
+async def room(request: Request, address: str) -> Response:
+    """Show a room to whoever holds a seat there; to others, the free seat, or the way to watch."""
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    if known.address != address:
+        return RedirectResponse(f"/w/{known.watch}", 303)
+    held = known.held(seat_token(request, address))
+    if not held and not known.room.waiting and not is_fragment(request):
+        return RedirectResponse(f"/w/{known.watch}", 303)
+    return _shown(request, known, held)
+
+
+@router.get("/w/{watch}")
+@router.get("/w/{watch}/table")
+async def watch(request: Request, watch: str) -> Response:
+    """Show a room to those who watch."""
+    known = await _look(request, watch)
+    if known is None or known.watch != watch:
+        return _nowhere(request)
+    return page(request, "room.html", **_seen(request, known, frozenset()))
+
+
+@router.get("/g/{address}/events")
+@router.get("/w/{address}/events")
+async def events(request: Request, address: str) -> Response:
+    """Tell a page that something has happened, as long as it listens."""
+    if await _look(request, address) is None:
+        return _nowhere(request)
+    return following(_lobby(request), address, first=COME_BACK)
+
+
+@router.get("/g/{address}/record.{form}")
+@router.get("/w/{address}/record.{form}")
+async def export(request: Request, address: str, form: str) -> Response:
+    """Give the game away, as one line or as JSON."""
+    known = await _look(request, address)
+    if known is None or form not in {"txt", "json"}:
+        return _nowhere(request)
+    table = known.room.table
+    name = {"Content-Disposition": f'attachment; filename="tower-{known.watch[:8]}-{known.room.number}.{form}"'}
+    if form == "json":
+        return Response(record.to_json(table) + "\n", media_type="application/json", headers=name)
+    return Response(record.to_line(table) + "\n", media_type="text/plain; charset=utf-8", headers=name)
+
+
+# To act -----------------------------------------------------------------------------------------------------------
+
+
+@router.post("/g/{address}/sit")
+async def sit(request: Request, address: str) -> Response:
+    """Take the free seat."""
+    name = str((await request.form()).get("name", "")).strip()
+    try:
+        known, token = await _lobby(request).sit(address, name or None)
+    except NoSuchRoom:
+        return _nowhere(request)
+    except (RoomError, TableError) as wrong:
+        return await _again(request, address, Notice(sentence(f"{wrong}")), 409, name=name)
+    return _seated(request, known, token)
+
+
+@router.post("/g/{address}/hint")
+async def hint(request: Request, address: str) -> Response:
+    """Help whoever is to move, a step at a time."""
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    held = known.held(seat_token(request, address))
+    if not known.room.may_hint(held):
+        return _shown(request, known, held, Notice("There is no hint to be had now."), 409)
+    step = whole_number(str((await request.form()).get("step", "1"))) or 1
+    try:
+        told = await request.app.state.thinkers.ask(tasks.hinted, known.room.table, known.kept.book, min(step, 3))
+    except Busy:
+        return _shown(request, known, held, Notice("Many ask for hints just now. Please try again in a moment."), 503)
+    except GaveUp:
+        return _shown(request, known, held, Notice("This position is too hard to look through here."))
+    return _shown(request, known, held, hint=told, step=min(step, 3))
+
+
+@router.post("/g/{address}/handover")
+async def handover(request: Request, address: str) -> Response:
+    """Show the private link that moves a seat to another device."""
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    token = seat_token(request, address)
+    try:
+        code = await _lobby(request).handover(address, token)
+    except RoomError as refused:
+        return _shown(request, known, known.held(token), Notice(sentence(f"{refused}")), 403)
+    private = f"{_origin(request)}/g/{address}/take/{code}"
+    return _shown(request, known, known.held(token), private=private)
+
+
+@router.get("/g/{address}/take/{code}")
+async def ask_to_take(request: Request, address: str, code: str) -> Response:
+    """Ask before a seat moves to this device: a link that is only looked at moves nothing."""
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    return page(request, "take.html", view=View(known, frozenset()), address=address, code=code)
+
+
+@router.post("/g/{address}/take/{code}")
+async def take(request: Request, address: str, code: str) -> Response:
+    """Move a seat to this device."""
+    try:
+        known, token = await _lobby(request).take(address, code)
+    except NoSuchRoom:
+        return _nowhere(request)
+    except RoomError as refused:
+        return page(request, "error.html", status=410, heading="This link has been used", text=sentence(f"{refused}"))
+    return _seated(request, known, token)
+
+
+@router.post("/g/{address}/{deed}")
+async def act(request: Request, address: str, deed: str) -> Response:
+    """Do what was asked for; what cannot be done is said, above the room as it is."""
+    token = seat_token(request, address)
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    try:
+        known = await _lobby(request).act(address, token, deeds.action(deed, await request.form(), known))
+    except deeds.Unanswerable as wrong:
+        notice, status = Notice(f"{wrong}"), 422
+    except MoveError as refused:
+        notice, status = Notice(deeds.refusal(known, refused)), 422
+    except Stale:
+        return await _again(
+            request, address, Notice("The table has changed since. This is how it stands now.", "stale")
+        )
+    except (RoomError, TableError) as refused:
+        return await _again(request, address, Notice(sentence(f"{refused}")))
+    else:
+        if is_fragment(request):
+            return _shown(request, known, known.held(token))
+        # Without a script nobody hears of the computer's answer, so it is waited for.
+        await _lobby(request).settled(known)
+        return RedirectResponse(f"/g/{address}", 303)
+    return _shown(request, known, known.held(token), notice, status)
+
+
+# To answer --------------------------------------------------------------------------------------------------------
+
+
+def _lobby(request: Request) -> Lobby:
+    lobby: Lobby = request.app.state.lobby
+    return lobby
+
+
+async def _look(request: Request, address: str) -> Known | None:
+    """Return a room; whoever knows only where it is watched can look at it there, and do nothing."""
+    try:
+        known = await _lobby(request).look(address)
+    except NoSuchRoom:
+        return None
+    return None if request.method == "POST" and known.address != address else known
+
+
+async def _again(request: Request, address: str, notice: Notice, status: int = 409, **context: object) -> Response:
+    """Show a room as it is now, and what there is to say about what was tried."""
+    known = await _look(request, address)
+    if known is None:
+        return _nowhere(request)
+    return _shown(request, known, known.held(seat_token(request, address)), notice, status, **context)
+
+
+def _shown(
+    request: Request,
+    known: Known,
+    held: frozenset[int],
+    notice: Notice | None = None,
+    status: int = 200,
+    **context: object,
+) -> Response:
+    name = "join.html" if not held and known.room.waiting else "room.html"
+    return page(request, name, status=status, notice=notice, **_seen(request, known, held), **context)
+
+
+def _seated(request: Request, known: Known, token: str) -> Response:
+    answer: Response
+    if is_fragment(request):
+        answer = _shown(request, known, known.held(token))
+    else:
+        answer = RedirectResponse(f"/g/{known.address}", 303)
+    set_seat(answer, request, known.address, token)
+    return answer
+
+
+def _seen(request: Request, known: Known, held: frozenset[int]) -> dict[str, Any]:
+    origin = _origin(request)
+    play = {"play_link": f"{origin}/g/{known.address}"} if held else {}
+    return {"view": View(known, held), "watch_link": f"{origin}/w/{known.watch}", **play}
+
+
+def _origin(request: Request) -> str:
+    return str(request.app.state.settings.shown(request.url.scheme, request.url.netloc))
+
+
+def _nowhere(request: Request) -> Response:
+    text = "There is no game at this address. Perhaps a part of the link is missing?"
+    return page(request, "error.html", status=404, heading="No game here", text=text)

@@ -1,0 +1,260 @@
+"""Where a game begins: the first page, the form for a new game, and the choice of colours."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from secrets import randbelow
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import UploadFile
+
+from number_tower import catalogue
+from number_tower.blocks import whole_number
+from number_tower.brief import brief
+from number_tower.game import Game
+from number_tower.players import LEVELS
+from number_tower.rules import RulesError
+from number_tower.store.trouble import StoreError
+from number_tower.table import Table, TableError, player_name
+from number_tower.voice import Voice
+from number_tower.web import bounds, drawing
+from number_tower.web.lobby import NoSuchRoom, Wish
+from number_tower.web.pages import SEAT, YEAR, Theme, page, sentence, set_seat
+from number_tower.web.pages.seeing import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.datastructures import FormData
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.room import Room
+    from number_tower.rules import Rules
+
+router = APIRouter(include_in_schema=False)
+
+OWN = "own"
+"""What the form calls a game of one's own rules."""
+
+_SEAT = re.compile(re.escape(SEAT) + r"[A-Za-z0-9_-]{1,64}")
+_MOST_COOKIES = 100
+MOST_SEATS = 30
+"""Games that a device remembers; of more, the oldest that are over are forgotten."""
+
+LONGEST_MATCH = 99
+_EXAMPLE = """\
+title = "My tower"
+
+[rules]
+blocks = "1-12"
+towers = "shared"    # or "own"
+supply = "shared"    # or "own", "endless"
+fit = "any"          # or "descending", "ascending", "related", "unrelated"
+target = 30
+"""
+
+
+class Wrong(NamedTuple):
+    """What cannot be wished for: which field, and why."""
+
+    field: str
+    text: str
+
+
+class Refused(ValueError):  # noqa: N818 - named for what it says
+    """A wish that cannot be granted as it is."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(field, text)
+        self.wrong = Wrong(field, text)
+
+
+@router.get("/")
+async def home(request: Request) -> Response:
+    """Show the games, and those of one's own that are not over."""
+    going, over, gone = await _mine(request)
+    games = [(book, drawing.idea(book)) for book in catalogue.games()]
+    answer = page(request, "home.html", games=games, going=going, over=over)
+    for cookie in gone:
+        answer.delete_cookie(cookie, path="/", httponly=True, samesite="lax")
+    return answer
+
+
+async def _mine(request: Request) -> tuple[list[View], list[View], list[str]]:
+    """Return this device's games that go on and that are over, newest first, and the cookies to forget."""
+    ours = [(name, token) for name, token in request.cookies.items() if _SEAT.fullmatch(name)]
+    seats = dict(ours[:_MOST_COOKIES])
+    views: list[View] = []
+    gone: list[str] = []
+    for name, token in seats.items():
+        with suppress(NoSuchRoom, StoreError):
+            known = await request.app.state.lobby.look(name.removeprefix(SEAT))
+            if held := known.held(token):
+                views.append(View(known, held))
+                continue
+        gone.append(name)
+    views.sort(key=lambda view: view.known.kept.changed, reverse=True)
+    going = [view for view in views if not _is_done(view.room)]
+    over = [view for view in views if _is_done(view.room)]
+    kept = max(0, MOST_SEATS - len(going))
+    return going, over[:kept], [*gone, *(SEAT + view.known.address for view in over[kept:])]
+
+
+def _is_done(room: Room) -> bool:
+    """Say whether a game is over, and with it the match that it may be a part of."""
+    return room.over and (room.best_of is None or room.series_over)
+
+
+@router.get("/new")
+async def ask(request: Request) -> Response:
+    """Ask what is to be played."""
+    return _form(request, dict(request.query_params))
+
+
+@router.post("/new")
+async def begin(request: Request) -> Response:
+    """Open a room as wished, and seat whoever wished for it."""
+    form = await request.form()
+    given = {key: value for key, value in form.items() if isinstance(value, str)}
+    try:
+        wish = await _wish(form, given)
+        known, token = await request.app.state.lobby.begin(wish)
+    except Refused as refused:
+        return _form(request, given, refused.wrong)
+    except TableError:
+        return _form(request, given, Wrong("name_1", "That is what the other player is called. Choose another name."))
+    await request.app.state.lobby.settled(known)
+    answer = RedirectResponse(f"/g/{known.address}", 303)
+    set_seat(answer, request, known.address, token)
+    return answer
+
+
+@router.post("/theme")
+async def colours(request: Request) -> Response:
+    """Remember which colours a visitor wants."""
+    form = await request.form()
+    back = str(form.get("back", "/"))
+    local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
+    answer = RedirectResponse(back if local else "/", 303)
+    chosen = str(form.get("theme", ""))
+    if chosen in get_args(Theme):
+        answer.set_cookie("theme", chosen, max_age=YEAR, path="/", samesite="lax")
+    return answer
+
+
+def _form(request: Request, given: Mapping[str, str], wrong: Wrong | None = None) -> Response:
+    """Show the form, with what was given kept in it."""
+    name = given.get("game", "").lower()
+    book = None if name == OWN else catalogue.named(name if name in catalogue.names() else catalogue.names()[0])
+    return page(
+        request,
+        "new.html",
+        status=422 if wrong else 200,
+        games=catalogue.games(),
+        book=book,
+        rules=() if book is None else brief(book.rules, Voice(book).noun),
+        usual={} if book is None else book.rules.written(),
+        options=catalogue.OPTIONS if book is None else book.options,
+        called=("Player 1", "Player 2") if book is None else Voice(book).players,
+        idea=None if book is None else drawing.idea(book),
+        levels=LEVELS.values(),
+        example=_EXAMPLE,
+        given=given,
+        wrong=wrong,
+    )
+
+
+# What was wished for --------------------------------------------------------------------------------------------------
+
+
+async def _wish(form: FormData, given: Mapping[str, str]) -> Wish:
+    book = await _book(form, given)
+    rules = _rules(book, given)
+    first = {"other": 1, "toss": randbelow(2)}.get(given.get("first", ""), 0)
+    opponent = given.get("opponent", "computer")
+    if opponent not in {"table", "computer", "link"}:
+        raise Refused("opponent", "Choose whom you want to play.")
+    level = given.get("level") or "easy"
+    if level not in LEVELS:
+        raise Refused("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
+    hidden = bool(given.get("hidden")) and "hidden" in book.options
+    return Wish(
+        book=book,
+        table=Table(Game(rules, first), book.name, hidden=hidden),
+        opponent=cast("Literal['table', 'computer', 'link']", opponent),
+        level=level if opponent == "computer" else None,
+        names=_names(given, opponent),
+        best_of=_best_of(given),
+        hints=given.get("hints", "yes") != "no",
+    )
+
+
+async def _book(form: FormData, given: Mapping[str, str]) -> Rulebook:
+    name = given.get("game", "").lower() or catalogue.names()[0]
+    try:
+        if name != OWN:
+            return catalogue.named(name)
+        upload = form.get("rules_file")
+        content = await upload.read(catalogue.LARGEST_FILE + 1) if isinstance(upload, UploadFile) else b""
+        content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
+        if not content.strip():
+            raise Refused("rules_text", "Paste your rules here, or choose a file that holds them.")
+        bounds.check_text(content.decode("utf-8", "replace"))
+        book = catalogue.parse(content, "my rules", "my rules")
+        Voice(book)
+    except catalogue.RuleFileError as wrong:
+        raise Refused("rules_text", sentence(": ".join(filter(None, (wrong.key, wrong.problem))))) from None
+    except bounds.TooLarge as wrong:
+        raise Refused("rules_text", sentence(f"{wrong}")) from None
+    except catalogue.UnknownGame as wrong:
+        raise Refused("game", sentence(f"{wrong}")) from None
+    return book
+
+
+def _rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
+    chosen: dict[str, object] = {
+        option: text for option in catalogue.RULE_OPTIONS if (text := given.get(option, "").strip())
+    }
+    if "target" in chosen:
+        number = whole_number(str(chosen["target"]))
+        if number is None:
+            raise Refused("target", "A target is a whole number, such as 21.")
+        chosen["target"] = number
+    try:
+        bounds.check_text(" ".join(map(str, chosen.values())))
+        rules = bounds.check(book.with_options(chosen))
+        bounds.check_words(book, rules)
+    except RulesError as wrong:
+        raise Refused(wrong.key, sentence(wrong.problem)) from None
+    except catalogue.OptionError as wrong:
+        raise Refused(wrong.option, sentence(f"{wrong}")) from None
+    except bounds.TooLarge as wrong:
+        raise Refused("blocks" if chosen else "rules_text", sentence(f"{wrong}")) from None
+    return rules
+
+
+def _names(given: Mapping[str, str], opponent: str) -> tuple[str | None, str | None]:
+    names: list[str | None] = []
+    for field in ("name_1", "name_2"):
+        name = given.get(field, "").strip() if field == "name_1" or opponent == "table" else ""
+        try:
+            names.append(player_name(name) if name else None)
+        except TableError as wrong:
+            raise Refused(field, sentence(f"{wrong}")) from None
+    first, second = names
+    if first and second and first.casefold() == second.casefold():
+        raise Refused("name_2", "Choose two different names, so that everybody can tell you apart.")
+    return first, second
+
+
+def _best_of(given: Mapping[str, str]) -> int | None:
+    text = given.get("best_of", "").strip()
+    if not text or text == "0":
+        return None
+    number = whole_number(text)
+    if number is None or not 1 <= number <= LONGEST_MATCH:
+        raise Refused("best_of", f"A match has 1 to {LONGEST_MATCH} games.")
+    return number

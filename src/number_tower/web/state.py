@@ -1,0 +1,94 @@
+"""What everybody may see of a room: the same for players and for those who watch, and nothing that is hidden."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from number_tower import record
+from number_tower.changes import moves_after
+from number_tower.game import Game
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from number_tower.room import Room
+    from number_tower.store.kept import Seats
+    from number_tower.table import Table
+    from number_tower.voice import Said, Voice
+
+MOST_LISTED = 200
+"""Blocks of a game up to which it is said of each whether it can be placed."""
+
+
+def seen(room: Room, players: Seats, voice: Voice, mark: str) -> dict[str, object]:
+    """Return a room as it is told to the world."""
+    table = room.table
+    game, outcome = table.game, table.outcome
+    return {
+        "game": room.number,
+        "version": table.version,
+        "mark": mark,
+        "rulebook": {"name": table.rulebook, "title": voice.title, "noun": voice.noun},
+        "rules": game.rules.written(),
+        "record": record.to_line(table),
+        "hidden": table.hidden,
+        "first": game.first + 1,
+        "players": [_player(room, players, place) for place in (0, 1)],
+        "moves": game.moves,
+        "to_move": None if outcome is not None else game.to_move + 1,
+        "legal": table.legal if _listed(table) else None,
+        "refused": _refused(table),
+        "result": outcome
+        and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
+        "said": [said.text.strip("\n") for said in last_words(table, voice)],
+        "offer": room.offer and {"kind": room.offer.kind, "seat": room.offer.seat + 1},
+        "waiting": room.waiting,
+        "hints": room.hints and not table.hidden,
+        "series": {
+            "number": len(room.winners) + 1,
+            "best_of": room.best_of,
+            "score": room.score,
+            "over": room.series_over,
+        },
+    }
+
+
+def _player(room: Room, players: Seats, place: int) -> dict[str, object]:
+    table, seat = room.table, room.seats[place]
+    return {
+        "seat": place + 1,
+        "name": seat.name,
+        "kind": seat.kind,
+        "level": players.players[place],
+        "height": table.game.heights[place],
+        "top": table.game.position.tops[place] or None,
+        "tower": table.game.towers[place],
+        "left": table.left(place) if _listed(table) else None,
+    }
+
+
+def _listed(table: Table) -> bool:
+    return not table.hidden and len(table.game.rules.blocks) <= MOST_LISTED
+
+
+def _refused(table: Table) -> dict[str, str] | None:
+    """Say of each block that cannot be placed why not, as far as anybody may know."""
+    if not _listed(table):
+        return None
+    if table.outcome is not None:
+        return dict.fromkeys(map(str, table.game.rules.blocks), "over")
+    numbers = table.game.rules.numbers
+    return {str(block): reason for reason, mask in table.game.position.refusals() for block in numbers(mask)}
+
+
+def last_words(table: Table, voice: Voice) -> Iterator[Said]:
+    """Tell what the last change at a table was."""
+    if not table.log or table.log[-1].kind != "undo":
+        yield from voice.tell(table)
+        return
+    earlier = moves_after(table.log[:-1])
+    for kept in range(len(earlier) - 1, len(table.game.moves) - 1, -1):
+        game = Game(table.game.rules, table.game.first, earlier[:kept])
+        yield voice.undone(replace(table, game=game, log=()), earlier[kept])
+    yield voice.turn(table)

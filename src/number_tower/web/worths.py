@@ -1,0 +1,182 @@
+"""What values look like in a page: a word, a sign, a shade and a length, so that nothing is told by colour alone."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.blocks import summed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from number_tower.solve.worth import Value
+    from number_tower.web.tasks import Analysis, Reviewed, Valued
+
+MOST_SHOWN = 160
+"""Moves of a position that are shown one by one."""
+
+_WORDS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
+_SIGNS: dict[Value | None, str] = {"win": "+", "draw": "=", "loss": "\u2212", None: "?"}
+_SOON, _NEAR = 2, 6
+"""Plies to the end up to which a colour is strongest, and up to which it is strong."""
+
+_WIDE, _BROADEST, _SLIMMEST = 300.0, 100.0, 12.0
+_TOP, _LEVEL, HEIGHT = 16.0, 32.0, 96.0
+
+
+class Option(NamedTuple):
+    """A move that can be looked at: its block, its value in every way that it is shown, and where it leads."""
+
+    block: int
+    value: str
+    word: str
+    sign: str
+    shade: int
+    reason: str
+    address: str
+    played: bool
+
+
+class Options(NamedTuple):
+    """The moves of a position: some with their reasons, some without, and the rest summed up."""
+
+    told: tuple[Option, ...]
+    brief: tuple[Option, ...]
+    rest: tuple[str, ...]
+
+
+def options(analysis: Analysis, address: Callable[[int], str], played: int | None) -> Options:
+    """Return the moves of a position as they are shown, the best first."""
+    shown = [_option(move, address(move.block), move.block == played) for move in analysis.moves[:MOST_SHOWN]]
+    if not any(option.reason for option in shown):
+        return Options((), tuple(shown), tuple(_rest(analysis.moves[MOST_SHOWN:])))
+    told = tuple(option for option in shown if option.reason)
+    return Options(
+        told, tuple(option for option in shown if not option.reason), tuple(_rest(analysis.moves[MOST_SHOWN:]))
+    )
+
+
+def _option(move: Valued, address: str, played: bool) -> Option:  # noqa: FBT001 - one caller
+    shade = 1
+    if move.plies is not None:
+        shade = 3 if move.plies <= _SOON else 2 if move.plies <= _NEAR else 1
+    return Option(
+        move.block,
+        move.value or "unknown",
+        word(move.value, move.plies),
+        _SIGNS[move.value],
+        shade,
+        move.reason.removeprefix(f"{_WORDS[move.value]}: "),
+        address,
+        played,
+    )
+
+
+def word(value: Value | None, plies: int | None = None) -> str:
+    """Say what a move is worth, and how soon."""
+    return _WORDS[value] if plies is None or value is None else f"{_WORDS[value]} in {plies:,}"
+
+
+def _rest(moves: Sequence[Valued]) -> Iterator[str]:
+    for value in ("win", "draw", "loss", None):
+        blocks = sorted(move.block for move in moves if move.value == value)
+        if blocks:
+            yield f"{len(blocks):,} more: {word(value)}: {summed_up(blocks)}"
+
+
+# The value line -------------------------------------------------------------------------------------------------------
+
+
+class Point(NamedTuple):
+    """A position on the line: where it is, what it leads to, and what is said of it."""
+
+    ply: int
+    edge: float
+    x: float
+    y: float | None
+    mark: str
+    address: str
+    said: str
+    here: bool
+    turning: bool
+
+
+class Line(NamedTuple):
+    """The values over a game: high where the first player wins, low where the second does."""
+
+    width: float
+    column: float
+    points: tuple[Point, ...]
+    stretches: tuple[str, ...]
+    """The line itself; it is broken where nothing is known."""
+
+    ahead: tuple[str, str]
+    """What lies between the line and the middle, for each player."""
+
+    levels: tuple[str, str, str]
+    draws: bool
+    said: tuple[str, ...]
+    height: float = HEIGHT
+    middle: float = _TOP + _LEVEL
+
+
+def line(reviewed: Reviewed, names: tuple[str, str], at: int, address: Callable[[int], str], *, draws: bool) -> Line:
+    """Draw the value line of a game that was gone through."""
+    count = len(reviewed.values)
+    column = max(_SLIMMEST, min(_BROADEST, _WIDE / count))
+    ys = [None if value is None else _TOP + _LEVEL * (1 - value) for value in reviewed.values]
+    points = tuple(
+        Point(
+            ply,
+            ply * column,
+            (ply + 0.5) * column,
+            y,
+            reviewed.moves[ply - 1].mark if ply else "",
+            address(ply),
+            f"{_when(ply, reviewed)}: {_who(reviewed.values[ply], names)}",
+            ply == at,
+            ply == reviewed.turning,
+        )
+        for ply, y in enumerate(ys)
+    )
+    levels = f"{names[0]} wins", "draw", f"{names[1]} wins"
+    ahead = _area(reviewed.values, 1, column), _area(reviewed.values, -1, column)
+    said = tuple(_told(reviewed.values, names))
+    return Line(count * column, column, points, tuple(_stretches(ys, column)), ahead, levels, draws, said)
+
+
+def _stretches(ys: list[float | None], column: float) -> Iterator[str]:
+    for known, run in groupby(enumerate(ys), lambda each: each[1] is not None):
+        if known:
+            yield "M" + " L".join(f"{(ply + end) * column:g} {y:g}" for ply, y in run for end in (0, 1))
+
+
+def _area(values: Sequence[int | None], side: int, column: float) -> str:
+    middle = _TOP + _LEVEL
+    return "".join(
+        f"M{ply * column:g} {middle:g}v{-side * _LEVEL:g}h{column:g}v{side * _LEVEL:g}z"
+        for ply, value in enumerate(values)
+        if value == side
+    )
+
+
+def _told(values: Sequence[int | None], names: tuple[str, str]) -> Iterator[str]:
+    """Say the line in words: who is ahead, from when to when."""
+    ply = 0
+    for value, run in groupby(values):
+        last = ply + len(list(run)) - 1
+        began, ended = ("the start" if each == 0 else f"move {each}" for each in (ply, last))
+        when = f"at {began}" if ply == last == 0 else f"after {began}" if ply == last else f"from {began} to {ended}"
+        yield f"{when[0].upper()}{when[1:]}: {_who(value, names)}."
+        ply = last + 1
+
+
+def _when(ply: int, reviewed: Reviewed) -> str:
+    return f"After move {ply}, {reviewed.moves[ply - 1].block}" if ply else "At the start"
+
+
+def _who(value: int | None, names: tuple[str, str]) -> str:
+    if value is None:
+        return "not known"
+    return f"{names[0 if value > 0 else 1]} wins" if value else "a draw"

@@ -1,0 +1,80 @@
+"""The server within the test's own process: quick, and with everything that it says at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from number_tower.store.places import find
+from number_tower.web.app import make_app
+from number_tower.web.settings import Settings
+
+
+def settings(folder: Path, *, limits: bool = False) -> Settings:
+    """Return the settings of a server that keeps its games in a folder."""
+    place = find(str(folder / "games.db"))
+    assert place is not None
+    return Settings(place, limits=limits, quiet=True)
+
+
+@contextmanager
+def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
+    """Have a server, and somebody who asks it."""
+    with TestClient(make_app(settings(folder, limits=limits)), follow_redirects=False) as client:
+        yield client
+
+
+def bearing(token: str) -> dict[str, str]:
+    """Return the header by which a token is sent."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+class Player:
+    """Somebody who holds a seat of a game, and acts in it by the API."""
+
+    def __init__(self, client: TestClient, address: str, token: str | None) -> None:
+        self.client = client
+        self.path = f"/api/games/{address}"
+        self.address = address
+        self.token = token
+
+    def post(self, what: str, content: object = None) -> Any:
+        """Do something; return the answer."""
+        headers = {} if self.token is None else bearing(self.token)
+        if content is None:
+            return self.client.post(f"{self.path}/{what}", headers=headers)
+        return self.client.post(f"{self.path}/{what}", json=content, headers=headers)
+
+    def get(self, what: str = "", **query: str) -> Any:
+        """Look at something; return the answer."""
+        headers = {} if self.token is None else bearing(self.token)
+        return self.client.get(f"{self.path}{what}", params=query, headers=headers)
+
+    def place(self, *blocks: int) -> Any:
+        """Place blocks, one after the other, as the game stands; return the last answer."""
+        answer = None
+        for block in blocks:
+            version = self.get().json()["version"]
+            answer = self.post("moves", {"block": block, "version": version})
+            assert answer.status_code == 200, answer.text
+        return answer
+
+
+def begun(client: TestClient, **wanted: object) -> tuple[Player, dict[str, Any]]:
+    """Begin a game; return whoever did, and what the server answered."""
+    answer = client.post("/api/games", json={"game": "draft", "opponent": {"kind": "table"}, **wanted})
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    return Player(client, made["address"], made["token"]), made
+
+
+def linked(client: TestClient, **wanted: object) -> tuple[Player, Player, dict[str, Any]]:
+    """Let two play over a link; return both, and what the server answered to the first."""
+    first, made = begun(client, **{"opponent": {"kind": "link"}, **wanted})
+    joined = client.post(f"{first.path}/join", json={})
+    assert joined.status_code == 200, joined.text
+    return first, Player(client, first.address, joined.json()["token"]), made

@@ -1,0 +1,468 @@
+"""The pages to learn from: they work for any rules, show no value by colour alone, and spoil nothing."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+import number_tower as nt
+from number_tower import Game, catalogue, record
+from number_tower.record.line import with_rulebook
+from number_tower.solve.deep import Deep
+from number_tower.solve.matching import Matching
+from number_tower.solve.top import Top
+from number_tower.solve.towers import Towers
+from number_tower.store.places import Place
+from number_tower.table import Table
+from number_tower.web import bounds, lines, tasks, worths
+from number_tower.web.lobby import Wish
+from number_tower.web.pages import games, learn
+from number_tower.web.settings import Settings
+from number_tower.web.thinking import Busy, GaveUp
+
+PATIENT = 600.0
+"""Seconds that nothing here needs, however busy the machine is."""
+
+GAMES = catalogue.names()
+SIGNS = {"win": "+", "draw": "=", "loss": "\u2212"}
+ODD = (
+    "rules(blocks=1):",
+    "rules(blocks=7,target=7,stuck=skips,towers=own):",
+    "rules(blocks=1-3,supply=endless,target=5,fit=any,first=2):1,1",
+    "rules(blocks=2-9,fit=unrelated,names=Ann,Ben):2,9",
+    "rules(blocks=1-9,fit=ascending,step=2,opening=1-3,stuck=skips,towers=own,supply=own):1,2",
+    "rules(blocks=5,opening=5,target=3):",
+)
+
+
+class Thinkers:
+    """Answers at once; what goes in and out is pickled, as between processes."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.trouble: Exception | None = None
+
+    async def ask(self, task: Any, *args: object, seconds: float = 5.0) -> Any:
+        assert seconds > 0
+        self.asked.append(task.__name__)
+        if self.trouble is not None:
+            raise self.trouble
+        return pickle.loads(pickle.dumps(task(*pickle.loads(pickle.dumps(args)))))  # noqa: S301 - our own
+
+
+class Lobby:
+    def __init__(self) -> None:
+        self.wishes: list[Wish] = []
+
+    async def begin(self, wish: Wish) -> tuple[SimpleNamespace, str]:
+        wish.room()
+        self.wishes.append(wish)
+        return SimpleNamespace(address="abc"), "secret"
+
+    async def settled(self, known: SimpleNamespace) -> SimpleNamespace:
+        return known
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    monkeypatch.setattr(tasks.analysed, "__defaults__", (PATIENT,))
+    monkeypatch.setattr(tasks.reviewed, "__defaults__", (PATIENT, PATIENT))
+    app = FastAPI()
+    app.include_router(learn.router)
+    app.state.thinkers, app.state.lobby, app.state.settings = Thinkers(), Lobby(), Settings(Place(None, None, ""))
+    with TestClient(app, follow_redirects=False) as visitor:
+        yield visitor
+
+
+def thinkers(client: TestClient) -> Thinkers:
+    return client.app.state.thinkers  # type: ignore[attr-defined,no-any-return] # ours
+
+
+def wishes(client: TestClient) -> list[Wish]:
+    return client.app.state.lobby.wishes  # type: ignore[attr-defined,no-any-return] # ours
+
+
+def analysis(line: str, ply: int | None = None) -> str:
+    return f"/analysis?game={quote(line)}" + ("" if ply is None else f"&ply={ply}")
+
+
+def shown(client: TestClient, address: str, status: int = 200) -> str:
+    """A page, which keeps what every page promises."""
+    answer = client.get(address)
+    assert answer.status_code == status, answer.text
+    html: str = answer.text
+    assert html.count("<h1") == 1
+    assert " style=" not in html
+    assert "<script>" not in html
+    assert not re.search(r"\son\w+=", html)
+    assert not re.search(r"\bNone\b(?! of them)", re.sub(r"<[^>]*>", "", html))
+    return html
+
+
+def valued(html: str) -> dict[int, tuple[str, str]]:
+    """Every move with the class that colours it, and the words on it."""
+    found = re.findall(r'<a class="worth (\w+) shade-\d" href="[^"]*"[^>]*>(.*?)</a>', html, re.DOTALL)
+    words = [(value, re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", inside)).strip()) for value, inside in found]
+    return {int(text.split()[0]): (value, text.split(" ", 1)[1]) for value, text in words}
+
+
+def played(name: str, seed: int) -> Table:
+    rng, game = Random(seed), Game(catalogue.named(name).rules)  # noqa: S311 - play, not secrets
+    while game.outcome is None:
+        game = game.play(rng.choice(game.legal))
+    return Table(game, name)
+
+
+# Analysis -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_position_of_a_game_can_be_looked_at(client: TestClient, name: str) -> None:
+    table = played(name, 3)
+    line = record.to_line(table)
+    for ply in range(len(table.game.moves) + 1):
+        html = shown(client, analysis(line, ply))
+        truth = nt.solve(Game(table.game.rules, 0, table.game.moves[:ply]))
+        moves = valued(html)
+        assert set(moves) == set(truth.moves)
+        for block, worth in truth.moves.items():
+            value, words = moves[block]
+            assert value == worth.value
+            verb = {"win": "wins", "draw": "draws", "loss": "loses"}[worth.value]
+            assert words == f"{SIGNS[worth.value]} {verb} in {worth.plies}"
+
+
+@pytest.mark.parametrize("line", ODD)
+def test_odd_rules_can_be_looked_at_as_well(client: TestClient, line: str) -> None:
+    html = shown(client, analysis(line))
+    truth = nt.solve(record.from_line(line).game)
+    assert {block: value for block, (value, _) in valued(html).items()} == {
+        block: worth.value for block, worth in truth.moves.items()
+    }
+
+
+def test_ways_through_a_game_are_links_where_they_lead_somewhere(client: TestClient) -> None:
+    first, middle, last = (shown(client, analysis("draft:9,8,6", ply)) for ply in (0, 1, 3))
+    assert re.findall(r'data-step="(\w+)"', first) == ["next", "last"]
+    assert re.findall(r'data-step="(\w+)"', middle) == ["first", "prev", "next", "last"]
+    assert re.findall(r'data-step="(\w+)"', last) == ["first", "prev"]
+    assert "/analysis?game=draft%3A9%2C8%2C6&amp;ply=2" in middle
+    assert shown(client, analysis("draft:9,8,6", 99)) != ""
+    assert "After move 3 of 3" in shown(client, "/analysis?game=draft:9,8,6&ply=x")
+
+
+def test_a_move_leads_along_the_game_or_into_one_of_its_own(client: TestClient) -> None:
+    html = shown(client, analysis("draft(resigned=2):9,8", 1))
+    assert "/analysis?game=draft%28resigned%3D2%29%3A9%2C8&amp;ply=2" in html
+    assert "/analysis?game=draft%3A9%2C7&amp;ply=2" in html
+
+
+def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client: TestClient) -> None:
+    html = shown(client, analysis("draft(names=Ann,Ben):4,5,2,1", 4))
+    assert "a grave mistake" in html
+    assert "8 would have kept the win" in html
+    assert "Turning point: move 4, Ben&#39;s 1." in html
+    assert "Ann: right in 0 of 2 decisions that mattered (0%)." in html
+    assert "At the start: Ann wins. After move 1: Ben wins. After move 2: Ann wins." in html
+    assert "After move 4: a draw." in html
+
+
+def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestClient) -> None:
+    for line, words in {
+        "draft:9,9": "Move 2 (9): that block had been used.",
+        "nonsense": "That is not the line of a game",
+        "chess:1": "There is no game called",
+        "rules(blocks=1-1000000):1": "at most 1,000 blocks",
+        "race(target=99999):1": "at most 10,000",
+        f"climb:{','.join(['1'] * 3000)}": "at most 4,000 characters",
+    }.items():
+        html = shown(client, analysis(line), 400)
+        assert words in html
+        assert line[:4000] in html
+        assert 'aria-invalid="true"' in html
+    assert not thinkers(client).asked
+
+
+def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
+        read.append(line)
+        return with_rulebook(line)
+
+    monkeypatch.setattr(lines, "with_rulebook", noted)
+    with pytest.raises(lines.Unreadable):
+        lines.read("rules(blocks=1-10000,fit=related):10000,1,2")
+    assert read == ["rules(blocks=1-10000,fit=related):"]
+
+
+def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "with_rulebook", None)
+    with pytest.raises(lines.Unreadable):
+        lines.read("rules(blocks=1-500000,500002-999999):1")
+
+
+def test_no_file_is_opened_that_a_line_names(client: TestClient) -> None:
+    shown(client, analysis("tests/data/rulefiles/primes.toml:2"), 400)
+
+
+def test_html_in_names_is_inert(client: TestClient) -> None:
+    name = "<img src=x>\"'&"
+    line = record.to_line(Table(Game(catalogue.named("draft").rules, 0, (9, 8)), "draft", (name, "Ben")))
+    html = shown(client, analysis(line))
+    assert "<img" not in html
+    assert "&lt;img src=x&gt;&#34;&#39;&amp;" in html
+
+
+def test_html_in_a_wrong_line_is_inert(client: TestClient) -> None:
+    for line in ("<script>alert(1)</script>", "</textarea><b>:1", "rules(fit=<b>):1"):
+        html = shown(client, analysis(line), 400)
+        assert "<b>" not in html
+        assert "alert(1)</script>" not in html
+
+
+def test_of_a_hidden_game_nothing_is_said_until_it_is_over(client: TestClient) -> None:
+    html = shown(client, analysis("summit(hidden=yes):9,8"))
+    assert "hidden in this game" in html
+    assert not valued(html)
+    assert "wins" not in re.sub(r"<option.*?</option>", "", html)
+    assert not thinkers(client).asked
+    over = shown(client, analysis("summit(hidden=yes):9,8,3", 1))
+    assert valued(over)
+    assert "/analysis?game=summit%3A9%2C7&amp;ply=2" in over
+
+
+def test_what_is_not_solved_is_said_to_be_unknown(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks.analysed, "__defaults__", (0.0,))
+    monkeypatch.setattr(tasks.reviewed, "__defaults__", (0.0, 0.0))
+    html = shown(client, analysis("draft:9,8"))
+    assert "a guess would be no help" in html
+    assert valued(html)[1] == ("unknown", "? not known")
+    assert valued(html)[6] == ("win", "+ wins in 1")
+    assert "3 of 3 positions were not solved in their time" in html
+
+
+def test_trouble_becomes_friendly_words(client: TestClient) -> None:
+    thinkers(client).trouble = Busy("full")
+    assert "Many people are asking just now" in shown(client, analysis("draft:9"))
+    assert "Many people are asking just now" in shown(client, "/puzzle", 503)
+    thinkers(client).trouble = GaveUp()
+    assert "could not be worked out" in shown(client, analysis("draft:9"))
+    assert "could not be worked out" in shown(client, "/games/draft")
+    assert "could not be worked out" in shown(client, "/puzzle")
+    assert "could not be worked out" in shown(client, "/learn/draft")
+
+
+def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
+    moves = ",".join(map(str, range(1, tasks.LONGEST_REVIEW + 2)))
+    html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
+    assert "A game of more than 400 moves is not gone through here" in html
+    assert thinkers(client).asked == ["analysed"]
+
+
+def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
+    html = shown(client, analysis("climb(blocks=1-1000):"))
+    assert len(valued(html)) == worths.MOST_SHOWN
+    assert "more: loses:" in html
+
+
+def test_the_same_question_is_asked_once(client: TestClient) -> None:
+    for _ in range(3):
+        shown(client, analysis("draft:9,8,6", 1))
+    assert sorted(thinkers(client).asked) == ["analysed", "reviewed"]
+
+
+def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> None:
+    for seat, first in (("1", 0), ("2", 1)):
+        answer = client.post("/analysis/play", data={"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat})
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/g/abc"
+        assert "seat-abc=secret" in answer.headers["set-cookie"]
+        assert "HttpOnly" in answer.headers["set-cookie"]
+        wish = wishes(client)[-1]
+        assert (wish.opponent, wish.level) == ("computer", "fair")
+        assert wish.table.game.moves == (9, 8)
+        assert wish.table.game.first == first
+        assert wish.table.names is None
+
+
+def test_one_cannot_play_on_from_an_end_or_without_a_level(client: TestClient) -> None:
+    for data in (
+        {"game": "draft:9,8,6", "level": "fair"},
+        {"game": "draft:9", "level": "../bot"},
+        {"game": "draft:9,9", "level": "fair"},
+        {},
+    ):
+        assert client.post("/analysis/play", data=data).status_code == 400
+    assert not wishes(client)
+
+
+def test_a_hidden_game_is_played_on_hidden(client: TestClient) -> None:
+    html = shown(client, analysis("summit(hidden=yes):9,8"))
+    assert 'name="game" value="summit(hidden=yes):9,8"' in html
+
+
+# Puzzles --------------------------------------------------------------------------------------------------------------
+
+
+def buttons(html: str) -> list[int]:
+    return [int(block) for block in re.findall(r'<button class="block-key[^"]*" name="answer" value="(\d+)"', html)]
+
+
+def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> None:
+    posed = tasks.puzzle_of("2026-01-05")
+    html = shown(client, "/puzzle?day=2026-01-05")
+    assert buttons(html) == [choice.block for choice in posed.choices]
+    assert posed.shown not in html
+    assert "Right!" not in html
+    assert "wins:" not in html
+    assert "/analysis?game" not in html
+    assert posed.nudge in html.replace("&#39;", "'")
+
+
+def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None:
+    posed = tasks.puzzle_of("2026-01-05")
+    wrong = next(choice for choice in posed.choices if not choice.right)
+    html = shown(client, f"/puzzle?day=2026-01-05&answer={wrong.block}")
+    assert wrong.said in html.replace("&#39;", "'")
+    assert wrong.block not in buttons(html)
+    assert posed.answer in buttons(html)
+    assert "/analysis?game" not in html
+    html = shown(client, f"/puzzle?day=2026-01-05&answer={wrong.block}&answer={posed.answer}")
+    assert f"Right! {posed.answer}" in html
+    assert not buttons(html)
+    assert "/analysis?game" in html
+
+
+def test_one_can_be_shown_the_answer(client: TestClient) -> None:
+    html = shown(client, "/puzzle?day=2026-01-05&answer=show")
+    assert tasks.puzzle_of("2026-01-05").shown in html.replace("&#39;", "'")
+    assert not buttons(html)
+
+
+def test_an_answer_that_is_no_move_is_passed_over(client: TestClient) -> None:
+    html = shown(
+        client, f"/puzzle?day=2026-01-05&answer=12345&answer=²&answer=x&answer={'9' * 5000}" + "&answer=0" * 500
+    )
+    assert "One move wins. Which?" in html
+
+
+def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> None:
+    html = shown(client, "/puzzle")
+    assert "The day before" in html
+    assert "The day after" not in html
+    assert "The day after" in shown(client, "/puzzle?day=2026-01-05")
+    assert "has not come yet" in shown(client, "/puzzle?day=9999-01-01", 404)
+    assert "Expected a day such as" in shown(client, "/puzzle?day=tomorrow", 404)
+    assert "Expected a day such as" in shown(client, "/puzzle?day=1999-01-01", 404)
+
+
+def test_endless_puzzles_have_addresses_of_their_own(client: TestClient) -> None:
+    chosen = client.get("/puzzles?grade=2&game=draft")
+    assert chosen.status_code == 303
+    assert re.fullmatch(r"/puzzles\?grade=2&game=draft&seed=\d+&number=1", chosen.headers["location"])
+    html = shown(client, "/puzzles?grade=2&game=draft&seed=5&number=1&answer=show")
+    assert "/puzzles?grade=2&amp;game=draft&amp;seed=5&amp;number=2" in html
+    assert "Grade 2 of 5" in html
+    assert "Begin" in shown(client, "/puzzles")
+    assert client.get("/puzzles?grade=&game=draft").status_code == 303
+
+
+def test_a_puzzle_that_there_is_not_is_said_not_to_be(client: TestClient) -> None:
+    assert "of grade 1 there are some" in shown(client, "/puzzles?grade=3&game=race&seed=1", 404)
+    for address in ("/puzzles?grade=6", "/puzzles?game=chess", "/puzzles?grade=1&seed=1&number=0"):
+        shown(client, address, 404)
+
+
+def test_an_answer_can_be_posted(client: TestClient) -> None:
+    answer = client.post("/puzzle", data={"day": "2026-01-05", "answer": "3"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/puzzle?day=2026-01-05&answer=3"
+
+
+# Lessons --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_lesson_goes_from_the_rules_to_a_game(client: TestClient, name: str) -> None:
+    assert "Position 1 of 3" in shown(client, f"/learn/{name}")
+    for place, posed in enumerate(tasks.lesson(catalogue.named(name)), 1):
+        html = shown(client, f"/learn/{name}?at={place}")
+        assert buttons(html) == [choice.block for choice in posed.choices]
+        right = shown(client, f"/learn/{name}?at={place}&answer={posed.answer}")
+        assert f"Right! {posed.answer}" in right
+        assert f"/learn/{name}?at={place + 1}" in right
+    end = shown(client, f"/learn/{name}?at=4")
+    assert f'name="game" value="{name}:"' in end
+    assert 'name="level" value="gentle"' in end
+
+
+def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
+    posed = tasks.lesson(catalogue.named("summit"))[2]
+    misses = [choice.block for choice in posed.choices if not choice.right][:3]
+    address = "/learn/summit?at=3"
+    for count, words in enumerate(("Two more tries.", "One more try."), 1):
+        html = shown(client, address + "".join(f"&answer={block}" for block in misses[:count]))
+        assert words in html
+        assert posed.shown not in html.replace("&#39;", "'")
+    html = shown(client, address + "".join(f"&answer={block}" for block in misses))
+    assert posed.shown in html.replace("&#39;", "'")
+    assert "/learn/summit?at=4" in html
+
+
+# The games ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestClient, name: str) -> None:
+    html = shown(client, f"/games/{name}")
+    truth = nt.solve(Game(catalogue.named(name).rules))
+    assert {block: value for block, (value, _) in valued(html).items()} == {
+        block: worth.value for block, worth in truth.moves.items()
+    }
+    for address in (f"/new?game={name}", f"/learn/{name}", f"/puzzles?game={name}"):
+        assert address in html
+    assert f'href="/games/{name}"' in shown(client, "/games")
+
+
+def test_the_theory_is_what_is_known() -> None:
+    def told(name: str) -> str:
+        book = catalogue.named(name)
+        return " ".join(games.told(tasks.analysed(Table(Game(book.rules), name), book), "block"))
+
+    assert "Whoever begins can win" in told("climb")
+    assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")
+    assert "leaves 6, a multiple of 6" in told("climb")
+    assert "Whoever begins loses" in told("summit")
+    assert "No first move wins" in told("summit")
+    assert "takes 4 blocks" in told("summit")
+    assert "2 of 9 first moves win: 5, 7." in told("factor")
+    assert "3 of 9 first moves win: 7-9." in told("draft")
+
+
+def test_every_method_is_explained() -> None:
+    assert set(games.METHODS) == {solver.method for solver in (Top, Towers, Matching, Deep)}
+
+
+def test_there_is_no_page_for_a_game_that_there_is_not(client: TestClient) -> None:
+    for address in ("/games/%3Cb%3Echess", "/learn/%3Cb%3Echess"):
+        html = shown(client, address, 404)
+        assert "&lt;b&gt;chess" in html
+
+
+def test_the_main_part_of_a_page_can_be_had_alone(client: TestClient) -> None:
+    html = client.get("/games", headers={"X-Fragment": "1"}).text
+    assert html.lstrip().startswith("<main")
+
+
+def test_bounds_are_those_of_the_server() -> None:
+    assert bounds.LONGEST_LINE == 4_000

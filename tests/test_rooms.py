@@ -1,0 +1,337 @@
+"""Rooms in a database: found as they were left, changed once by whoever is first, held by tokens nobody can read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+from sqlalchemy import Connection, update
+
+from kept import own_book, store_in
+from number_tower import Game, Table, catalogue
+from number_tower.room import Accept, Action, Move, Offer, Offering, Rematch, Resign, Room, RoomError, Seat
+from number_tower.rules import Rules
+from number_tower.store import matches, rooms, schema
+from number_tower.store.games import NoSuchGame, Store
+from number_tower.store.kept import Part, Seats
+from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
+from number_tower.store.scribe import Scribe
+from test_migrations import loaded
+
+pytest_plugins = ["servers"]
+
+BOOK = catalogue.named("draft")
+
+
+@pytest.fixture
+def kept(database: str) -> Iterator[Store]:
+    opened = store_in(database)
+    yield opened
+    opened.close()
+
+
+def open_room(
+    kept: Store, second: str = "free", *, best_of: int | None = None, level: str | None = None
+) -> tuple[KeptRoom, str]:
+    seats = Seat("person", "Ann"), Seat(second, "Ben")  # type: ignore[arg-type]  # one of the kinds, by whoever calls
+    players = Seats((None, level), 7 if level else None)
+    table = Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben"), automatic=players.automatic)
+    with kept.writing() as connection:
+        return rooms.add(connection, Room(table, seats, best_of=best_of), BOOK, players)
+
+
+def sat(kept: Store) -> tuple[KeptRoom, str, str]:
+    """Open a room and let somebody take the other seat."""
+    known, ann = open_room(kept)
+    with kept.writing() as connection:
+        known, ben = rooms.sit(connection, known, "Zoë")
+    return known, ann, ben
+
+
+def done(kept: Store, known: KeptRoom, token: str, action: Action) -> KeptRoom:
+    with kept.writing() as connection:
+        return rooms.write(connection, known, known.room.after(known.held(token), action))
+
+
+def holds(known: KeptRoom, *tokens: str | None) -> list[list[int]]:
+    """Return the seats that each of some tokens holds."""
+    return [sorted(known.held(token)) for token in tokens]
+
+
+def found(kept: Store, address: str) -> KeptRoom:
+    with kept.looking() as connection:
+        return rooms.find(connection, address)
+
+
+def test_a_room_is_found_as_it_was_left(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    known = done(kept, known, ann, Move(0, 9))
+    known = done(kept, known, ben, Move(1, 8))
+    known = done(kept, known, ben, Offering("takeback"))
+    assert found(kept, known.address) == known
+    assert found(kept, known.watch) == known
+    assert known.room.offer == Offer("takeback", 1)
+    assert holds(known, ann, ben, "x", None) == [[0], [1], [], []]
+
+
+def test_every_game_in_a_room_is_kept_as_a_game(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    known = done(kept, known, ann, Resign())
+    known = done(kept, done(kept, known, ben, Offering("rematch")), ann, Accept())
+    known = done(kept, known, ben, Move(0, 9))
+    assert found(kept, known.address) == known
+    assert (known.room.number, known.room.score, known.room.table.game.first) == (2, (0, 1), 1)
+    assert [kept.get(identity).table.names for identity in (1, 2)] == [("Ann", "Zoë")] * 2
+    assert kept.get(1).table.outcome == (1, "resigned")
+
+
+def test_a_match_in_a_room_is_kept_as_a_match(kept: Store) -> None:
+    known, ann = open_room(kept, "person", best_of=3)
+    known = done(kept, done(kept, known, ann, Resign()), ann, Rematch())
+    assert known.game.part == Part(1, 2)
+    assert matches.get(kept, 1).series.match.winners == (1,)
+    known = done(kept, known, ann, Resign())
+    assert matches.get(kept, 1).series.match.score == (1, 1)
+    assert found(kept, known.address) == known
+    known = done(kept, done(kept, known, ann, Rematch()), ann, Resign())
+    assert known.room.series_over
+    known = done(kept, known, ann, Rematch())
+    assert (known.game.part, known.room.score) == (Part(2, 1), (0, 0))
+    assert found(kept, known.address) == known
+
+
+def test_a_computer_plays_every_game_with_another_seed(kept: Store) -> None:
+    known, ann = open_room(kept, "computer", level="gentle")
+    again = done(kept, done(kept, known, ann, Resign()), ann, Rematch())
+    assert known.game.seats.players == again.game.seats.players == (None, "gentle")
+    assert known.game.seats.seed != again.game.seats.seed
+    assert again.room.seats[1].kind == "computer"
+
+
+def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
+    book = own_book(Rules(target=7))
+    seats = Seat("person", "Ann"), Seat("person", "Ben")
+    with kept.writing() as connection:
+        known, _ = rooms.add(connection, Room(Table(Game(book.rules), book.name), seats), book, Seats())
+    assert found(kept, known.address).game.book.title == "Mine, all mine"
+
+
+def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Path) -> None:
+    kept = store_in(tmp_path / "games.db")
+    known, ann, ben = sat(kept)
+    with kept.writing() as connection:
+        _, code = rooms.hand_over(connection, known, ben)
+    with closing(sqlite3.connect(tmp_path / "games.db")) as connection:
+        everything = "\n".join(connection.iterdump())
+    assert known.address in everything
+    for secret in (ann, ben, code):
+        assert secret not in everything
+
+
+def test_somebody_who_was_slower_writes_nothing(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    moved = done(kept, known, ann, Move(0, 9))
+    with pytest.raises(Overtaken):
+        done(kept, known, ann, Move(0, 8))
+    offered = done(kept, moved, ann, Offering("takeback"))
+    with pytest.raises(Overtaken):
+        done(kept, moved, ann, Offering("takeback"))
+    assert found(kept, known.address) == offered
+    assert found(kept, known.address).held(ben) == {1}
+
+
+def test_a_free_seat_is_taken_once_however_many_try(kept: Store) -> None:
+    known, _ = open_room(kept)
+    with kept.writing() as connection:
+        rooms.sit(connection, known, "Zoë")
+    with pytest.raises(Overtaken), kept.writing() as connection:
+        rooms.sit(connection, known, "Eve")
+    assert found(kept, known.address).room.seats[1].name == "Zoë"
+
+
+def test_a_seat_is_moved_once_and_the_old_token_is_void(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    with kept.writing() as connection:
+        _, code = rooms.hand_over(connection, known, ben)
+        known, new = rooms.take(connection, known, code)
+    assert holds(known, ann, ben, new) == [[0], [], [1]]
+    assert found(kept, known.address) == known
+    with pytest.raises(RoomError, match="used already"), kept.writing() as connection:
+        rooms.take(connection, known, code)
+
+
+def test_a_code_that_is_too_old_moves_nothing(kept: Store) -> None:
+    known, ann, _ = sat(kept)
+    with kept.writing() as connection:
+        _, code = rooms.hand_over(connection, known, ann)
+    with kept.writing() as connection:
+        connection.exec_driver_sql("UPDATE seats SET until = '2020-01-01T00:00:00+00:00'")
+    with pytest.raises(RoomError, match="too old"), kept.writing() as connection:
+        rooms.take(connection, known, code)
+    assert found(kept, known.address).held(ann) == {0}
+
+
+def test_at_one_table_both_seats_are_moved_together(kept: Store) -> None:
+    known, token = open_room(kept, "person")
+    with kept.writing() as connection:
+        known, new = rooms.take(connection, *rooms.hand_over(connection, known, token))
+    assert holds(known, token, new) == [[], [0, 1]]
+
+
+def test_a_token_that_is_void_moves_neither_a_block_nor_a_seat(kept: Store) -> None:
+    before, _, ben = sat(kept)
+    with kept.writing() as connection:
+        rooms.take(connection, *rooms.hand_over(connection, before, ben))
+    with pytest.raises(Overtaken), kept.writing() as connection:
+        rooms.hand_over(connection, before, ben)
+    with pytest.raises(Overtaken):
+        done(kept, before, ben, Resign())
+
+
+def test_a_move_is_refused_that_does_not_know_of_an_offer(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    moved = done(kept, known, ann, Move(0, 9))
+    done(kept, moved, ann, Offering("takeback"))
+    with pytest.raises(Overtaken):
+        done(kept, moved, ben, Move(1, 8))
+
+
+def test_the_next_game_of_a_match_that_was_begun_elsewhere_is_gone_on_with(kept: Store) -> None:
+    known, ann = open_room(kept, "person", best_of=3)
+    known = done(kept, known, ann, Resign())
+    match = matches.get(kept, 1)
+    begun = kept.begin(match.series.table, BOOK, part=lambda connection: matches.place(connection, match))
+    known = done(kept, known, ann, Rematch())
+    assert known.game.id == begun.id
+    assert found(kept, known.address).room.table == begun.table
+
+
+def test_there_is_no_room_at_an_address_nobody_was_given(kept: Store) -> None:
+    with pytest.raises(NoSuchRoom):
+        found(kept, "nowhere")
+
+
+def test_a_room_whose_game_was_forgotten_is_gone(kept: Store) -> None:
+    known, _, _ = sat(kept)
+    kept.forget(known.game.id)
+    with pytest.raises(NoSuchRoom):
+        found(kept, known.address)
+
+
+def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
+    first, ann, _ = sat(kept)
+    second, _, _ = sat(kept)
+    with kept.looking() as connection:
+        assert rooms.marks(connection, [first.id, second.id, 99]) == {first.id: first.mark, second.id: second.mark}
+    moved = done(kept, first, ann, Move(0, 9))
+    with kept.looking() as connection:
+        assert rooms.marks(connection, [first.id, second.id]) == {first.id: moved.mark, second.id: second.mark}
+    assert moved.mark != first.mark
+
+
+def test_rooms_that_were_never_used_are_swept_and_no_others(kept: Store) -> None:
+    unused, _ = open_room(kept)
+    in_match, _ = open_room(kept, "person", best_of=3)
+    joined, _, _ = sat(kept)
+    used, token = open_room(kept, "person")
+    done(kept, used, token, Move(0, 9))
+    fresh, _ = open_room(kept)
+    with kept.writing() as connection:
+        old = update(schema.rooms).values(opened="2020-01-01T00:00:00.000000Z")
+        connection.execute(old.where(schema.rooms.c.id < fresh.id))
+        assert rooms.sweep(connection) == 2
+    for stays in (joined, used, fresh):
+        assert found(kept, stays.address).id == stays.id
+    for gone in (unused, in_match):
+        with pytest.raises(NoSuchRoom):
+            found(kept, gone.address)
+        with pytest.raises(NoSuchGame):
+            kept.get(gone.game.id)
+    with pytest.raises(NoSuchGame):
+        matches.get(kept, 1)
+
+
+def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
+    kept = store_in(loaded("0004", tmp_path / "games.db"))
+    known = found(kept, "addressOf1")
+    kept.close()
+    assert known.room.table.game.moves == (9, 8, 6)
+    assert holds(known, "token 1", "token 2") == [[0], [1]]
+    assert (known.room.offer, known.mark) == (Offer("takeback", 1), "1.3.3")
+
+
+def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
+    open_room(kept)
+    assert kept.unfinished() is None
+
+
+# One hand that writes -------------------------------------------------------------------------------------------------
+
+
+def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
+    scribe = Scribe(kept)
+    opened = [open_room(kept, "person") for _ in range(40)]
+    written = [
+        scribe.write(
+            lambda connection, known=known, token=token: rooms.write(  # type: ignore[misc]  # bound at once
+                connection, known, known.room.after(known.held(token), Move(0, 9))
+            )
+        )
+        for known, token in opened
+    ]
+    for answer in written:
+        after = answer.result(30)
+        assert found(kept, after.address) == after
+    scribe.close()
+
+
+def test_what_fails_takes_nothing_else_with_it(kept: Store) -> None:
+    scribe, gate = Scribe(kept), Event()
+    known, _ = open_room(kept, "person")
+
+    def wrong(_: Connection) -> None:
+        raise ZeroDivisionError
+
+    scribe.write(lambda _: gate.wait(30))
+    right = scribe.write(lambda connection: rooms.write(connection, known, known.room.after({0, 1}, Move(0, 9))))
+    failed = scribe.write(wrong)
+    gate.set()
+    assert right.result(30) == found(kept, known.address)
+    with pytest.raises(ZeroDivisionError):
+        failed.result(30)
+    scribe.close()
+
+
+def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[bool] = []
+    known, _ = open_room(kept, "person")
+    writing = kept.writing
+
+    @contextmanager
+    def watched() -> Iterator[Connection]:
+        with writing() as connection:
+            yield connection
+            told.append(answer.done())
+            with kept.looking() as another:
+                told.append(rooms.find(another, known.address).room.table.version > 0)
+
+    monkeypatch.setattr(kept, "writing", watched)
+    ready = Event()
+    scribe = Scribe(kept)
+    scribe.write(lambda _: ready.wait(30))
+    answer = scribe.write(lambda connection: rooms.write(connection, known, known.room.after({0, 1}, Move(0, 9))))
+    ready.set()
+    assert answer.result(30) == found(kept, known.address)
+    assert told[-2:] == [False, False]
+    scribe.close()
+
+
+def test_what_waits_when_it_is_closed_is_still_kept(kept: Store) -> None:
+    scribe = Scribe(kept)
+    answers = [scribe.write(lambda _: 1) for _ in range(200)]
+    scribe.close()
+    assert [answer.result(0) for answer in answers] == [1] * 200

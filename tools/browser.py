@@ -1,0 +1,162 @@
+"""A browser for the tests and the screenshots: find one that starts, or get one.
+
+In this order: the one that NUMBER_TOWER_BROWSER names, and then no other; the system's Chromium or Chrome; Playwright's
+own download; Debian's package, where it may be installed. The path is printed, and everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VARIABLE = "NUMBER_TOWER_BROWSER"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PLACES = (
+    "/snap/bin/chromium",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+DOWNLOADED = {"chrome-headless-shell", "chrome-headless-shell.exe", "headless_shell"}
+FLAGS = ("--no-sandbox", "--disable-dev-shm-usage")
+"""What lets a browser start in a container and as root; it visits no pages but ours."""
+
+LOCK = Path(sys.prefix, ".browser.lock")
+_PLAYWRIGHT = (sys.executable, "-m", "playwright", "install")
+_BUILD = "chromium-headless-shell"
+
+
+class NoBrowser(Exception):  # noqa: N818 - named for what it says
+    """There is no browser, and none can be had; what to do about it."""
+
+
+def get() -> str:
+    """Return the path of a browser that starts, and get one first if there is none."""
+    if found := find():
+        return found
+    with _alone():
+        found = find() or _download() or _install()
+    if found is None:
+        raise NoBrowser(
+            f"No browser was found, and none can be had here. Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
+        )
+    return found
+
+
+def find() -> str | None:
+    """Return the path of a browser that is there and starts."""
+    if given := os.environ.get(VARIABLE):
+        if not starts(given):
+            raise NoBrowser(f"{VARIABLE} names {given}, which does not start. Name another, or unset it.")
+        return given
+    return _first_that_starts(_on_the_system()) or _first_that_starts(_downloaded())
+
+
+def starts(path: str) -> bool:
+    """Say whether a browser shows a blank page; that it is there or tells its version does not mean that it can."""
+    with TemporaryDirectory(prefix="tower-browser-", ignore_cleanup_errors=True) as profile:
+        call = (path, *FLAGS, "--headless", f"--user-data-dir={profile}", "--dump-dom", "about:blank")
+        try:
+            shown = subprocess.run(call, capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False)  # noqa: S603 - it is run to see whether it runs
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+    return shown.returncode == 0 and b"<body" in shown.stdout
+
+
+def _on_the_system() -> Iterator[str]:
+    yield from filter(None, map(shutil.which, NAMES))
+    yield from filter(os.path.exists, PLACES)
+
+
+def _downloaded() -> Iterator[str]:
+    """Find what Playwright has downloaded before: it tells where it would put it."""
+    try:
+        told = subprocess.run((*_PLAYWRIGHT, "--dry-run", _BUILD), capture_output=True, text=True, check=False).stdout  # noqa: S603 - its own installer
+    except OSError:
+        return
+    for folder in re.findall(r"Install location: *(.+)", told):
+        yield from sorted(str(path) for path in Path(folder).rglob("*") if path.name in DOWNLOADED and path.is_file())
+
+
+def _first_that_starts(paths: Iterator[str]) -> str | None:
+    for path in paths:
+        if starts(path):
+            return path
+        _say(f"{path} is there, but does not start.")
+    return None
+
+
+def _download() -> str | None:
+    _say("No browser is installed. Trying Playwright's own download ...")
+    return _first_that_starts(_downloaded()) if _ran(*_PLAYWRIGHT, _BUILD) else None
+
+
+def _install() -> str | None:
+    """Install Debian's package, where this user may."""
+    apt = shutil.which("apt-get")
+    if apt is None:
+        _say("There is no apt-get to install Debian's package with.")
+        return None
+    may = () if _is_root() else ("sudo", "-n")
+    if may and not _ran(*may, "true"):
+        _say("Only root could install Debian's package.")
+        return None
+    _say("Trying Debian's package ...")
+    apt_get = (*may, "env", "DEBIAN_FRONTEND=noninteractive", apt, "-o", "DPkg::Lock::Timeout=300")
+    _ran(*apt_get, "update")
+    if not _ran(*apt_get, "install", "-y", "--no-install-recommends", "chromium"):
+        return None
+    return _first_that_starts(_on_the_system())
+
+
+def _ran(*call: str) -> bool:
+    """Run a command that tells of its progress, on stderr; say whether it went well."""
+    try:
+        done = subprocess.run(call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False)  # noqa: S603 - a call of ours
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one process at a time get a browser; whoever waited finds it."""
+    try:
+        from fcntl import LOCK_EX, flock  # noqa: PLC0415 - Windows has none
+    except ImportError:
+        yield
+        return
+    with LOCK.open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield
+
+
+def _is_root() -> bool:
+    return getattr(os, "geteuid", lambda: 1)() == 0
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Print the path of a browser, or say that there is none."""
+    try:
+        print(get())
+    except NoBrowser as trouble:
+        _say(str(trouble))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

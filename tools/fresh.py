@@ -1,0 +1,80 @@
+"""`make play` and `make play-web` as a newcomer meets them: in a copy of the project, with nothing set up."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import Request, urlopen
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = ROOT / "tests/golden"
+ADDRESS = re.compile(r"http://\S+")
+
+
+def main() -> None:
+    """Try both; say what works, or fail."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "copy")
+        _copy(copy)
+        environment = {**os.environ, "NUMBER_TOWER_DB": str(Path(folder, "games.db"))}
+        _play(copy, environment)
+        _play_in_the_browser(copy, environment)
+
+
+def _copy(copy: Path) -> None:
+    """Copy what a clone would have: what git knows, and what it would take in."""
+    listed = _run("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=ROOT)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+
+
+def _play(copy: Path, environment: dict[str, str]) -> None:
+    typed = "draft\n" + (GOLDEN / "draft.moves").read_text()
+    said = _run("make", "-s", "play", cwd=copy, env=environment, typed=typed)
+    expected = (GOLDEN / "draft.txt").read_text()
+    if not said.endswith(expected):
+        sys.exit(f"make play said, instead of tests/golden/draft.txt:\n{said}")
+    print("make play works in a fresh copy")
+
+
+def _play_in_the_browser(copy: Path, environment: dict[str, str]) -> None:
+    call = ["make", "-s", "play-web", "SERVE=--port 0"]
+    serving = subprocess.Popen(call, cwd=copy, env=environment, stdout=subprocess.PIPE, text=True, process_group=0)  # noqa: S603 - our own make
+    try:
+        if serving.stdout is None:
+            raise AssertionError
+        address = next((found[0] for line in serving.stdout if (found := ADDRESS.search(line))), None)
+        if address is None:
+            sys.exit("make play-web printed no address")
+        page = _get(address)
+        room = _get(f"{address}/new", b"game=draft&opponent=table")
+        if "Number Tower" not in page or "tower" not in room:
+            sys.exit("make play-web shows no game")
+    finally:
+        os.killpg(serving.pid, signal.SIGINT)
+        code = serving.wait(30)
+    if code not in {0, 130, -signal.SIGINT}:
+        sys.exit(f"make play-web ended with {code}")
+    print("make play-web works in a fresh copy")
+
+
+def _get(address: str, form: bytes | None = None) -> str:
+    with urlopen(Request(address, form), timeout=30) as answer:  # noqa: S310 - the server that was just started
+        return str(answer.read().decode())
+
+
+def _run(*call: str, cwd: Path, env: dict[str, str] | None = None, typed: str | None = None) -> str:
+    done = subprocess.run(call, cwd=cwd, env=env, input=typed, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - git and make
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+"""Takes pictures of every page, at a phone's and a desktop's width: `make screenshots` writes docs/pictures/.
+
+What there is to see is a list of sights, each with a way to get there from a fresh start; the tests visit them as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from playwright.sync_api import sync_playwright
+
+import browser
+from pictures import small
+from serving import DESKTOP, PHONE, Server, person
+from visits import begin, block, join, my_turn, open_more, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Browser, Page
+
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
+WIDTHS = {"desktop": DESKTOP, "phone": PHONE}
+REVIEWED = "draft(names=Ann,Ben):2,8,1,7"
+DAY = "2026-01-31"
+LONGEST = 2400
+"""Pixels of a page from its top that are shown; one is very long."""
+
+HEAD = """# Every page in pictures
+
+Made by `make screenshots` from a server with its own empty database, at a desktop's and a phone's width.
+
+| what | desktop | phone |
+|---|---|---|
+"""
+
+
+class Sight(NamedTuple):
+    """Something to see: a name, what it is, and how somebody gets there; with a friend, if it takes two."""
+
+    name: str
+    about: str
+    visit: Callable[[Page, Callable[[], Page]], object]
+    dark: bool = False
+    """Whether it is shown in the dark as well."""
+
+
+def at(path: str) -> Callable[[Page, Callable[[], Page]], object]:
+    """Go to an address."""
+    return lambda page, _: page.goto(path)
+
+
+def at_table(game: str, *moves: int, **wishes: str) -> Callable[[Page, Callable[[], Page]], object]:
+    """Play some moves at one table."""
+
+    def visit(page: Page, _: Callable[[], Page]) -> None:
+        begin(page, game, name_1="Ann", name_2="Ben", **wishes)
+        place(page, *moves)
+
+    return visit
+
+
+def first_page_again(page: Page, _: Callable[[], Page]) -> None:
+    """Have some games, and go back to the first page."""
+    at_table("draft", 9, 8)(page, lambda: page)
+    at_table("race", 9, 8, 6)(page, lambda: page)
+    page.goto("/")
+
+
+def waiting(page: Page, _: Callable[[], Page]) -> None:
+    """Invite somebody."""
+    begin(page, "draft", "link", name_1="Ann")
+
+
+def invited(page: Page, friend: Callable[[], Page]) -> None:
+    """Be invited by somebody."""
+    ann = friend()
+    page.goto(begin(ann, "draft", "link", name_1="Ann"))
+
+
+def asked(page: Page, friend: Callable[[], Page]) -> None:
+    """Be asked to let a move be taken back."""
+    ann = friend()
+    join(page, begin(ann, "draft", "link", name_1="Ann"), "Ben")
+    my_turn(ann).wait_for()
+    place(ann, 9)
+    ann.get_by_role("button", name="Ask to take back").click()
+    page.get_by_role("button", name="Accept").wait_for()
+
+
+def watching(page: Page, friend: Callable[[], Page]) -> None:
+    """Watch two others."""
+    ann = friend()
+    begin(ann, "summit", name_1="Ann", name_2="Ben")
+    place(ann, 9, 4)
+    page.goto(ann.locator("#watch-link").input_value())
+
+
+def refused(page: Page, friend: Callable[[], Page]) -> None:
+    """Try what cannot be done."""
+    at_table("draft", 5, 9)(page, friend)
+    block(page, 8).click(force=True)
+    page.get_by_role("alert").wait_for()
+
+
+def hinted(page: Page, friend: Callable[[], Page]) -> None:
+    """Ask for all there is of a hint."""
+    at_table("draft", 7, 9)(page, friend)
+    for name in ("Hint", "Name the move", "Say why"):
+        page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_label("Hint", exact=True).get_by_role("paragraph").nth(2).wait_for()
+
+
+def linked(page: Page, friend: Callable[[], Page]) -> None:
+    """Want to go on elsewhere."""
+    waiting(page, friend)
+    open_more(page, "Links and devices")
+    page.get_by_role("button", name="Move my seat to another device").click()
+    page.locator("#private-link").wait_for()
+
+
+def taking(page: Page, friend: Callable[[], Page]) -> None:
+    """Go on elsewhere."""
+    ann = friend()
+    linked(ann, friend)
+    page.goto(ann.locator("#private-link").input_value())
+
+
+def giving_up(page: Page, friend: Callable[[], Page]) -> None:
+    """Think about giving up."""
+    at_table("summit", 9)(page, friend)
+    open_more(page, "Resign")
+
+
+def wrong_wish(page: Page, _: Callable[[], Page]) -> None:
+    """Wish for what cannot be."""
+    page.goto("/new?game=race")
+    open_more(page, "More options")
+    page.get_by_label("Target height").fill("high")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.get_by_role("alert").wait_for()
+
+
+SIGHTS = (
+    Sight("home", "the first page", at("/"), dark=True),
+    Sight("home-again", "the first page of somebody with games", first_page_again),
+    Sight("new", "a new game", at("/new?game=draft"), dark=True),
+    Sight("new-own", "a new game by one's own rules", at("/new?game=own&opponent=table")),
+    Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
+    Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
+    Sight("room-race", "two towers, blocks of one's own", at_table("race", 7, 8, 5)),
+    Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
+    Sight("room-climb", "one tower, climbing", at_table("climb", 7, 10, 13, 16, 17, 20), dark=True),
+    Sight("room-factor", "one tower of factors", at_table("factor", 6, 3, 9, 1)),
+    Sight("room-won", "a game that is won", at_table("draft", 9, 8, 6), dark=True),
+    Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
+    Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
+    Sight("room-refused", "a block that cannot be placed", refused),
+    Sight("room-hint", "a hint in three steps", hinted),
+    Sight("room-resign", "a second thought", giving_up),
+    Sight("room-waiting", "waiting for a friend", waiting),
+    Sight("room-offer", "a takeback is asked for", asked),
+    Sight("room-watching", "watching others", watching),
+    Sight("room-links", "links and devices", linked),
+    Sight("join", "an invitation", invited, dark=True),
+    Sight("take", "moving a seat to another device", taking),
+    Sight("analysis", "what to analyse", at("/analysis")),
+    Sight("analysis-start", "a start that is solved", at("/analysis?game=factor:")),
+    Sight("analysis-game", "a game gone through", at(f"/analysis?game={REVIEWED}&ply=2"), dark=True),
+    Sight("puzzle", "the puzzle of a day", at(f"/puzzle?day={DAY}"), dark=True),
+    Sight("puzzle-shown", "its answer", at(f"/puzzle?day={DAY}&answer=show")),
+    Sight("puzzles", "puzzles by grade", at("/puzzles")),
+    Sight("puzzle-numbered", "one of an endless row", at("/puzzles?grade=3&seed=7&number=2")),
+    Sight("games", "the games", at("/games")),
+    Sight("game", "a game's rules and theory", at("/games/draft"), dark=True),
+    Sight("game-climb", "a game with many first moves", at("/games/climb")),
+    Sight("lesson", "a first lesson", at("/learn/draft")),
+    Sight("lesson-end", "the end of the lesson", at("/learn/draft?at=4")),
+    Sight("docs", "the API's description", at("/docs")),
+    Sight("error", "an address without a game", at("/g/nowhere")),
+)
+
+_SETTLE = """
+() => {
+  for (const [id, path] of Object.entries({ "play-link": "g/8Jq2mVx0aB1c", "watch-link": "w/kT5wRz7yLd3e",
+      "private-link": "g/8Jq2mVx0aB1c/take/pV4s" })) {
+    const field = document.getElementById(id);
+    if (field) field.value = `https://tower.example.org/${path}`;
+  }
+  document.activeElement?.blur();
+  return document.fonts.ready.then(() => true);
+}
+"""
+
+
+def take(browser: Browser, server: Server, sight: Sight, folder: Path) -> None:
+    """Take the pictures of a sight."""
+    blank = browser.new_page()
+    for name, size in WIDTHS.items():
+        for dark in (False, True) if sight.dark else (False,):
+            with ExitStack() as leaving:
+                context = leaving.enter_context(
+                    person(browser, server.url, size=size, dark=dark, touch=name == "phone")
+                )
+                page = context.new_page()
+                sight.visit(page, lambda: leaving.enter_context(person(browser, server.url)).new_page())
+                file = folder / f"{sight.name}-{name}{'-dark' if dark else ''}.png"
+                file.write_bytes(small(_picture(page), blank))
+    blank.close()
+
+
+def _picture(page: Page) -> bytes:
+    """Take a picture of a whole page, as if the window were as high: nothing that sticks to its edge is in the way."""
+    page.evaluate(_SETTLE)
+    page.mouse.move(0, 0)
+    for _ in range(3):  # a higher window may make the page higher, up to a point
+        width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+        page.set_viewport_size({"width": width, "height": min(height, LONGEST)})
+    page.evaluate("scrollTo(0, 0)")
+    return page.screenshot()
+
+
+def listed(sights: tuple[Sight, ...]) -> str:
+    """Return a page that shows all pictures."""
+
+    def cell(sight: Sight, width: str) -> str:
+        kinds = ("", "-dark") if sight.dark else ("",)
+        return " ".join(
+            f'<img src="{sight.name}-{width}{kind}.png" width="{360 if width == "desktop" else 120}" '
+            f'alt="{sight.about}, {width}{", dark" if kind else ""}">'
+            for kind in kinds
+        )
+
+    return HEAD + "".join(f"| {each.about} | {cell(each, 'desktop')} | {cell(each, 'phone')} |\n" for each in sights)
+
+
+def main(names: list[str]) -> int:
+    """Take pictures of all sights, or of those that are named."""
+    wanted = [sight for sight in SIGHTS if not names or sight.name in names]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if not names:
+        for old in FOLDER.glob("*.png"):
+            old.unlink()
+        (FOLDER / "README.md").write_text(listed(SIGHTS))
+    with TemporaryDirectory(prefix="tower-pictures-") as folder, sync_playwright() as playwright:
+        server = Server(Path(folder), ("--no-limits",))
+        try:
+            server.start()
+            started = playwright.chromium.launch(executable_path=browser.get(), args=[*browser.FLAGS])
+            for sight in wanted:
+                print(sight.name, flush=True)
+                take(started, server, sight, FOLDER)
+            started.close()
+        finally:
+            server.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
