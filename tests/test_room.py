@@ -300,10 +300,11 @@ def test_two_players_are_not_called_the_same() -> None:
         waiting.sit(" ANN ")
 
 
-def test_nobody_is_helped_where_blocks_are_hidden_or_help_is_off() -> None:
+def test_nobody_is_helped_in_a_match_or_where_blocks_are_hidden_or_help_is_off() -> None:
     assert room().may_hint(ANN)
     assert not room().may_hint(BEN)
     assert not replace(room(), hints=False).may_hint(ANN)
+    assert not room(best_of=3).may_hint(ANN)
     assert not replace(room(), table=replace(room().table, hidden=True)).may_hint(ANN)
 
 

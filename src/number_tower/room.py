@@ -186,7 +186,12 @@ class Room:
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they can be helped."""
-        return self.hints and not self.table.hidden and self.may_move(held)
+        return self.helped and self.may_move(held)
+
+    @property
+    def helped(self) -> bool:
+        """Whether help can be had here: in casual games, unless it was not wanted, and where nothing is hidden."""
+        return self.hints and self.best_of is None and not self.table.hidden
 
     @property
     def _may_go_back(self) -> bool:

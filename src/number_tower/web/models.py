@@ -108,7 +108,9 @@ class NewGame(Closed):
     best_of: Annotated[int, Field(strict=True, ge=1, le=MOST_GAMES)] | None = Field(
         None, description="A match of so many games at most; otherwise one plays as often as one likes."
     )
-    hints: bool = Field(default=True, strict=True, description="Whether a player may ask for a hint.")
+    hints: bool = Field(
+        default=True, strict=True, description="Whether a player may ask for a hint; in a match nobody may."
+    )
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -29,6 +29,7 @@ from number_tower.web.bounds import TooLarge
 from number_tower.web.lines import Unreadable
 from number_tower.web.lobby import NoSuchRoom
 from number_tower.web.pages import page
+from number_tower.web.refusals import for_programs
 from number_tower.web.thinking import Busy, GaveUp
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ async def answer(request: Request, error: Exception) -> Response:
 
 def response(request: Request, found: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Put a problem into the form that its asker reads."""
-    if for_programs(request):
+    if for_programs(request.scope["path"]):
         return Response(found.written(), found.status, headers, MEDIA_TYPE)
     shown = page(request, "error.html", status=found.status, heading=found.title, text=found.detail)
     shown.headers.update(headers or {})
@@ -205,12 +206,6 @@ def response(request: Request, found: Problem, headers: Mapping[str, str] | None
 def telling(request: Request, refusal: Refusal) -> Response:
     """Put what a guard refuses into the form that its asker reads."""
     return response(request, Problem(refusal.status, refusal.reason, refusal.detail), refusal.headers)
-
-
-def for_programs(request: Request) -> bool:
-    """Say whether a request is answered with JSON, and not with a page."""
-    path = request.url.path
-    return path == "/api" or path.startswith("/api/") or path in {"/openapi.json", "/health"}
 
 
 def install(app: FastAPI) -> None:

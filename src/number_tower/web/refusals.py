@@ -56,7 +56,7 @@ class Refusal(NamedTuple):
 def plain(request: Request, refusal: Refusal) -> Response:
     """Tell a refusal without any template: as problem details to a program, as a small page to a person."""
     title = _TITLES.get(refusal.status, "Not possible")
-    if _for_programs(request.scope["path"]):
+    if for_programs(request.scope["path"]):
         content = {"type": "about:blank", "title": title, "status": refusal.status, **refusal._asdict()}
         del content["headers"]
         return Response(json.dumps(content), refusal.status, refusal.headers, "application/problem+json")
@@ -75,5 +75,6 @@ async def refuse(telling: Telling, refusal: Refusal, scope: Scope, receive: Rece
     await response(scope, receive, send)
 
 
-def _for_programs(path: str) -> bool:
+def for_programs(path: str) -> bool:
+    """Say whether what is at a path is answered with JSON, and not with a page."""
     return path.startswith("/api/") or path in {"/api", "/health", "/openapi.json"}

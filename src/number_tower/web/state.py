@@ -44,7 +44,7 @@ def seen(room: Room, players: Seats, voice: Voice, mark: str) -> dict[str, objec
         "said": [said.text.strip("\n") for said in last_words(table, voice)],
         "offer": room.offer and {"kind": room.offer.kind, "seat": room.offer.seat + 1},
         "waiting": room.waiting,
-        "hints": room.hints and not table.hidden,
+        "hints": room.helped,
         "series": {
             "number": len(room.winners) + 1,
             "best_of": room.best_of,

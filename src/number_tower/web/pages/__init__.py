@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from markupsafe import Markup, escape
 from starlette.templating import Jinja2Templates
 
 if TYPE_CHECKING:
@@ -78,4 +80,11 @@ def _path(request: Request) -> str:
     return path + (f"?{request.url.query}" if request.url.query else "")
 
 
+def runs(text: str) -> Markup:
+    """Keep ranges such as 17-30 in one piece, and let a long list of them break after its commas."""
+    written = re.sub(r"\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
+    return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
+
+
 templates.env.globals["static"] = static
+templates.env.filters["runs"] = runs
