@@ -308,6 +308,8 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
         known, token = await lobby.begin(against("perfect"))
         known = await lobby.settled(await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
+        assert known.remark.startswith("Perfect had no time to think")
+        assert known.remark.encode() in known.state
 
     thinkers = Instantly(gives_up=True)
     at(tmp_path, do, thinkers)

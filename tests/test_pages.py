@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from apps import opened
-from number_tower import catalogue
+from number_tower import Game, catalogue
 from number_tower.record import from_json, from_line
 from number_tower.web.following import following
 from number_tower.web.pages import static
@@ -447,3 +447,74 @@ def test_everything_that_a_page_asks_for_is_served_from_here(client: TestClient)
     for address in re.findall(r'url\("([^"]+)"\)', style):
         assert client.get(f"/static/{address}").status_code == 200
     assert "http" not in style
+
+
+# What newcomers stumbled over -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("3.5", "whole number"), ("3 4", "one"), ("８", "digits"), ("x", "not a number"), ("", "number")],
+)
+def test_whatever_is_no_number_is_told_for_what_it_is(client: TestClient, typed: str, said: str) -> None:
+    room = begun(client)
+    refused = client.post(f"{room}/move", data={"block": typed})
+    assert refused.status_code == 422
+    notice = re.search(r'class="notice refused" role="alert">([^<]*)<', refused.text)
+    assert notice is not None
+    assert said in notice[1]
+    assert "help" not in notice[1]
+
+
+def test_whoever_opens_the_address_of_a_form_again_is_led_back_to_the_room(client: TestClient) -> None:
+    room = begun(client)
+    for deed in ("move", "undo", "resign", "anything"):
+        answer = client.get(f"{room}/{deed}")
+        assert (answer.status_code, answer.headers["location"]) == (303, room)
+
+
+def test_earlier_games_of_a_room_can_be_looked_through(client: TestClient) -> None:
+    room = begun(client, game="draft", opponent="table")
+    place(client, room, 9)
+    client.post(f"{room}/resign")
+    client.post(f"{room}/rematch")
+    assert f'href="{room}/games/1"' in shown(client, room)
+    answer = client.get(f"{room}/games/1")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/analysis?game=draft%28resigned%3D2%29%3A9")
+    for nothing in ("7", "0", "x"):
+        assert client.get(f"{room}/games/{nothing}").status_code == 404
+
+
+def test_whoever_offered_something_is_told_that_it_was_declined(client: TestClient) -> None:
+    room = begun(client, opponent="link", name_1="Ann")
+    ben = other(client)
+    ben.post(f"{room}/sit", data={"name": "Ben"})
+    place(client, room, 9)
+    client.post(f"{room}/offer", data={"kind": "takeback"})
+    ben.post(f"{room}/decline")
+    assert "declined to give the move back" in re.sub(r"<[^>]*>", "", shown(client, room))
+
+
+def test_a_link_that_works_only_here_says_so(client: TestClient) -> None:
+    room = begun(client, opponent="link")
+    assert "works only on this machine" in client.get(room, headers={"Host": "127.0.0.1:8000"}).text
+    assert "works only on this machine" not in client.get(room).text
+
+
+def test_the_game_for_those_who_do_not_choose_is_not_over_at_once(client: TestClient) -> None:
+    room = client.post("/new", data={"opponent": "table"}).headers["location"]
+    book = catalogue.named(from_line(client.get(f"{room}/record.txt").text.strip()).rulebook)
+    start = Game(book.rules)
+    assert all(start.play(block).outcome is None for block in start.legal)
+
+
+def test_a_record_as_it_is_taken_away_can_be_analysed(client: TestClient) -> None:
+    room = begun(client, game="draft", opponent="table")
+    place(client, room, 9)
+    taken = client.get(f"{room}/record.json").text
+    assert "After move 1 of 1" in client.get("/analysis", params={"game": taken}).text
+    wrong = client.get("/analysis", params={"game": taken.replace("[9]", "[77]")})
+    assert wrong.status_code == 400
+    huge = taken.replace('"1-9"', '"1-900000"')
+    assert client.get("/analysis", params={"game": huge}).status_code == 400

@@ -156,8 +156,11 @@ def test_a_takeback_goes_back_to_the_askers_own_last_move() -> None:
 def test_a_takeback_can_be_declined_or_withdrawn_and_nothing_changes() -> None:
     moved = played(room(), 9)
     offered = moved.after(ANN, Offering("takeback"))
-    assert offered.after(BEN, Decline()) == moved
+    declined = offered.after(BEN, Decline())
+    assert declined == replace(moved, declined=Offer("takeback", 0))
     assert offered.after(ANN, Decline()) == moved
+    assert played(declined, 8).declined is None
+    assert declined.after(ANN, Offering("takeback")) == offered
 
 
 def test_an_offer_lapses_with_the_next_move() -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, update
 
 from kept import own_book, store_in
 from number_tower import Game, Table, catalogue
-from number_tower.room import Accept, Action, Move, Offer, Offering, Rematch, Resign, Room, RoomError, Seat
+from number_tower.room import Accept, Action, Decline, Move, Offer, Offering, Rematch, Resign, Room, RoomError, Seat
 from number_tower.rules import Rules
 from number_tower.store import matches, rooms, schema
 from number_tower.store.games import NoSuchGame, Store
@@ -75,6 +75,9 @@ def test_a_room_is_found_as_it_was_left(kept: Store) -> None:
     assert found(kept, known.address) == known
     assert found(kept, known.watch) == known
     assert known.room.offer == Offer("takeback", 1)
+    known = done(kept, known, ann, Decline())
+    assert found(kept, known.address) == known
+    assert known.room.declined == Offer("takeback", 1)
     assert holds(known, ann, ben, "x", None) == [[0], [1], [], []]
 
 

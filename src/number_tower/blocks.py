@@ -5,6 +5,7 @@ A set in equal steps is kept as a `range`, so a game of a million blocks costs n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
@@ -51,6 +52,19 @@ def whole_number(text: str) -> int | None:
     if not (digits.isascii() and digits.isdigit()):
         return None
     return min(int(digits.lstrip("0")[:30] or "0"), LARGEST_NUMBER + 1)
+
+
+def misread(text: str) -> str:
+    """Say what is wrong with what should be one whole number and is none: a reason that voices have words for."""
+    if not text:
+        return "empty"
+    if re.fullmatch(r"[+-]\s*\d+|[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
+        return "not_whole"
+    if re.fullmatch(r"\d+([\s,;]+\d+)+[\s,;]*", text):
+        return "several"
+    if not text.isascii() and any(letter.isnumeric() for letter in text) and not any(map(str.isalpha, text)):
+        return "other_digits"
+    return "not_a_number"
 
 
 def runs(numbers: Sequence[int]) -> str:

@@ -116,6 +116,8 @@ class Room:
 
     hints: bool = True
     offer: Offer | None = None
+    declined: Offer | None = None
+    """What was offered last and declined, until something else happens."""
 
     @property
     def waiting(self) -> bool:
@@ -241,8 +243,7 @@ class Room:
             case Accept():
                 room = self._accepted(held)
             case Decline():
-                self._check(self.may_answer(held) or self.may_withdraw(held), "nothing is offered")
-                room = replace(self, offer=None)
+                room = self._declined(held)
             case Rematch():
                 self._check(self.may_rematch(held), "the next game begins when this one is over and both agree")
                 room = self._next()
@@ -261,7 +262,7 @@ class Room:
         if self.table.declared == (1 - loser, "resigned"):
             return self
         self._check(self.may_resign(held))
-        return replace(self, table=self.table.declare("resigned", loser), offer=None)
+        return self._at(self.table.declare("resigned", loser))
 
     def _moved(self, held: Collection[int], move: Move) -> Room:
         if self._repeats(held, move, Change("place", move.block)):
@@ -270,7 +271,7 @@ class Room:
             raise RoomError("waiting", "nobody has taken the other seat yet")
         if not self.over and self.table.game.to_move not in held:
             raise RoomError("not_now", f"it is {self.seats[self.table.game.to_move].name}'s turn")
-        return replace(self, table=self.table.play(move.block), offer=None)
+        return self._at(self.table.play(move.block))
 
     def _undone(self, held: Collection[int], undo: Undo) -> Room:
         if self._repeats(held, undo, Change("undo", 1)):
@@ -278,7 +279,7 @@ class Room:
         if not self._agreed(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")
         self._check(self._may_go_back, "so much was taken back here that no more can be")
-        return replace(self, table=self.table.undo(), offer=None)
+        return self._at(self.table.undo())
 
     def _repeats(self, held: Collection[int], done: Move | Undo, change: Change) -> bool:
         """Say whether something was done already, by the same hand; what answers another table is refused."""
@@ -295,21 +296,29 @@ class Room:
         if self.offer is not None and self.offer.kind == kind and (self.may_withdraw(held) or kind == "rematch"):
             return self if self.may_withdraw(held) else self._accepted(held)
         self._check(self.may_offer(held, kind))
-        return replace(self, offer=Offer(kind, next(iter(held))))
+        return replace(self, offer=Offer(kind, next(iter(held))), declined=None)
+
+    def _declined(self, held: Collection[int]) -> Room:
+        self._check(self.may_answer(held) or self.may_withdraw(held), "nothing is offered")
+        return replace(self, offer=None, declined=None if self.may_withdraw(held) else self.offer)
 
     def _accepted(self, held: Collection[int]) -> Room:
         if self.offer is None or not self.may_answer(held):
             raise RoomError("not_now", "nothing is offered to you")
         if self.offer.kind == "rematch":
             return self._next()
-        return replace(self, table=self.table.undo(self.offer.seat), offer=None)
+        return self._at(self.table.undo(self.offer.seat))
 
     def _next(self) -> Room:
         """Begin the next game: the other player begins, and a match that is decided is followed by another."""
         table = self.table
         following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
         winners = () if self.series_over else self.results
-        return replace(self, table=following, number=self.number + 1, winners=winners, offer=None)
+        return replace(self._at(following), number=self.number + 1, winners=winners)
+
+    def _at(self, table: Table) -> Room:
+        """Return the room once something was done at the table: with that, offers and their answers are over."""
+        return replace(self, table=table, offer=None, declined=None)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks
         if not may:

@@ -115,9 +115,10 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
     try:
         return named(text)
     except UnknownGame as unknown:
+        problem = f"{unknown}, or a rule file such as mygame.toml"
         if os.path.isfile(f"{text}.toml"):
-            raise UnknownGame(f"{unknown}; did you mean {shown_path(text)}.toml?") from None
-        raise
+            problem = f"{problem}; did you mean {shown_path(text)}.toml?"
+        raise UnknownGame(problem) from None
 
 
 @cache
@@ -126,9 +127,7 @@ def named(name: str) -> Rulebook:
     known = name.lower()
     if known in names():
         return parse(_content(os.path.join(_HERE, f"{known}.toml")), known, known)
-    raise UnknownGame(
-        f"there is no game called {shown(name)}; the games are {', '.join(names())}, or a rule file such as mygame.toml"
-    )
+    raise UnknownGame(f"there is no game called {shown(name)}; the games are {', '.join(names())}")
 
 
 def rulebook_for(name: str, mechanics: Rules) -> Rulebook:

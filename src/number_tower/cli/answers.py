@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.blocks import whole_number
+from number_tower.blocks import misread, whole_number
 from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
@@ -50,16 +50,4 @@ def understand(typed: str, commands: Container[str] = COMMANDS) -> Answer:
     number = whole_number(text)
     if number is not None:
         return Answer(shown_text(text.lstrip("0") or "0", 40), number=number)
-    return Answer(shown, refused=_what_is_wrong(text))
-
-
-def _what_is_wrong(text: str) -> str:
-    if not text:
-        return "empty"
-    if re.fullmatch(r"[+-]\s*\d+|[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
-        return "not_whole"
-    if re.fullmatch(r"\d+([\s,;]+\d+)+[\s,;]*", text):
-        return "several"
-    if not text.isascii() and any(letter.isnumeric() for letter in text) and not any(map(str.isalpha, text)):
-        return "other_digits"
-    return "not_a_number"
+    return Answer(shown, refused=misread(text))

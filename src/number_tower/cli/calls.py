@@ -222,7 +222,7 @@ def _serving(add: Commands) -> None:
     serve = add.add_parser("serve", help="let people play in the browser: on this machine, in a class, on the web")
     serve.add_argument("--host", metavar="HOST", help="where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
     serve.add_argument("--port", type=_port, metavar="PORT", help="at which port (8000, or the next that is free)")
-    _store(serve)
+    _store(serve, "the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
     serve.add_argument(
         "--proxy",
         nargs="?",
@@ -275,13 +275,11 @@ def _ref(command: argparse.ArgumentParser, *, needed: bool = True) -> None:
     _store(command)
 
 
-def _store(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--db",
-        metavar="URL",
-        default=argparse.SUPPRESS,
-        help="the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)",
-    )
+_DATABASE = "the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)"
+
+
+def _store(command: argparse.ArgumentParser, about: str = _DATABASE) -> None:
+    command.add_argument("--db", metavar="URL", default=argparse.SUPPRESS, help=about)
 
 
 def _saving(command: argparse.ArgumentParser) -> None:

@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_FORGONE: list[bool] = []
+
+
+def forgo() -> None:
+    """Do without the compiler in this process: where answers are wanted within seconds, compiling takes too long."""
+    _FORGONE.append(True)
+    available.cache_clear()
+    ready.cache_clear()
+
+
 @cache
 def available() -> bool:
     """Say whether kernels can be compiled here: with the extra, `pip install number-tower[solve]`."""
-    return find_spec("numba") is not None
+    return not _FORGONE and find_spec("numba") is not None
 
 
 SECONDS = 10
@@ -30,6 +40,8 @@ SECONDS = 10
 @cache
 def ready() -> bool:
     """Load the compiler, and say whether it is there; one that is installed and does not load is done without."""
+    if _FORGONE:
+        return False
     try:
         import numba  # noqa: F401, PLC0415 - heavy, and not always there
     except ImportError:

@@ -206,13 +206,13 @@ def _of(known: KeptRoom, held: Collection[int]) -> Any:
 
 
 def _beside_the_game(room: Room) -> object:
-    return room.offer, room.seats
+    return room.offer, room.declined, room.seats
 
 
 def _raised(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
     """Write what is no change of a game, unless somebody else did."""
     since = after.number if after.number != known.room.number and not after.winners else known.since
-    offer = None if after.offer is None else f"{after.offer.kind} {after.offer.seat + 1}"
+    offer = _offer_written(after)
     mine = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
     values = {"number": after.number, "since": since, "offer": offer, "version": known.version + 1}
     if connection.execute(mine.values(values)).rowcount != 1:
@@ -234,6 +234,16 @@ def _advanced(connection: Connection, known: KeptRoom, after: Room) -> Kept:
     if advanced is None:
         raise Overtaken
     return advanced
+
+
+def earlier(connection: Connection, known: KeptRoom, number: int) -> Kept:
+    """Return a game that was played in a room before."""
+    query = select(rounds.c.game).where(rounds.c.room == known.id, rounds.c.number == number)
+    found = connection.execute(query).scalar()
+    try:
+        return kept_games.load(connection, -1 if found is None else found)
+    except NoSuchGame:
+        raise NoSuchRoom(known.address) from None
 
 
 def _begun(connection: Connection, identity: int, room: Room, model: Kept, since: int) -> Kept:
@@ -283,7 +293,7 @@ def _made(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
         row["best_of"],
         winners,
         row["hints"],
-        _offer(row["offer"]),
+        *_offers(row["offer"] or ""),
     )
     return KeptRoom(row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens)
 
@@ -294,6 +304,17 @@ def _seat(place: int, names: tuple[str, str], players: Seats, tokens: tuple[str 
     return Seat("free" if tokens[place] is None else "person", names[place])
 
 
-def _offer(text: str | None) -> Offer | None:
-    kind, _, seat = (text or "").partition(" ")
-    return Offer(cast("OfferKind", kind), int(seat) - 1) if kind in get_args(OfferKind) else None
+def _offer_written(room: Room) -> str | None:
+    """Write what is offered, or what was declined."""
+    if room.offer is not None:
+        return f"{room.offer.kind} {room.offer.seat + 1}"
+    return None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
+
+
+def _offers(text: str) -> tuple[Offer | None, Offer | None]:
+    """Read what is offered, and what was declined."""
+    kind, seat, *answer = [*text.split(), "", ""]
+    if kind not in get_args(OfferKind):
+        return None, None
+    offer = Offer(cast("OfferKind", kind), int(seat) - 1)
+    return (None, offer) if answer[0] == "declined" else (offer, None)

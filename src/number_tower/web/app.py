@@ -39,8 +39,8 @@ def make_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.ready)
-        players = Thinkers(prepare=compiling.ready)
+        scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.forgo)
+        players = Thinkers(prepare=compiling.forgo)
         lobby = Lobby(store, scribe, hub, players)
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower import catalogue
 from number_tower.record import RecordError
+from number_tower.record.document import parsed, table_of
 from number_tower.record.line import EXAMPLE, with_rulebook
+from number_tower.rules import Rules, RulesError
 from number_tower.web import bounds
 
 if TYPE_CHECKING:
@@ -23,11 +26,22 @@ def read(line: str) -> tuple[Table, Rulebook]:
     if len(line) > bounds.LONGEST_LINE:
         most = f"{bounds.LONGEST_LINE:,}"
         raise Unreadable(f"Here a line may have at most {most} characters; this one has {len(line):,}.")
-    head, colon, _ = line.rpartition(":")
-    if not colon:
-        raise Unreadable(f"That is not the line of a game, {EXAMPLE}.")
     try:
+        if line.startswith("{"):
+            return _document(bounds.check_text(line))
+        head, colon, _ = line.rpartition(":")
+        if not colon:
+            raise Unreadable(f"That is not the line of a game, {EXAMPLE}.")
         bounds.check(with_rulebook(f"{bounds.check_text(head)}:")[0].game.rules)
         return with_rulebook(line)
-    except (RecordError, bounds.TooLarge) as wrong:
+    except (RecordError, RulesError, bounds.TooLarge) as wrong:
         raise Unreadable(f"{str(wrong)[0].upper()}{str(wrong)[1:].rstrip('.')}.") from None
+
+
+def _document(text: str) -> tuple[Table, Rulebook]:
+    """Read a record in JSON, as it is taken away from a room, if its rules are small enough."""
+    document = parsed(text)
+    if isinstance(document.get("rules"), dict):
+        bounds.check(Rules.read(document["rules"]))
+    table = table_of(document)
+    return table, catalogue.rulebook_for(table.rulebook, table.game.rules)

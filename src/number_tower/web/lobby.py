@@ -96,6 +96,8 @@ class Known:
 
     kept_room: KeptRoom
     voice: Voice
+    remark: str = ""
+    """What a computer has to say about its last move, such as that it could not be sure."""
 
     @property
     def address(self) -> str:
@@ -129,7 +131,7 @@ class Known:
     @cached_property
     def state(self) -> bytes:
         """What everybody may see, as JSON, written once for all who look."""
-        seen = state.seen(self.room, self.kept.seats, self.voice, self.mark)
+        seen = state.seen(self.room, self.kept.seats, self.voice, self.mark, self.remark)
         return json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode()
 
     @cached_property
@@ -194,6 +196,11 @@ class Lobby:
         """Do something in a room for whoever has a token."""
         return await self._done(address, lambda known: known.room.after(known.held(token), action))
 
+    async def earlier(self, address: str, number: int) -> Kept:
+        """Return a game that was played in a room before."""
+        known = await self.look(address)
+        return await self._read(lambda connection: rooms.earlier(connection, known.kept_room, number))
+
     async def handover(self, address: str, token: str | None) -> str:
         """Return a code by which another device can take over what this token holds."""
         return (await self._changed(address, lambda connection, known: rooms.hand_over(connection, known, token)))[1]
@@ -251,7 +258,7 @@ class Lobby:
 
     # How it is done ---------------------------------------------------------------------------------------------------
 
-    async def _done(self, address: str, do: Callable[[Known], Room]) -> Known:
+    async def _done(self, address: str, do: Callable[[Known], Room], remark: str = "") -> Known:
         """Change a room, anew if somebody else was faster; announce it once it is kept."""
         identity = await self._played_at(address)
         async with self._busy.setdefault(identity, asyncio.Lock()):
@@ -269,7 +276,7 @@ class Lobby:
                     return known
                 with suppress(Overtaken):
                     kept = await self._write(lambda connection: rooms.write(connection, before, after))  # noqa: B023 - used at once
-                    return self._announced(kept)
+                    return self._announced(kept, remark)
                 self._forget(identity)
             raise Stale((await self.look(address)).room.table)
 
@@ -294,12 +301,12 @@ class Lobby:
             raise NoSuchRoom(address)
         return known.kept_room.id
 
-    def _announced(self, kept: KeptRoom) -> Known:
-        known = self._learned(kept)
+    def _announced(self, kept: KeptRoom, remark: str = "") -> Known:
+        known = self._learned(kept, remark)
         self._let_choose(known)
         return known
 
-    def _learned(self, kept: KeptRoom) -> Known:
+    def _learned(self, kept: KeptRoom, remark: str = "") -> Known:
         """Remember a room as it is, unless a later state is known, and wake whoever follows it.
 
         What was asked for longest ago is forgotten.
@@ -308,7 +315,7 @@ class Lobby:
         if earlier is None:
             known = Known(kept, Voice(kept.game.book))
         else:
-            known = earlier if earlier.kept_room.moment > kept.moment else Known(kept, earlier.voice)
+            known = earlier if earlier.kept_room.moment >= kept.moment else Known(kept, earlier.voice, remark)
         self._known[kept.id] = known
         self._ids[kept.address] = self._ids[kept.watch] = kept.id
         if earlier is None or earlier.mark != known.mark:
@@ -369,11 +376,12 @@ class Lobby:
         """Let the computer move as long as it is its turn: the other player may skip, or take back and move again."""
         with suppress(NoSuchRoom):
             while (seat := _computer_to_move((known := await self.look(address)).room)) is not None:
-                move = Move(known.room.table.version, await self._chosen(known), known.room.number)
+                block, remark = await self._chosen(known)
+                move = Move(known.room.table.version, block, known.room.number)
                 with suppress(Stale, RoomError):
-                    await self._done(address, partial(_moved, {seat}, move))
+                    await self._done(address, partial(_moved, {seat}, move), remark)
 
-    async def _chosen(self, known: Known) -> int:
+    async def _chosen(self, known: Known) -> tuple[int, str]:
         game, players = known.room.table.game, known.kept.seats
         level = players.players[game.to_move] or _WITHOUT_THINKING
         seed = players.seed or 0
@@ -385,7 +393,8 @@ class Lobby:
         except Exception as wrong:  # noqa: BLE001 - whatever it is, somebody waits for a move
             expected = isinstance(wrong, Busy | GaveUp | TimeoutError)
             _LOG.warning("a computer plays without thinking", exc_info=None if expected else wrong)
-        return tasks.chosen(_WITHOUT_THINKING, seed, game)
+        block, _ = tasks.chosen(_WITHOUT_THINKING, seed, game)
+        return block, f"{known.room.seats[game.to_move].name} had no time to think, and placed {block} without looking."
 
 
 def _computer_to_move(room: Room) -> int | None:

@@ -115,7 +115,9 @@ class State(Answer):
     refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
     result: Result | None
     said: list[str] = Field(description="What happened last, in the game's own words.")
+    remark: str
     offer: OfferState | None
+    declined: OfferState | None
     waiting: bool = Field(description="Whether a seat is still free.")
     hints: bool
     series: Series

@@ -67,6 +67,10 @@ class Settings:
             return self.lan
         return f"{scheme}://{host}"
 
+    def only_here(self, host: str) -> bool:
+        """Say whether nobody at another machine can open the links that a visitor gets who came by this host."""
+        return self.public_url is None and self.lan is None and _is_near(host)
+
 
 def usual_thinkers() -> int:
     """Return how many processes think, if nobody says: all cores but one, which serves; few even on a large machine."""

@@ -12,7 +12,7 @@ from number_tower.game import Game
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from number_tower.room import Room
+    from number_tower.room import Offer, Room
     from number_tower.store.kept import Seats
     from number_tower.table import Table
     from number_tower.voice import Said, Voice
@@ -21,8 +21,8 @@ MOST_LISTED = 200
 """Blocks of a game up to which it is said of each whether it can be placed."""
 
 
-def seen(room: Room, players: Seats, voice: Voice, mark: str) -> dict[str, object]:
-    """Return a room as it is told to the world."""
+def seen(room: Room, players: Seats, voice: Voice, mark: str, remark: str = "") -> dict[str, object]:
+    """Return a room as it is told to the world, with what a computer remarked on its last move."""
     table = room.table
     game, outcome = table.game, table.outcome
     return {
@@ -42,7 +42,9 @@ def seen(room: Room, players: Seats, voice: Voice, mark: str) -> dict[str, objec
         "result": outcome
         and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
         "said": [said.text.strip("\n") for said in last_words(table, voice)],
-        "offer": room.offer and {"kind": room.offer.kind, "seat": room.offer.seat + 1},
+        "remark": remark,
+        "offer": _offer(room.offer),
+        "declined": _offer(room.declined),
         "waiting": room.waiting,
         "hints": room.helped,
         "series": {
@@ -52,6 +54,10 @@ def seen(room: Room, players: Seats, voice: Voice, mark: str) -> dict[str, objec
             "over": room.series_over,
         },
     }
+
+
+def _offer(offer: Offer | None) -> dict[str, object] | None:
+    return offer and {"kind": offer.kind, "seat": offer.seat + 1}
 
 
 def _player(room: Room, players: Seats, place: int) -> dict[str, object]:

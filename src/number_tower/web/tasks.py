@@ -112,9 +112,10 @@ class Hinted(NamedTuple):
 # The computer ---------------------------------------------------------------------------------------------------------
 
 
-def chosen(level: str, seed: int, game: Game) -> int:
-    """Return the move of the computer at one of its levels."""
-    return Computer(LEVELS[level], seed).choose(game)
+def chosen(level: str, seed: int, game: Game) -> tuple[int, str]:
+    """Return the move of the computer at one of its levels, and what it has to say about it, mostly nothing."""
+    computer = Computer(LEVELS[level], seed)
+    return computer.choose(game), computer.remark
 
 
 # Help -----------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from number_tower.blocks import whole_number
+from number_tower.blocks import misread, whole_number
 from number_tower.room import Accept, Decline, Move, Offering, Rematch, Resign, Undo
 from number_tower.showing import shown_text
 from number_tower.web.story import words
@@ -53,8 +53,7 @@ def _block(form: FormData, known: Known) -> int:
     if number is not None:
         return number
     answer = shown_text(given, LONGEST_ANSWER)
-    reason = "not_a_number" if given else "empty"
-    said = known.voice.refuse(known.room.table, reason, answer)
+    said = known.voice.refuse(known.room.table, misread(given), answer)
     raise Unanswerable(words(said).replace(", or help", ""))
 
 

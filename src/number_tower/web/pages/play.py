@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -68,6 +69,17 @@ async def events(request: Request, address: str) -> Response:
     if await _look(request, address) is None:
         return _nowhere(request)
     return following(_lobby(request), address, first=COME_BACK)
+
+
+@router.get("/g/{address}/games/{number}")
+@router.get("/w/{address}/games/{number}")
+async def earlier(request: Request, address: str, number: str) -> Response:
+    """Lead to a game that was played in a room before, to look through it."""
+    try:
+        kept = await _lobby(request).earlier(address, whole_number(number) or 0)
+    except NoSuchRoom:
+        return _nowhere(request)
+    return RedirectResponse(f"/analysis?{urlencode({'game': record.to_line(kept.table)})}", 303)
 
 
 @router.get("/g/{address}/record.{form}")
@@ -155,6 +167,12 @@ async def take(request: Request, address: str, code: str) -> Response:
     return _seated(request, known, token)
 
 
+@router.get("/g/{address}/{deed}")
+async def back(address: str, deed: str) -> Response:  # noqa: ARG001 - whatever was done there
+    """Lead back to the room whoever opens the address of a form again."""
+    return RedirectResponse(f"/g/{quote(address, safe='')}", 303)
+
+
 @router.post("/g/{address}/{deed}")
 async def act(request: Request, address: str, deed: str) -> Response:
     """Do what was asked for; what cannot be done is said, above the room as it is."""
@@ -233,7 +251,8 @@ def _seated(request: Request, known: Known, token: str) -> Response:
 def _seen(request: Request, known: Known, held: frozenset[int]) -> dict[str, Any]:
     origin = _origin(request)
     play = {"play_link": f"{origin}/g/{known.address}"} if held else {}
-    return {"view": View(known, held), "watch_link": f"{origin}/w/{known.watch}", **play}
+    only_here = request.app.state.settings.only_here(request.url.netloc)
+    return {"view": View(known, held), "watch_link": f"{origin}/w/{known.watch}", "only_here": only_here, **play}
 
 
 def _origin(request: Request) -> str:

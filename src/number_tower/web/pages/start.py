@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import cache
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
@@ -16,6 +17,7 @@ from number_tower.blocks import whole_number
 from number_tower.brief import brief
 from number_tower.game import Game
 from number_tower.players import LEVELS
+from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.store.trouble import StoreError
 from number_tower.table import Table, TableError, player_name
@@ -70,6 +72,16 @@ class Refused(ValueError):  # noqa: N818 - named for what it says
     def __init__(self, field: str, text: str) -> None:
         super().__init__(field, text)
         self.wrong = Wrong(field, text)
+
+
+@cache
+def _usual() -> Rulebook:
+    """Return the game that is played if nobody chooses: the first that cannot be over with its first block."""
+    for book in catalogue.games():
+        start = Position.start(book.rules)
+        if all(start.place(block).outcome is None for block in start.legal):
+            return book
+    return catalogue.games()[0]
 
 
 @router.get("/")
@@ -148,7 +160,7 @@ async def colours(request: Request) -> Response:
 def _form(request: Request, given: Mapping[str, str], wrong: Wrong | None = None) -> Response:
     """Show the form, with what was given kept in it."""
     name = given.get("game", "").lower()
-    book = None if name == OWN else catalogue.named(name if name in catalogue.names() else catalogue.names()[0])
+    book = None if name == OWN else catalogue.named(name) if name in catalogue.names() else _usual()
     return page(
         request,
         "new.html",
@@ -193,7 +205,7 @@ async def _wish(form: FormData, given: Mapping[str, str]) -> Wish:
 
 
 async def _book(form: FormData, given: Mapping[str, str]) -> Rulebook:
-    name = given.get("game", "").lower() or catalogue.names()[0]
+    name = given.get("game", "").lower() or _usual().name
     try:
         if name != OWN:
             return catalogue.named(name)
@@ -206,12 +218,17 @@ async def _book(form: FormData, given: Mapping[str, str]) -> Rulebook:
         book = catalogue.parse(content, "my rules", "my rules")
         Voice(book)
     except catalogue.RuleFileError as wrong:
-        raise Refused("rules_text", sentence(": ".join(filter(None, (wrong.key, wrong.problem))))) from None
+        raise Refused("rules_text", _told(wrong)) from None
     except bounds.TooLarge as wrong:
         raise Refused("rules_text", sentence(f"{wrong}")) from None
     except catalogue.UnknownGame as wrong:
         raise Refused("game", sentence(f"{wrong}")) from None
     return book
+
+
+def _told(wrong: catalogue.RuleFileError) -> str:
+    """Say what is wrong with a rule file: where, as it stands there, and what was expected."""
+    return f"{wrong.key}: {wrong.problem.rstrip('.')}." if wrong.key else sentence(wrong.problem)
 
 
 def _rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
@@ -252,7 +269,7 @@ def _names(given: Mapping[str, str], opponent: str) -> tuple[str | None, str | N
 
 def _best_of(given: Mapping[str, str]) -> int | None:
     text = given.get("best_of", "").strip()
-    if not text or text == "0":
+    if not text:
         return None
     number = whole_number(text)
     if number is None or not 1 <= number <= LONGEST_MATCH:
