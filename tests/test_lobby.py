@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from kept import store_in
 from number_tower import Game, Rules, Table, catalogue
@@ -17,6 +18,7 @@ from number_tower.room import Accept, Move, Offering, Resign, RoomError, Undo
 from number_tower.rules import UNNAMED
 from number_tower.store.rooms import NoSuchRoom
 from number_tower.store.scribe import Scribe
+from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
 from number_tower.web.bounds import TooLarge
 from number_tower.web.events import Hub
@@ -269,6 +271,68 @@ def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
             raise ZeroDivisionError
 
     at(tmp_path, do, Broken())
+
+
+def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("number_tower.web.lobby._LATER", 0.01)
+
+    async def do(lobby: Lobby) -> None:
+        known, token = await lobby.begin(against("gentle"))
+        write, failures = lobby._write, [1, 1]  # noqa: SLF001 - a database that fails twice
+
+        async def fails(do: Callable[[Connection], object]) -> object:
+            if len(failures) == 2 and (await lobby.look(known.address)).room.table.version == 0:
+                return await write(do)
+            if failures:
+                failures.pop()
+                raise StoreError("it is gone for a moment")
+            return await write(do)
+
+        monkeypatch.setattr(lobby, "_write", fails)
+        known_after = await lobby.settled(await lobby.act(known.address, token, Move(0, 5)), 10)
+        assert len(known_after.room.table.game.moves) == 2
+        assert not failures
+
+    at(tmp_path, do)
+
+
+def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        known, ann = await lobby.begin(LINK)
+        async with opened(tmp_path) as other:
+            await other.look(known.address)
+            _, ben = await lobby.sit(known.address, "Ben")
+            assert (await other.look_for(known.address, ben)).held(ben) == {1}
+            code = await other.handover(known.address, ann)
+            _, moved = await lobby.take(known.address, code)
+            assert (await other.look_for(known.address, moved)).held(moved) == {0}
+            with pytest.raises(RoomError):
+                await other.handover(known.address, "nobody's")
+
+    at(tmp_path, do)
+
+
+def test_many_rooms_can_be_looked_for_at_once(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        addresses = [(await lobby.begin(LINK))[0].address for _ in range(8)]
+        async with opened(tmp_path) as other:
+            found = await asyncio.gather(*(other.look(address) for address in addresses))
+            assert [known.address for known in found] == addresses
+
+    at(tmp_path, do)
+
+
+def test_a_room_is_found_however_much_news_there_is_of_others(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        address, _, _ = await sat(lobby)
+        async with opened(tmp_path) as other:
+            finding = asyncio.create_task(other.look(address))
+            while not finding.done():
+                other.news(News(999))
+                await asyncio.sleep(0)
+            assert (await finding).address == address
+
+    at(tmp_path, do)
 
 
 def test_what_is_learned_on_the_way_wakes_those_who_follow(tmp_path: Path) -> None:

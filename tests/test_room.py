@@ -210,6 +210,7 @@ def test_whatever_is_said_of_an_earlier_game_is_too_late() -> None:
     second = room().after(ANN, Resign()).after(BOTH, Rematch(1))
     assert second.after(BOTH, Rematch(1)) is second
     assert second.after(BOTH, Accept(1)) is second
+    assert second.after(ANN, Offering("rematch", 1)) is second
     for late in (Resign(1), Offering("takeback", 1), Decline(1), Undo(0, 1), Move(0, 9, 1)):
         with pytest.raises(Stale):
             second.after(ANN, late)

@@ -13,7 +13,20 @@ from sqlalchemy import Connection, update
 
 from kept import own_book, store_in
 from number_tower import Game, Table, catalogue
-from number_tower.room import Accept, Action, Decline, Move, Offer, Offering, Rematch, Resign, Room, RoomError, Seat
+from number_tower.room import (
+    Accept,
+    Action,
+    Decline,
+    Move,
+    Offer,
+    Offering,
+    Rematch,
+    Resign,
+    Room,
+    RoomError,
+    Seat,
+    Undo,
+)
 from number_tower.rules import Rules
 from number_tower.store import matches, rooms, schema
 from number_tower.store.games import NoSuchGame, Store
@@ -203,6 +216,27 @@ def test_a_move_is_refused_that_does_not_know_of_an_offer(kept: Store) -> None:
         done(kept, moved, ben, Move(1, 8))
 
 
+def test_a_rematch_is_refused_that_does_not_know_that_the_end_was_taken_back(kept: Store) -> None:
+    known, token = open_room(kept, "person")
+    over = known
+    while not over.room.over:
+        over = done(kept, over, token, Move(over.room.table.version, over.room.table.game.legal[0]))
+    done(kept, over, token, Undo(over.room.table.version))
+    with pytest.raises(Overtaken):
+        done(kept, over, token, Rematch())
+    assert found(kept, known.address).room.number == 1
+
+
+def test_an_earlier_game_is_one_that_is_over_and_not_the_one_that_is_played(kept: Store) -> None:
+    known, token = open_room(kept, "person")
+    known = done(kept, done(kept, known, token, Resign()), token, Rematch())
+    with kept.looking() as connection:
+        assert rooms.earlier(connection, known, 1).table.outcome == (1, "resigned")
+        for number in (0, 2, 3):
+            with pytest.raises(NoSuchRoom):
+                rooms.earlier(connection, known, number)
+
+
 def test_the_next_game_of_a_match_that_was_begun_elsewhere_is_gone_on_with(kept: Store) -> None:
     known, ann = open_room(kept, "person", best_of=3)
     known = done(kept, known, ann, Resign())
@@ -256,6 +290,18 @@ def test_rooms_that_were_never_used_are_swept_and_no_others(kept: Store) -> None
             kept.get(gone.game.id)
     with pytest.raises(NoSuchGame):
         matches.get(kept, 1)
+
+
+def test_rooms_that_are_played_in_keep_none_from_being_swept(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms, "SWEPT_AT_ONCE", 2)
+    for _ in range(4):
+        known, token = open_room(kept, "person")
+        done(kept, known, token, Move(0, 9))
+    for _ in range(3):
+        open_room(kept)
+    with kept.writing() as connection:
+        connection.execute(update(schema.rooms).values(opened="2020-01-01T00:00:00.000000Z"))
+        assert [rooms.sweep(connection) for _ in range(3)] == [2, 1, 0]
 
 
 def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 from apps import Player, bearing, begun, linked, opened
+from number_tower.rules import Rules
 from number_tower.store.trouble import StoreError
 from number_tower.web.guards import POLICY
 from webs import HOST, PATIENT, serving
@@ -457,6 +458,45 @@ def test_a_store_that_fails_says_nothing_of_where_it_is(client: TestClient, monk
         answer = client.get(path)
         assert answer.status_code == 503
         assert "secret" not in answer.text
+
+
+def test_a_store_that_fails_for_a_moment_takes_nobodys_seat(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise StoreError("another program keeps it locked")
+
+    room = client.post("/new", data={"opponent": "table"}).headers["location"]
+    app: Any = client.app
+    with monkeypatch.context() as trouble:
+        trouble.setattr(app.state.lobby, "look", fails)
+        answer = client.get("/")
+    assert (answer.status_code, answer.headers.get_list("set-cookie")) == (200, [])
+    assert room in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        "1-499999,500001-999998",
+        "1\\u002d499999,500001\\u002d999998",
+        "1\\t-499999, 5-999998",
+        "1-" + "0" * 40 + "999998,1",
+    ],
+)
+def test_no_way_of_writing_them_gets_a_million_blocks_made(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, blocks: str
+) -> None:
+    monkeypatch.setattr(Rules, "read", None)
+    text = f'[rules]\nblocks = "{blocks}"\ntarget = 20\n'
+    document = f'{{"number_tower": 1, "game": "x", "rules": {{"blocks": "{blocks}"}}, "moves": []}}'
+    answers = [
+        client.post("/new", data={"game": "own", "rules_text": text}),
+        client.post("/api/games", json={"rulefile": text}),
+        client.get("/analysis", params={"game": document}),
+        client.post("/api/analyse", json={"record": document}),
+    ]
+    assert [answer.status_code for answer in answers] == [422, 422, 400, 422]
 
 
 @pytest.mark.parametrize("cookie", ["seat-a b=x", "seat-a,b=x", 'seat-a"b=x', "seat-=x"])

@@ -253,7 +253,8 @@ class Room:
         """Say whether an action was done already: the next game has begun. Others about an earlier game are late."""
         if action.game in {None, self.number}:
             return False
-        if action.game == self.number - 1 and isinstance(action, Rematch | Accept):
+        agreed = isinstance(action, Rematch | Accept) or (isinstance(action, Offering) and action.kind == "rematch")
+        if action.game == self.number - 1 and agreed:
             return True
         raise Stale(self.table)
 

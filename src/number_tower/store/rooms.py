@@ -33,7 +33,7 @@ CHANNEL = "number_tower"
 
 _CODE_LASTS = timedelta(minutes=10)
 _UNUSED_LASTS = timedelta(days=30)
-_SWEPT_AT_ONCE = 500
+SWEPT_AT_ONCE = 500
 
 
 class NoSuchRoom(LookupError):  # noqa: N818 - named for what it says
@@ -111,10 +111,12 @@ def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
     before, kept = known.room, known
     if after.number != before.number:
         kept = _raised(connection, kept, after)
+        _check_game(connection, kept.game)
         game = _begun(connection, kept.id, after, replace(kept.game, table=after.table), kept.since)
     else:
         if _beside_the_game(before) != _beside_the_game(after):
             kept = _raised(connection, kept, after)
+            _check_game(connection, kept.game)
         game = _advanced(connection, kept, after)
     return _announced(connection, replace(kept, game=game, room=replace(after, table=game.table)))
 
@@ -164,25 +166,26 @@ def marks(connection: Connection, some: Collection[int]) -> dict[int, str]:
     version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
     current = version.where(rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number).scalar_subquery()
     query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
-    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in connection.execute(query)}
+    rows = connection.execute(query).all()
+    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
 
 
 def sweep(connection: Connection) -> int:
     """Drop some rooms that were opened long ago and in which nothing was ever done; return how many."""
     before = (datetime.now(UTC) - _UNUSED_LASTS).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    unused = select(rooms.c.id).where(rooms.c.opened < before, rooms.c.number == 1, rooms.c.version == 0)
-    locked = list(connection.execute(unused.limit(_SWEPT_AT_ONCE).with_for_update()).scalars())
-    untouched = (
-        select(rounds.c.room, games.c.id, games.c.match)
+    unused = (
+        select(rooms.c.id, games.c.id.label("game"), games.c.match)
+        .join(rounds, rounds.c.room == rooms.c.id)
         .join(games, games.c.id == rounds.c.game)
-        .where(rounds.c.room.in_(locked), games.c.changed == games.c.started)
-        .with_for_update(of=games)
+        .where(rooms.c.opened < before, rooms.c.number == 1, rooms.c.version == 0, games.c.changed == games.c.started)
+        .limit(SWEPT_AT_ONCE)
+        .with_for_update(of=[rooms, games])
     )
-    dropped = connection.execute(untouched).all()
-    identities = [row.id for row in dropped]
-    connection.execute(delete(rooms).where(rooms.c.id.in_([row.room for row in dropped])))
-    connection.execute(delete(changes).where(changes.c.game.in_(identities)))
-    connection.execute(delete(games).where(games.c.id.in_(identities)))
+    dropped = connection.execute(unused).all()
+    empty = [row.game for row in dropped]
+    connection.execute(delete(rooms).where(rooms.c.id.in_([row.id for row in dropped])))
+    connection.execute(delete(changes).where(changes.c.game.in_(empty)))
+    connection.execute(delete(games).where(games.c.id.in_(empty)))
     connection.execute(delete(matches).where(matches.c.id.in_([row.match for row in dropped if row.match is not None])))
     return len(dropped)
 
@@ -205,6 +208,13 @@ def _of(known: KeptRoom, held: Collection[int]) -> Any:
     return update(seats).where(seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held]))
 
 
+def _check_game(connection: Connection, known: Kept) -> None:
+    """See to it that a game is still what is known of it, and stays so until this is kept."""
+    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
+    if connection.execute(query).scalar() != known.table.version:
+        raise Overtaken
+
+
 def _beside_the_game(room: Room) -> object:
     return room.offer, room.declined, room.seats
 
@@ -225,10 +235,16 @@ _AS_KNOWN = kept_games.AS_KNOWN.where(
 )
 
 
+_HOLD = select(rooms.c.id).where(rooms.c.id == bindparam("of_room")).with_for_update(read=True)
+"""Keeps a room as it is while its game changes: on a server, two who look at each other's rows see the old ones."""
+
+
 def _advanced(connection: Connection, known: KeptRoom, after: Room) -> Kept:
     """Write what was done at the table, unless somebody else did something there, or in the room."""
     if after.table.version == known.game.table.version:
         return known.game
+    if connection.dialect.name == "postgresql":
+        connection.execute(_HOLD, {"of_room": known.id})
     also = {"of_room": known.id, "of_room_version": known.version}
     advanced = kept_games.advance(connection, known.game, after.table, _AS_KNOWN, also)
     if advanced is None:
@@ -239,7 +255,7 @@ def _advanced(connection: Connection, known: KeptRoom, after: Room) -> Kept:
 def earlier(connection: Connection, known: KeptRoom, number: int) -> Kept:
     """Return a game that was played in a room before."""
     query = select(rounds.c.game).where(rounds.c.room == known.id, rounds.c.number == number)
-    found = connection.execute(query).scalar()
+    found = connection.execute(query).scalar() if number < known.room.number else None
     try:
         return kept_games.load(connection, -1 if found is None else found)
     except NoSuchGame:

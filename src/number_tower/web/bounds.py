@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ HIGHEST_TARGET = 10_000
 LONGEST_GAME = 2_000
 """Moves that a game can last at most: all of them are told and sent."""
 
-LONGEST_LINE = 4_000
+LONGEST_LINE = 12_000
 """Characters of a record in an address."""
 
 MOST_WRITTEN = 50_000
@@ -23,7 +24,7 @@ MOST_WRITTEN = 50_000
 MOST_FIELDS, MOST_LISTED = 200, 10_000
 """Fields in all the words of a game, and blocks that one text can name: each field can grow to a list of all."""
 
-_RUN = re.compile(r"([0-9]{1,20})[ ]*-[ ]*([0-9]{1,20})")
+_RUN = re.compile(r"0*([0-9]{1,20})[0-9]*\s*-\s*0*([0-9]{1,20})")
 
 
 class TooLarge(ValueError):  # noqa: N818 - named for what it says
@@ -47,6 +48,14 @@ def check_text(text: str) -> str:
     if sum(max(0, int(high) - int(low)) for low, high in _RUN.findall(text)) > MOST_WRITTEN:
         raise TooLarge(f"here a game may have at most {MOST_BLOCKS:,} blocks; these are far more")
     return text
+
+
+def check_table(rules: object) -> None:
+    """See to it that a table of rules, as a file or a record holds it, stands for no more blocks than can be made."""
+    if isinstance(rules, Mapping):
+        for value in rules.values():
+            if isinstance(value, str):
+                check_text(value)
 
 
 def check_words(book: Rulebook, rules: Rules) -> None:

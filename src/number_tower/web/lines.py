@@ -28,7 +28,7 @@ def read(line: str) -> tuple[Table, Rulebook]:
         raise Unreadable(f"Here a line may have at most {most} characters; this one has {len(line):,}.")
     try:
         if line.startswith("{"):
-            return _document(bounds.check_text(line))
+            return _document(line)
         head, colon, _ = line.rpartition(":")
         if not colon:
             raise Unreadable(f"That is not the line of a game, {EXAMPLE}.")
@@ -41,6 +41,7 @@ def read(line: str) -> tuple[Table, Rulebook]:
 def _document(text: str) -> tuple[Table, Rulebook]:
     """Read a record in JSON, as it is taken away from a room, if its rules are small enough."""
     document = parsed(text)
+    bounds.check_table(document.get("rules"))
     if isinstance(document.get("rules"), dict):
         bounds.check(Rules.read(document["rules"]))
     table = table_of(document)

@@ -18,6 +18,7 @@ from number_tower.room import Move, Room, RoomError, Seat
 from number_tower.store import rooms
 from number_tower.store.kept import Seats
 from number_tower.store.rooms import NoSuchRoom, Overtaken
+from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError, player_names
 from number_tower.voice import Voice
 from number_tower.web import bounds, state, tasks
@@ -55,7 +56,7 @@ _CHOOSING, _WAITING = 5.0, 9.0
 """Seconds that a computer may think about a move, and until it makes one that it need not think about."""
 
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SOON = 0.1
+_SOON, _LATER = 0.1, 3.0
 
 _WITHOUT_THINKING = next(iter(LEVELS))
 
@@ -153,7 +154,7 @@ class Lobby:
         self._busy: dict[int, asyncio.Lock] = {}
         self._choosing: dict[int, asyncio.Task[None]] = {}
         self._comparing: set[asyncio.Task[None]] = set()
-        self._heard = 0
+        self._reading: dict[int, set[int | None]] = {}
         self._closed = False
 
     async def begin(self, wish: Wish) -> tuple[Known, str]:
@@ -178,13 +179,31 @@ class Lobby:
         self._let_choose(known)
         return known
 
+    async def look_for(self, address: str, token: str | None) -> Known:
+        """Return a room to somebody with a token; one that holds nothing is not believed before it was asked for.
+
+        Whoever was given a seat by another process a moment ago holds it here as well.
+        """
+        known = await self.look(address)
+        if token and not known.held(token) and not await self._is_as_kept(known):
+            self._forget(known.kept_room.id)
+            known = await self.look(address)
+        return known
+
     async def _found(self, address: str) -> KeptRoom:
-        """Read a room; again, if while it was read there was news that it may be of."""
-        while True:
-            heard = self._heard
+        """Read a room; again, if while it was read there was news that it was changed."""
+        heard: set[int | None] = set()
+        self._reading[id(heard)] = heard
+        try:
             kept = await self._read(lambda connection: rooms.find(connection, address))
-            if heard == self._heard:
-                return kept
+            for _ in range(_TRIES):
+                if not heard & {None, kept.id}:
+                    break
+                heard.clear()
+                kept = await self._read(lambda connection: rooms.find(connection, address))
+        finally:
+            del self._reading[id(heard)]
+        return kept
 
     async def sit(self, address: str, name: str | None) -> tuple[Known, str]:
         """Take the free seat of a room; return the room, and the seat's token."""
@@ -203,6 +222,8 @@ class Lobby:
 
     async def handover(self, address: str, token: str | None) -> str:
         """Return a code by which another device can take over what this token holds."""
+        if not (await self.look_for(address, token)).held(token):
+            raise RoomError("not_yours", "you hold no seat here that could be moved")
         return (await self._changed(address, lambda connection, known: rooms.hand_over(connection, known, token)))[1]
 
     async def take(self, address: str, code: str) -> tuple[Known, str]:
@@ -234,7 +255,8 @@ class Lobby:
 
     def news(self, news: News | None) -> None:
         """Hear that somebody at another process has changed a room, or perhaps any of them."""
-        self._heard += 1
+        for heard in self._reading.values():
+            heard.add(None if news is None else news.room)
         some = list(self._known) if news is None else [news.room] if news.room in self._known else []
         for unknown in self._hub.watched() - self._known.keys() if news is None else {news.room} - self._known.keys():
             self._hub.publish(unknown)
@@ -253,8 +275,9 @@ class Lobby:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def sweep(self) -> None:
-        """Drop rooms that nobody ever used."""
-        await self._write(rooms.sweep)
+        """Drop rooms that nobody ever used, some at a time, so that nobody waits for it."""
+        while await self._write(rooms.sweep) == rooms.SWEPT_AT_ONCE:
+            await asyncio.sleep(_SOON)
 
     # How it is done ---------------------------------------------------------------------------------------------------
 
@@ -313,7 +336,7 @@ class Lobby:
         """
         earlier = self._known.pop(kept.id, None)
         if earlier is None:
-            known = Known(kept, Voice(kept.game.book))
+            known = Known(kept, Voice(kept.game.book), remark)
         else:
             known = earlier if earlier.kept_room.moment >= kept.moment else Known(kept, earlier.voice, remark)
         self._known[kept.id] = known
@@ -336,7 +359,7 @@ class Lobby:
         """See which of the rooms that are remembered somebody else has changed; those in use are looked at again."""
         while some:
             marks = await self._read(lambda connection: rooms.marks(connection, some))  # noqa: B023 - used at once
-            changed = [each for each in some if each in self._known and self._known[each].mark != marks.get(each)]
+            changed = [each for each in some if each in self._known and _is_news(self._known[each], marks.get(each))]
             in_use = [each for each in changed if each in self._busy and self._busy[each].locked()]
             for identity in set(changed) - set(in_use):
                 self._forget(identity)
@@ -378,8 +401,13 @@ class Lobby:
             while (seat := _computer_to_move((known := await self.look(address)).room)) is not None:
                 block, remark = await self._chosen(known)
                 move = Move(known.room.table.version, block, known.room.number)
-                with suppress(Stale, RoomError):
+                try:
                     await self._done(address, partial(_moved, {seat}, move), remark)
+                except (Stale, RoomError):
+                    continue
+                except StoreError as trouble:
+                    _LOG.warning("a computer's move cannot be kept yet: %s", trouble)
+                    await asyncio.sleep(_LATER)
 
     async def _chosen(self, known: Known) -> tuple[int, str]:
         game, players = known.room.table.game, known.kept.seats
@@ -401,6 +429,11 @@ def _computer_to_move(room: Room) -> int | None:
     """Return the seat of the computer whose turn it is, if it is one's."""
     seat = room.table.game.to_move
     return None if room.over or room.seats[seat].kind != "computer" else seat
+
+
+def _is_news(known: Known, mark: str | None) -> bool:
+    """Say whether a room is not what is known, but later, or gone."""
+    return mark is None or tuple(map(int, mark.split("."))) > known.kept_room.moment
 
 
 def _moved(held: Collection[int], move: Move, known: Known) -> Room:

@@ -108,8 +108,9 @@ def _book(wanted: models.NewGame) -> Rulebook:
         bounds.check_text(f"{wanted.rules.blocks} {wanted.rules.opening}")
         rules = Rules.read(wanted.rules.model_dump(exclude_none=True))
         return catalogue.rulebook_for(UNNAMED, rules)
-    text = bounds.check_text(wanted.rulefile or "")
-    own = catalogue.parse(text.encode(), OWN, "rulefile")
+    content = (wanted.rulefile or "").encode()
+    bounds.check_table(catalogue.parse_toml(content, "rulefile").get("rules"))
+    own = catalogue.parse(content, OWN, "rulefile")
     Voice(own)  # what it cannot say is told now, and not in the middle of a game
     return replace(own, source=UNNAMED)
 

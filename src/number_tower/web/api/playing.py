@@ -74,7 +74,7 @@ async def give_hint(
     address: Address, token: Token, lobby: TheLobby, thinkers: TheThinkers, asked: models.Asking | None = None
 ) -> replies.HintGiven:
     """Get help with the next move, in three steps: what to look for, the move, and why."""
-    known = await lobby.look(address)
+    known = await lobby.look_for(address, token)
     held = known.held(token)
     if not held:
         raise RoomError("not_yours", "you hold no seat here; you can watch")

@@ -44,8 +44,9 @@ async def show_game(known: TheGame) -> Response:
 
 
 @router.get("/games/{address}/seat", responses=refusals(404, 503), openapi_extra={"security": [{}]})
-async def show_seat(known: TheGame, token: AnyToken) -> replies.Standing:
+async def show_seat(address: Address, lobby: TheLobby, token: AnyToken) -> replies.Standing:
     """Say which seats you hold, and what you may do now."""
+    known = await lobby.look_for(address, token)
     held = known.held(token)
     return replies.Standing(seats=[2 if seat else 1 for seat in sorted(held)], may=_may(known.room, held))
 

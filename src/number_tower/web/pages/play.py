@@ -212,7 +212,7 @@ def _lobby(request: Request) -> Lobby:
 async def _look(request: Request, address: str) -> Known | None:
     """Return a room; whoever knows only where it is watched can look at it there, and do nothing."""
     try:
-        known = await _lobby(request).look(address)
+        known = await _lobby(request).look_for(address, seat_token(request, address))
     except NoSuchRoom:
         return None
     return None if request.method == "POST" and known.address != address else known

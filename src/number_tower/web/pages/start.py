@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import cache
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
@@ -90,9 +89,13 @@ async def home(request: Request) -> Response:
     going, over, gone = await _mine(request)
     games = [(book, drawing.idea(book)) for book in catalogue.games()]
     answer = page(request, "home.html", games=games, going=going, over=over)
-    for cookie in gone:
-        answer.delete_cookie(cookie, path="/", httponly=True, samesite="lax")
+    _forget(answer, gone)
     return answer
+
+
+def _forget(answer: Response, cookies: list[str]) -> None:
+    for cookie in cookies:
+        answer.delete_cookie(cookie, path="/", httponly=True, samesite="lax")
 
 
 async def _mine(request: Request) -> tuple[list[View], list[View], list[str]]:
@@ -102,12 +105,17 @@ async def _mine(request: Request) -> tuple[list[View], list[View], list[str]]:
     views: list[View] = []
     gone: list[str] = []
     for name, token in seats.items():
-        with suppress(NoSuchRoom, StoreError):
-            known = await request.app.state.lobby.look(name.removeprefix(SEAT))
+        try:
+            known = await request.app.state.lobby.look_for(name.removeprefix(SEAT), token)
+        except NoSuchRoom:
+            gone.append(name)
+        except StoreError:
+            continue
+        else:
             if held := known.held(token):
                 views.append(View(known, held))
-                continue
-        gone.append(name)
+            else:
+                gone.append(name)
     views.sort(key=lambda view: view.known.kept.changed, reverse=True)
     going = [view for view in views if not _is_done(view.room)]
     over = [view for view in views if _is_done(view.room)]
@@ -140,6 +148,8 @@ async def begin(request: Request) -> Response:
         return _form(request, given, Wrong("name_1", "That is what the other player is called. Choose another name."))
     await request.app.state.lobby.settled(known)
     answer = RedirectResponse(f"/g/{known.address}", 303)
+    if sum(map(bool, map(_SEAT.fullmatch, request.cookies))) > MOST_SEATS:
+        _forget(answer, (await _mine(request))[2])
     set_seat(answer, request, known.address, token)
     return answer
 
@@ -214,7 +224,7 @@ async def _book(form: FormData, given: Mapping[str, str]) -> Rulebook:
         content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
         if not content.strip():
             raise Refused("rules_text", "Paste your rules here, or choose a file that holds them.")
-        bounds.check_text(content.decode("utf-8", "replace"))
+        bounds.check_table(catalogue.parse_toml(content, "my rules").get("rules"))
         book = catalogue.parse(content, "my rules", "my rules")
         Voice(book)
     except catalogue.RuleFileError as wrong:

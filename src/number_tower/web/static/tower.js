@@ -4,6 +4,8 @@
 const root = document.documentElement;
 const connection = document.getElementById("connection");
 const LOST = "Connection lost; trying again…";
+const BEHIND = "The server does not answer just now, so this may not be the newest state; trying again…";
+const COPIED = "Copied.";
 const main = () => document.getElementById("main");
 const inGame = () => main().dataset.room;
 
@@ -12,6 +14,10 @@ if (navigator.share && matchMedia("(pointer: coarse)").matches) root.classList.a
 
 function tell(text) {
   if (connection.textContent !== text) connection.textContent = text;
+}
+
+function untell(...texts) {
+  if (texts.includes(connection.textContent)) tell("");
 }
 
 // Showing what the server answers ------------------------------------------------------------------------------
@@ -23,23 +29,46 @@ function later(mark, than) {
   return place >= 0 && one[place] > (other[place] ?? -1);
 }
 
-function show(html) {
+// A private link and a hint are given once: they stay until the seat, or the position that was asked about, is another.
+function keep(fresh) {
+  const [link, hint] = ["#private-link", ".hint"].map((each) => !fresh.querySelector(each) && main().querySelector(each));
+  if (link) {
+    const field = link.closest(".field");
+    const kept = [field.previousElementSibling, field].map((each) => each.cloneNode(true));
+    fresh.querySelector('form[action$="/handover"]')?.before(...kept);
+  }
+  const asked = fresh.querySelector('.deeds form[action$="/hint"]');
+  if (hint && asked && fresh.dataset.version === main().dataset.version) {
+    asked.closest(".deeds").before(hint.cloneNode(true));
+    asked.remove();
+    const pointed = main().querySelector(".block.pointed");
+    if (pointed) fresh.querySelector(`#${pointed.id}`)?.classList.add("pointed");
+  }
+}
+
+function show(html, status) {
   const before = main().dataset.version;
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
   if (!fresh) return false;
-  if (fresh.dataset.room === inGame() && later(main().dataset.mark, fresh.dataset.mark)) return true;
+  // A server in trouble answers with a page that says so: no reason to take the board away.
+  if (inGame() && !fresh.dataset.room && status !== 404) return false;
+  const opens = fresh.querySelector("#private-link");
+  if (fresh.dataset.room === inGame()) {
+    if (later(main().dataset.mark, fresh.dataset.mark)) return true;
+    keep(fresh);
+  }
+  const focused = main().contains(document.activeElement);
   Idiomorph.morph(main(), fresh, {
     morphStyle: "outerHTML",
     ignoreActiveValue: document.activeElement?.matches("input"), // of a button that has the focus it would keep the old words
     callbacks: {
-      // What somebody has folded open stays open.
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details:not(#resign)") && !fresh.querySelector("#private-link")),
+      // What somebody has folded open stays open, and what they have begun to type stays there.
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details:not(#resign)") && !opens) && !(name === "value" && node.id === "typed"),
     },
   });
   document.title = main().dataset.title;
+  if (focused && !main().contains(document.activeElement)) refocus();
   if (before !== undefined && main().dataset.version !== before) {
-    const typed = document.getElementById("typed");
-    if (typed) typed.value = "";
     // Whoever has just placed a block need not be told at once that it is used.
     document.querySelector(".blocks")?.classList.add("hushed");
     tock();
@@ -48,29 +77,50 @@ function show(html) {
   return true;
 }
 
+// The button that had the focus is gone: whoever plays with the keyboard goes on where there is something to answer.
+function refocus() {
+  main().tabIndex = -1;
+  (document.querySelector(".offer button, .after button") ?? main()).focus({ preventScroll: true });
+}
+
 let asking = false;
 let newest = null;
+let late = 0;
 
 async function refresh() {
   if (!inGame() || asking) return;
+  clearTimeout(late);
+  late = 0;
   const wanted = newest;
   asking = true;
   try {
-    const answer = await fetch(`${inGame()}/table`, { headers: { "X-Fragment": "1" }, cache: "no-store" });
-    if (answer.ok || answer.status === 404) show(await answer.text());
-  } catch {
-    tell(LOST);
+    const answer = await fetch(`${inGame()}/table`, { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+    if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
+    const html = await answer.text();
+    // The same state again would only take away what was said about the last move.
+    if (!answer.ok || !html.includes(`data-mark="${main().dataset.mark}"`)) show(html, answer.status);
+    untell(LOST, BEHIND);
+  } catch (wrong) {
+    tell(wrong instanceof TypeError ? LOST : BEHIND); // fetch throws one where nobody answers at all
+    late = setTimeout(refresh, 2000);
   } finally {
     asking = false;
   }
   // What happened while the answer was on its way is asked for as well.
-  if (newest !== wanted && later(newest, main().dataset.mark)) refresh();
+  if (!late && newest !== wanted && later(newest, main().dataset.mark)) refresh();
 }
 
 // Sending forms ------------------------------------------------------------------------------------------------
 
+function trouble(status) {
+  if (status === 429) return "That was very quick. Please wait a moment, then try again.";
+  if (status >= 500) return "The server cannot do that just now. Your game is safe; please try again in a moment.";
+  return "That did not work. Your game is safe; please load this page again.";
+}
+
 async function send(form, submitter) {
   if (form.getAttribute("aria-busy") === "true") return;
+  if (!source) attend();
   form.setAttribute("aria-busy", "true");
   try {
     const answer = await fetch(form.action, {
@@ -78,11 +128,9 @@ async function send(form, submitter) {
       headers: { "X-Fragment": "1" },
       body: new URLSearchParams(new FormData(form, submitter)),
     });
-    const shown = show(await answer.text());
-    if (answer.status === 429) tell("That was very quick. Please wait a moment, then try again.");
-    else if (answer.status >= 500 && !document.querySelector(".notice")) tell("The server cannot do that just now. Your game is safe; please try again in a moment.");
-    else if (!shown) tell("That did not work. Please try again.");
-    else tell("");
+    const typed = answer.ok && form.querySelector("#typed");
+    if (typed) typed.value = "";
+    tell(show(await answer.text(), answer.status) ? "" : trouble(answer.status));
   } catch {
     tell(navigator.onLine ? "That did not arrive. Your game is safe; please try again." : "You are offline. Your game is safe; go on when you are back.");
   } finally {
@@ -121,36 +169,77 @@ function refuse(button) {
 
 // Following the game -------------------------------------------------------------------------------------------
 
+// A browser holds six connections to a server, for all its tabs together, and a stream takes one as long as it lasts.
+// So only tabs that are seen listen to one, and of these the last few; the others look now and then.
+const STREAMS = 3;
+const tab = Math.random();
+const tabs = new BroadcastChannel("streams");
+const newer = new Set(); // tabs that have begun to listen after this one
 let source = null;
 let followed = null;
 let again = 0;
+let looking = 0;
 
 function follow() {
   const room = inGame();
   if (room === followed) return;
-  source?.close();
   followed = room;
-  if (room) listen();
+  newest = null;
+  attend();
+}
+
+function attend() {
+  if (document.hidden) look();
+  else listen();
+}
+
+function wake() {
+  attend();
+  refresh();
+}
+
+function leave() {
+  clearTimeout(again);
+  clearInterval(looking);
+  source?.close();
+  source = null;
+}
+
+function look() {
+  leave();
+  if (followed) looking = setInterval(refresh, document.hidden ? 15000 : 3000);
 }
 
 function listen() {
-  clearTimeout(again);
-  source = new EventSource(`${followed}/events`);
-  source.addEventListener("state", (event) => {
+  leave();
+  if (!followed) return;
+  newer.clear();
+  tabs.postMessage(tab);
+  const stream = new EventSource(`${followed}/events`);
+  source = stream;
+  stream.addEventListener("state", (event) => {
     tell("");
     newest = event.lastEventId;
     if (later(newest, main().dataset.mark)) refresh();
   });
-  source.onerror = () => {
-    setTimeout(() => { if (source.readyState !== EventSource.OPEN) tell(LOST); }, 1500);
-    // A browser tries again by itself, unless it was answered with something else than a stream.
-    if (source.readyState === EventSource.CLOSED) again = setTimeout(listen, 3000);
+  stream.onerror = () => {
+    setTimeout(() => { if (stream === source && stream.readyState !== EventSource.OPEN) tell(LOST); }, 1500);
+    // A browser tries again by itself, unless it was answered with something else than a stream. Perhaps there is no
+    // such room any more: that is seen first.
+    if (stream.readyState === EventSource.CLOSED) again = setTimeout(async () => { await refresh(); if (stream === source) listen(); }, 3000);
   };
 }
 
-addEventListener("online", () => { if (followed) { source.close(); listen(); } });
-addEventListener("pageshow", (event) => { if (event.persisted) { followed = null; follow(); refresh(); } });
-addEventListener("pagehide", () => source?.close());
+tabs.onmessage = (event) => {
+  newer.add(event.data);
+  if (source && newer.size >= STREAMS) look();
+};
+
+document.addEventListener("visibilitychange", wake);
+addEventListener("focus", () => { if (!source) wake(); });
+addEventListener("online", wake);
+addEventListener("pageshow", (event) => { if (event.persisted) wake(); });
+addEventListener("pagehide", leave);
 
 for (const kind of ["mousemove", "keydown"]) {
   document.addEventListener(kind, () => document.querySelector(".hushed")?.classList.remove("hushed"));
@@ -238,7 +327,8 @@ document.addEventListener("click", async (event) => {
     try { await navigator.clipboard.writeText(field.value); } catch { document.execCommand("copy"); }
     const word = copy.querySelector("span");
     word.textContent = "Copied";
-    setTimeout(() => { word.textContent = "Copy"; }, 2000);
+    if (!connection.textContent) tell(COPIED);
+    setTimeout(() => { word.textContent = "Copy"; untell(COPIED); }, 3000);
   }
   if (share) {
     const url = document.getElementById(share.dataset.share).value;
