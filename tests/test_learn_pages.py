@@ -465,4 +465,4 @@ def test_the_main_part_of_a_page_can_be_had_alone(client: TestClient) -> None:
 
 
 def test_bounds_are_those_of_the_server() -> None:
-    assert bounds.LONGEST_LINE == 4_000
+    assert bounds.LONGEST_LINE == 12_000
