@@ -183,7 +183,7 @@ def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestCl
         "chess:1": "There is no game called",
         "rules(blocks=1-1000000):1": "at most 1,000 blocks",
         "race(target=99999):1": "at most 10,000",
-        f"climb:{','.join(['1'] * 3000)}": "at most 4,000 characters",
+        f"climb:{','.join(['1'] * 9000)}": "at most 12,000 characters",
     }.items():
         html = shown(client, analysis(line), 400)
         assert words in html
