@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
-from number_tower.players import LEVELS
 from number_tower.position import MoveError
-from number_tower.room import Move, Room, RoomError, Seat
+from number_tower.room import Move, RoomError
 from number_tower.store import rooms
-from number_tower.store.kept import Seats
 from number_tower.store.rooms import NoSuchRoom, Overtaken
 from number_tower.store.trouble import StoreError
-from number_tower.table import Stale, TableError, player_names
+from number_tower.table import Stale, TableError
 from number_tower.voice import Voice
-from number_tower.web import bounds, state, tasks
-from number_tower.web.thinking import Busy, GaveUp
+from number_tower.web import bounds, computer
+from number_tower.web.known import Known
+from number_tower.web.wishes import Wish
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Collection
 
     from sqlalchemy import Connection
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.room import Action
+    from number_tower.room import Action, Room
     from number_tower.store.games import Store
     from number_tower.store.kept import Kept
     from number_tower.store.rooms import KeptRoom
     from number_tower.store.scribe import Scribe
-    from number_tower.table import Table
     from number_tower.web.events import Hub
     from number_tower.web.listening import News
     from number_tower.web.thinking import Thinkers
@@ -52,93 +47,8 @@ _MOST_KNOWN = 4_096
 _TRIES = 5
 """How often something is tried again if somebody at another process was faster."""
 
-_CHOOSING, _WAITING = 5.0, 9.0
-"""Seconds that a computer may think about a move, and until it makes one that it need not think about."""
-
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SOON, _LATER = 0.1, 3.0
-
-_WITHOUT_THINKING = next(iter(LEVELS))
-
-
-class Wish(NamedTuple):
-    """What somebody wants to play, and with whom: somebody at the same table, the computer, or whoever has the link."""
-
-    book: Rulebook
-    table: Table
-    opponent: Literal["table", "computer", "link"] = "table"
-    level: str | None = None
-    names: tuple[str | None, str | None] = (None, None)
-    best_of: int | None = None
-    hints: bool = True
-
-    @property
-    def players(self) -> Seats:
-        """Who chooses the moves in each seat."""
-        return Seats((None, self.level or _WITHOUT_THINKING)) if self.opponent == "computer" else Seats()
-
-    def room(self) -> Room:
-        """Return the room in which that can be played; whoever wishes it sits in its first seat."""
-        usual = Voice(self.book).players
-        level = self.players.players[1]
-        names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
-        chosen = self.table.names or (player_names(names) if names != usual else None)
-        table = replace(self.table, names=chosen, automatic=self.players.automatic)
-        kinds: dict[str, Literal["person", "computer", "free"]]
-        kinds = {"table": "person", "computer": "computer", "link": "free"}
-        first, second = chosen or usual
-        seats = Seat("person", first), Seat(kinds[self.opponent], second)
-        return Room(table, seats, best_of=self.best_of, hints=self.hints)
-
-
-@dataclass(frozen=True)
-class Known:
-    """A room as this process knows it."""
-
-    kept_room: KeptRoom
-    voice: Voice
-    remark: str = ""
-    """What a computer has to say about its last move, such as that it could not be sure."""
-
-    @property
-    def address(self) -> str:
-        """Where it is played."""
-        return self.kept_room.address
-
-    @property
-    def watch(self) -> str:
-        """Where it is watched."""
-        return self.kept_room.watch
-
-    @property
-    def kept(self) -> Kept:
-        """The game that is played there."""
-        return self.kept_room.game
-
-    @property
-    def room(self) -> Room:
-        """The room itself."""
-        return self.kept_room.room
-
-    @property
-    def mark(self) -> str:
-        """What is different after everything that happens here."""
-        return self.kept_room.mark
-
-    def held(self, token: str | None) -> frozenset[int]:
-        """Return the seats that somebody holds who has this token."""
-        return self.kept_room.held(token)
-
-    @cached_property
-    def state(self) -> bytes:
-        """What everybody may see, as JSON, written once for all who look."""
-        seen = state.seen(self.room, self.kept.seats, self.voice, self.mark, self.remark)
-        return json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode()
-
-    @cached_property
-    def event(self) -> bytes:
-        """The same as a server-sent event."""
-        return b"event: state\nid: %s\ndata: %s\n\n" % (self.mark.encode(), self.state)
 
 
 class Lobby:
@@ -388,7 +298,7 @@ class Lobby:
     def _let_choose(self, known: Known) -> None:
         """Let the computer move if it is its turn: also after a server that was stopped while it thought."""
         identity = known.kept_room.id
-        if self._closed or _computer_to_move(known.room) is None:
+        if self._closed or computer.to_move(known.room) is None:
             return
         if identity not in self._choosing or self._choosing[identity].done():
             task = self._choosing[identity] = asyncio.create_task(self._choose(known.address))
@@ -398,37 +308,20 @@ class Lobby:
     async def _choose(self, address: str) -> None:
         """Let the computer move as long as it is its turn: the other player may skip, or take back and move again."""
         with suppress(NoSuchRoom):
-            while (seat := _computer_to_move((known := await self.look(address)).room)) is not None:
-                block, remark = await self._chosen(known)
-                move = Move(known.room.table.version, block, known.room.number)
+            while True:
                 try:
+                    known = await self.look(address)
+                    seat = computer.to_move(known.room)
+                    if seat is None:
+                        return
+                    block, remark = await computer.chosen(self._thinkers, known)
+                    move = Move(known.room.table.version, block, known.room.number)
                     await self._done(address, partial(_moved, {seat}, move), remark)
                 except (Stale, RoomError):
                     continue
                 except StoreError as trouble:
                     _LOG.warning("a computer's move cannot be kept yet: %s", trouble)
                     await asyncio.sleep(_LATER)
-
-    async def _chosen(self, known: Known) -> tuple[int, str]:
-        game, players = known.room.table.game, known.kept.seats
-        level = players.players[game.to_move] or _WITHOUT_THINKING
-        seed = players.seed or 0
-        if level not in LEVELS:
-            level = _WITHOUT_THINKING
-        try:
-            async with asyncio.timeout(_WAITING):
-                return await self._thinkers.ask(tasks.chosen, level, seed, game, seconds=_CHOOSING)
-        except Exception as wrong:  # noqa: BLE001 - whatever it is, somebody waits for a move
-            expected = isinstance(wrong, Busy | GaveUp | TimeoutError)
-            _LOG.warning("a computer plays without thinking", exc_info=None if expected else wrong)
-        block, _ = tasks.chosen(_WITHOUT_THINKING, seed, game)
-        return block, f"{known.room.seats[game.to_move].name} had no time to think, and placed {block} without looking."
-
-
-def _computer_to_move(room: Room) -> int | None:
-    """Return the seat of the computer whose turn it is, if it is one's."""
-    seat = room.table.game.to_move
-    return None if room.over or room.seats[seat].kind != "computer" else seat
 
 
 def _is_news(known: Known, mark: str | None) -> bool:

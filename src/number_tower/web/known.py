@@ -1,0 +1,66 @@
+"""A room as one process knows it, and how it is told to everybody."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from number_tower.web import state
+
+if TYPE_CHECKING:
+    from number_tower.room import Room
+    from number_tower.store.kept import Kept
+    from number_tower.store.rooms import KeptRoom
+    from number_tower.voice import Voice
+
+
+@dataclass(frozen=True)
+class Known:
+    """A room as this process knows it."""
+
+    kept_room: KeptRoom
+    voice: Voice
+    remark: str = ""
+    """What a computer has to say about its last move, such as that it could not be sure."""
+
+    @property
+    def address(self) -> str:
+        """Where it is played."""
+        return self.kept_room.address
+
+    @property
+    def watch(self) -> str:
+        """Where it is watched."""
+        return self.kept_room.watch
+
+    @property
+    def kept(self) -> Kept:
+        """The game that is played there."""
+        return self.kept_room.game
+
+    @property
+    def room(self) -> Room:
+        """The room itself."""
+        return self.kept_room.room
+
+    @property
+    def mark(self) -> str:
+        """What is different after everything that happens here."""
+        return self.kept_room.mark
+
+    def held(self, token: str | None) -> frozenset[int]:
+        """Return the seats that somebody holds who has this token."""
+        return self.kept_room.held(token)
+
+    @cached_property
+    def state(self) -> bytes:
+        """What everybody may see, as JSON, written once for all who look."""
+        seen = state.seen(self.room, self.kept.seats, self.voice, self.mark, self.remark)
+        return json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @cached_property
+    def event(self) -> bytes:
+        """The same as a server-sent event."""
+        return b"event: state\nid: %s\ndata: %s\n\n" % (self.mark.encode(), self.state)
