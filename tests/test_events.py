@@ -152,11 +152,9 @@ def test_who_follows_is_known_until_they_leave() -> None:
         first, second, third = (Follower(hub, room) for room in (1, 1, 2))
         await turns()
         assert hub.watched() == {1, 2}
-        assert (hub.count(1), hub.count(2), hub.count(3)) == (2, 1, 0)
         await second.leave()
         await third.leave()
         assert hub.watched() == {1}
-        assert (hub.count(1), hub.count(2)) == (1, 0)
         hub.publish(1)
         await turns()
         assert len(first.heard) == 2

@@ -22,5 +22,10 @@ def shown_path(path: str, most: int = 200) -> str:
     return text if len(text) <= most else "..." + text[3 - most :]
 
 
+def sentence(text: str) -> str:
+    """Make a sentence of what an error says, so that it can stand alone."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -43,10 +43,6 @@ class Hub:
         for ear in self._rooms.get(room, ()):
             ear.wake()
 
-    def count(self, room: int) -> int:
-        """Return how many follow a room."""
-        return len(self._rooms.get(room, ()))
-
     def watched(self) -> frozenset[int]:
         """Return the rooms that somebody follows."""
         return frozenset(self._rooms)

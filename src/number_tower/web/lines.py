@@ -9,6 +9,7 @@ from number_tower.record import RecordError
 from number_tower.record.document import parsed, table_of
 from number_tower.record.line import EXAMPLE, with_rulebook
 from number_tower.rules import Rules, RulesError
+from number_tower.showing import sentence
 from number_tower.web import bounds
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def read(line: str) -> tuple[Table, Rulebook]:
         bounds.check(with_rulebook(f"{bounds.check_text(head)}:")[0].game.rules)
         return with_rulebook(line)
     except (RecordError, RulesError, bounds.TooLarge) as wrong:
-        raise Unreadable(f"{str(wrong)[0].upper()}{str(wrong)[1:].rstrip('.')}.") from None
+        raise Unreadable(sentence(str(wrong))) from None
 
 
 def _document(text: str) -> tuple[Table, Rulebook]:

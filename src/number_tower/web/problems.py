@@ -20,7 +20,7 @@ from number_tower.position import MoveError
 from number_tower.record import RecordError
 from number_tower.room import RoomError
 from number_tower.rules import RulesError
-from number_tower.showing import shown_text
+from number_tower.showing import sentence, shown_text
 from number_tower.solve.limits import NotSolved
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
@@ -167,7 +167,7 @@ def problem(error: Exception, known: Known | None = None) -> Problem | None:
             found = reason or _reason(error)
             code = {"not_yours": 403, "busy": 503}.get(found, status)
             state = known.state if known is not None and code == 409 else None
-            return Problem(code, found, _WORDS.get(found) or _sentence(str(error)), state=state)
+            return Problem(code, found, _WORDS.get(found) or _told(str(error)), state=state)
     return None
 
 
@@ -249,7 +249,7 @@ def _invalid(error: RequestValidationError) -> Problem:
         return _plain(400, "")
     errors = [Field(_pointer(wrong["loc"]), shown_text(str(wrong["msg"]))) for wrong in found[:_MOST_ERRORS]]
     words = "; ".join(f"{error.pointer or 'the body'}: {error.detail}" for error in errors[:3])
-    return Problem(422, "bad_request", _sentence(words), errors)
+    return Problem(422, "bad_request", _told(words), errors)
 
 
 def _pointer(loc: Sequence[str | int]) -> str:
@@ -274,10 +274,8 @@ _PLAIN = {
 def _plain(status: int, detail: str) -> Problem:
     usual = not detail or detail == HTTPStatus(status).phrase or status == 400
     words = _PLAIN.get(status, _TITLES.get(status, HTTPStatus(status).phrase)) if usual else str(detail)
-    return Problem(status, REASONS.get(status, "error"), _sentence(words))
+    return Problem(status, REASONS.get(status, "error"), _told(words))
 
 
-def _sentence(text: str) -> str:
-    """Make a sentence of what an error says: a capital letter, and a full stop."""
-    text = shown_text(text.strip(), 1000)
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+def _told(text: str) -> str:
+    return sentence(shown_text(text.strip(), 1000))

@@ -34,11 +34,6 @@ def page(request: Request, name: str, /, *, status: int = 200, **context: object
     return templates.TemplateResponse(request, name, given, status_code=status)
 
 
-def sentence(text: str) -> str:
-    """Return what an error says as a sentence that can stand alone."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
-
-
 def is_fragment(request: Request) -> bool:
     """Say whether the main part of a page is asked for, and not all of it."""
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")

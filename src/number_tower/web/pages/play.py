@@ -12,11 +12,12 @@ from number_tower import record
 from number_tower.blocks import whole_number
 from number_tower.position import MoveError
 from number_tower.room import RoomError
+from number_tower.showing import sentence
 from number_tower.table import Stale, TableError
 from number_tower.web import tasks
 from number_tower.web.following import COME_BACK, following
 from number_tower.web.lobby import NoSuchRoom
-from number_tower.web.pages import deeds, is_fragment, page, seat_token, sentence, set_seat, start
+from number_tower.web.pages import deeds, is_fragment, page, seat_token, set_seat, start
 from number_tower.web.pages.seeing import View
 from number_tower.web.thinking import Busy, GaveUp
 

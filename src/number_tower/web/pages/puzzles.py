@@ -13,6 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from number_tower import catalogue
 from number_tower.brief import brief
 from number_tower.coach.puzzles import GRADES
+from number_tower.showing import sentence
 from number_tower.voice import Voice
 from number_tower.web import drawing, tasks
 from number_tower.web.asking import Unanswered, asked
@@ -193,7 +194,7 @@ async def _answered(
     except Unanswered as unanswered:
         return page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.words, **context)
     except LookupError as none:
-        return page(request, "puzzle.html", status=404, wrong=_sentence(str(none)), **context)
+        return page(request, "puzzle.html", status=404, wrong=sentence(str(none)), **context)
     return page(request, "puzzle.html", asked=put(posed, answers), **context)
 
 
@@ -222,7 +223,3 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _sentence(problem: str) -> str:
-    return f"{problem[0].upper()}{problem[1:]}."

@@ -18,12 +18,13 @@ from number_tower.game import Game
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
+from number_tower.showing import sentence
 from number_tower.store.trouble import StoreError
 from number_tower.table import Table, TableError, player_name
 from number_tower.voice import Voice
 from number_tower.web import bounds, drawing
 from number_tower.web.lobby import NoSuchRoom, Wish
-from number_tower.web.pages import SEAT, YEAR, Theme, page, sentence, set_seat
+from number_tower.web.pages import SEAT, YEAR, Theme, page, set_seat
 from number_tower.web.pages.seeing import View
 
 if TYPE_CHECKING:
