@@ -58,6 +58,8 @@ screenshots: $(VENV)/.dev browser ## take the pictures of every page anew, in do
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(BIN)/python tests/sessions.py
 	$(BIN)/python tests/test_review.py
+	$(BIN)/python tests/test_prompt.py
+	$(BIN)/python tests/test_openspiel.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py

@@ -14,14 +14,14 @@ from others import compiler
 PACKAGES = ("number-tower", "numba", "numpy", "open_spiel", "rustworkx", "networkx")
 
 
-def facts() -> dict[str, str]:
+def facts(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
     """Return what a reader needs to know to compare these measurements with others."""
     return {
         "date": datetime.now(tz=UTC).date().isoformat(),
         "machine": f"{_processor()}, {os.cpu_count()} cores, {_memory()} of memory",
         "system": platform.platform(),
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": ", ".join(f"{name} {_version(name)}" for name in PACKAGES),
+        "packages": ", ".join(f"{name} {_version(name)}" for name in packages),
         "C compiler": _compiler(),
         "load before the run": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "not known",
     }

@@ -14,7 +14,7 @@ NEVER_AT_FIRST = {
     "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "socket", "ssl", "http",
     "urllib.request", "numpy", "numba", "rich", "textual", "argcomplete", "email", "logging", "multiprocessing",
     "concurrent", "importlib.metadata", "importlib.resources", "unittest", "json", "pathlib", "shutil", "tempfile",
-    "subprocess", "random",
+    "subprocess", "random", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL",
 }  # fmt: skip
 
 
@@ -102,3 +102,22 @@ def test_the_engine_needs_nothing_but_the_standard_library() -> None:
     tops = {module.partition(".")[0] for module in done.stdout.split()} - {"number_tower", "__main__"}
     foreign = {top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")}
     assert foreign <= {"sitecustomize", "usercustomize"}
+
+
+ENVIRONMENTS = {
+    "": set[str](),
+    ".openspiel": {"numpy", "pyspiel"},
+    ".pettingzoo": {"numpy", "pettingzoo", "gymnasium"},
+    ".gymnasium": {"numpy", "gymnasium"},
+    ".vector": {"numpy", "numba", "gymnasium"},
+    ".games": {"numpy", "numba"},
+    ".textarena": {"textarena", "numpy"},
+}
+
+
+@pytest.mark.parametrize("module", ENVIRONMENTS)
+def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: str) -> None:
+    script = f"import number_tower.envs{module}, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "numba", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "fastapi", "sqlalchemy"}
+    assert heavy & set(done.stdout.split()) <= ENVIRONMENTS[module]

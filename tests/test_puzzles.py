@@ -23,7 +23,7 @@ from number_tower.cli.calls import parser
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, Failure, InputEnded
 from number_tower.cli.puzzling import COMMANDS, LONGEST_LINE, LONGEST_TOLD, line_from, solved
 from number_tower.cli.screen import Screen
-from number_tower.coach.puzzles import GRADES, Puzzle, _essence, assorted, daily, puzzles
+from number_tower.coach.puzzles import GRADES, Puzzle, assorted, daily, essence, puzzles
 from number_tower.players import player
 from number_tower.solve import compiling
 from number_tower.solve.plain import Plain
@@ -124,7 +124,7 @@ def test_exactly_one_move_wins_in_games_too_large_to_look_through(name: str) -> 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "race"])
 def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
     rules = nt.rules(name)
-    tree, found = Tree(rules), {_essence(puzzle.game.position) for puzzle in every(name)}
+    tree, found = Tree(rules), {essence(puzzle.game.position) for puzzle in every(name)}
     looked_at, ahead = set(), [Position.start(rules)]
     missed = 0
     while ahead:
@@ -134,7 +134,7 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
         looked_at.add(key(position))
         ahead += map(position.place, position.legal)
         is_puzzle = len(position.legal) > 1 and len(winning(tree, position)) == 1
-        missed += is_puzzle != (_essence(position) in found)
+        missed += is_puzzle != (essence(position) in found)
     assert looked_at
     assert not missed
 
@@ -147,7 +147,7 @@ def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, dat
     for _ in range(12):
         position = Position.start(rules, data.draw(st.integers(0, 1)))
         while position.legal:
-            at = _essence(position), position.legal
+            at = essence(position), position.legal
             assert worths.setdefault(at, plain.worth(position)) == plain.worth(position)
             position = position.place(data.draw(st.sampled_from(position.legal)))
 

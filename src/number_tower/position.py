@@ -98,14 +98,8 @@ class Position:
 
     def refusal(self, block: int) -> Refusal | None:
         """Say why a block cannot be placed now; None if it can."""
-        if not self.rules.has(block):
-            return "not_a_block"
-        bit = self.rules.bit(block)
-        if self.legal_mask & bit:
-            return None
-        if self.outcome is not None:
-            return "over"
-        return next(reason for reason, mask in self.refusals() if mask & bit)
+        bit = self._bit(block)
+        return None if self.legal_mask & bit else self._reason(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
         """Give the blocks that cannot be placed now, as masks, each under the first reason that applies."""
@@ -119,15 +113,15 @@ class Position:
     def place(self, block: int) -> Position:
         """Return the position after the player to move has placed a block."""
         rules, mover = self.rules, self.to_move
-        reason = self.refusal(block)
-        if reason is not None:
-            raise (NotABlock if reason == "not_a_block" else NotLegal)(block, reason)
+        bit = self._bit(block)
+        if not self.legal_mask & bit:
+            raise (NotLegal if bit else NotABlock)(block, self._reason(bit))
         left = self.left
         if rules.supply == "shared":
-            pool = left[mover] & ~rules.bit(block)
+            pool = left[mover] & ~bit
             left = (pool, pool)
         elif rules.supply == "own":
-            left = _with(left, mover, left[mover] & ~rules.bit(block))
+            left = _with(left, mover, left[mover] & ~bit)
         height = self.heights[mover] + block
         if rules.towers == "shared":
             heights, tops = (height, height), (block, block)
@@ -137,6 +131,18 @@ class Position:
         if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._placeable(mover):
             return Position(rules, left, heights, tops, mover)
         return after
+
+    def _bit(self, block: int) -> int:
+        """Return the mask of a block; nothing, if it is no block of this game."""
+        return self.rules.bit(block) if self.rules.has(block) else 0
+
+    def _reason(self, bit: int) -> Refusal:
+        """Say why a block that cannot be placed cannot be placed."""
+        if not bit:
+            return "not_a_block"
+        if self.outcome is not None:
+            return "over"
+        return next(reason for reason, mask in self.refusals() if mask & bit)
 
     @property
     def _reached(self) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import compress
+from itertools import accumulate, compress, takewhile
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs, summed_up
@@ -173,6 +173,29 @@ class Rules:
         if self.supply == "endless":
             return adds_up(self.blocks, self.target, None)
         return adds_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
+
+    @cached_property
+    def most_plies(self) -> int:
+        """How many blocks a game can take: never more, though a fit or an opening may allow only fewer."""
+        each = 2 if (self.supply, self.towers) == ("own", "shared") and self.fit != "ascending" else 1
+        if self.supply == "endless" and self.target is not None and self.fit != "ascending":
+            tower = self.target // self.blocks[0]
+        elif self.target is None:
+            tower = each * len(self.blocks)
+        else:
+            smallest = (block for block in self.blocks for _ in range(each))
+            target = self.target
+            tower = sum(1 for _ in takewhile(lambda height: height <= target, accumulate(smallest)))
+        if self.towers == "shared":
+            return tower
+        return min(2 * tower, len(self.blocks)) if self.supply == "shared" else 2 * tower
+
+    @cached_property
+    def most_height(self) -> int:
+        """How high a tower can become: never higher, though it may always stay lower."""
+        if self.target is not None:
+            return self.target
+        return sum(self.blocks) * (2 if (self.supply, self.towers) == ("own", "shared") else 1)
 
     # ---------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower.arena.log import Log
-from number_tower.arena.pool import cores, one_by_one, side_by_side
+from number_tower.arena.pool import held
 from number_tower.arena.results import Results, Score, Standing, results
-from number_tower.arena.runner import Finished, Maker, Played, play_out
+from number_tower.arena.runner import Finished, Maker, Played, play, play_out
 from number_tower.arena.schedule import ArenaError, Contest, Fixture, arrange
 from number_tower.players import PATIENCE, player
 
@@ -73,22 +74,4 @@ def hold(
 
     `progress` is told how many games there are now, and how many there will be.
     """
-    total, done = len(contest), 0
-    for played in () if log is None else log.read():
-        done += 1
-        yield played
-    if progress is not None:
-        progress(done, total)
-    todo = (contest.fixture(index) for index in range(total) if log is None or index not in log)
-    at_once = min(cores() if jobs is None else jobs, total - done)
-    running = one_by_one(contest, todo, make) if at_once < 2 else side_by_side(contest, todo, make, at_once)
-    with closing(running):
-        for games in running:
-            if log is not None:
-                log.add(games)
-            done += len(games)
-            if progress is not None:
-                progress(done, total)
-            yield from games
-    if log is not None:
-        log.finish()
+    return held(len(contest), contest.fixture, partial(play, contest, make=make), log=log, jobs=jobs, progress=progress)

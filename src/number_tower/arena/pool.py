@@ -1,33 +1,34 @@
-"""Many games at once: worker processes that are handed a few fixtures at a time and send back what they played."""
+"""Many things at once: worker processes that are handed a few of them at a time and send back what came of each."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 from time import monotonic
 from traceback import format_exc
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, TypeVar
 
-from number_tower.arena.runner import play
 from number_tower.arena.schedule import ArenaError
 from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from multiprocessing.connection import Connection
 
-    from number_tower.arena.runner import Maker, Played
-    from number_tower.arena.schedule import Contest, Fixture
+    from number_tower.arena.lines import Done, Lines
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _SOON = 0.05
-"""Seconds after which a worker sends what it has; a handful of fixtures should take about as long."""
+"""Seconds after which a worker sends what it has; a handful of things should take about as long."""
 
 _HANDFUL = 256
-"""Fixtures that a worker is handed at most."""
+"""Things that a worker is handed at most."""
 
 _GRACE = 5.0
 """Seconds that a worker has to send its players home."""
@@ -49,49 +50,85 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def one_by_one(contest: Contest, fixtures: Iterator[Fixture], make: Maker) -> Generator[list[Played]]:
-    """Play one game after the other, in this process."""
-    for fixture in fixtures:
-        yield [play(contest, fixture, make)]
+def held(
+    total: int,
+    item: Callable[[int], Item],
+    do: Callable[[Item], Done],
+    *,
+    log: Lines[Done] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Generator[Done]:
+    """Give so many things as they are done: first what the log holds, then the others, which are done and kept.
+
+    `progress` is told how many there are now, and how many there will be.
+    """
+    done = 0
+    for one in () if log is None else log.read():
+        done += 1
+        yield one
+    if progress is not None:
+        progress(done, total)
+    todo = (item(index) for index in range(total) if log is None or index not in log)
+    at_once = min(cores() if jobs is None else jobs, total - done)
+    with closing(one_by_one(do, todo) if at_once < 2 else side_by_side(do, todo, at_once)) as running:
+        for some in running:
+            if log is not None:
+                log.add(some)
+            done += len(some)
+            if progress is not None:
+                progress(done, total)
+            yield from some
+    if log is not None:
+        log.finish()
 
 
-def side_by_side(contest: Contest, fixtures: Iterator[Fixture], make: Maker, jobs: int) -> Generator[list[Played]]:
-    """Play many games at once and give them as they come; when nobody wants more of them, the workers stop."""
-    workers: list[_Worker] = []
+def one_by_one(do: Callable[[Item], Result], items: Iterator[Item]) -> Generator[list[Result]]:
+    """Do one thing after the other, in this process."""
+    for item in items:
+        yield [do(item)]
+
+
+def side_by_side(do: Callable[[Item], Result], items: Iterator[Item], jobs: int) -> Generator[list[Result]]:
+    """Do many things at once and give them as they come; when nobody wants more of them, the workers stop.
+
+    Worker processes have to find what is done by its name, and its results have to travel.
+    """
+    workers: list[_Worker[Item, Result]] = []
     try:
         with _interrupts_held():
-            workers += (_Worker(contest, make) for _ in range(jobs))
-        busy = [worker for worker in workers if worker.hand(fixtures)]
+            workers += (_Worker(do) for _ in range(jobs))
+        busy = [worker for worker in workers if worker.hand(items)]
         while busy:
             ready = wait([worker.line for worker in busy])
             for worker in [each for each in busy if each.line in ready]:
-                games = worker.receive()
-                if not worker.pending and not worker.hand(fixtures):
+                results = worker.receive()
+                if not worker.pending and not worker.hand(items):
                     busy.remove(worker)
-                yield games
+                yield results
     finally:
         with _interrupts_held():
             _stop(workers)
 
 
-class _Worker:
-    """A process that plays what it is handed."""
+class _Worker(Generic[Item, Result]):
+    """A process that does what it is handed."""
 
-    def __init__(self, contest: Contest, make: Maker) -> None:
+    def __init__(self, do: Callable[[Item], Result]) -> None:
         context = get_context("spawn")
         self.line, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, contest, make), daemon=True)
+        self.process = context.Process(target=_work, args=(theirs, do), daemon=True)
         self.process.start()
         theirs.close()
         self.pending = 0
         self._size = 1
         self._since = monotonic()
 
-    def hand(self, fixtures: Iterator[Fixture]) -> bool:
-        """Hand over some fixtures, more of them the quicker they are played; say whether there were any."""
+    def hand(self, items: Iterator[Item]) -> bool:
+        """Hand over some things, more of them the quicker they are done; say whether there were any."""
         spent = monotonic() - self._since
         self._size = min(2 * self._size, _HANDFUL) if spent < _SOON else max(self._size // 2, 1)
-        some = list(islice(fixtures, self._size))
+        some = list(islice(items, self._size))
         self.pending = len(some)
         self._since = monotonic()
         if some:
@@ -99,10 +136,10 @@ class _Worker:
                 self.line.send(some)
         return bool(some)
 
-    def receive(self) -> list[Played]:
-        """Return games that the worker has finished."""
+    def receive(self) -> list[Result]:
+        """Return what the worker has done."""
         try:
-            answer: list[Played] | _Trouble = self.line.recv()
+            answer: list[Result] | _Trouble = self.line.recv()
         except (EOFError, OSError):
             self.process.join(_GRACE)
             raise WorkerFailed(f"a worker process ended (exit code {self.process.exitcode})") from None
@@ -114,8 +151,8 @@ class _Worker:
         return answer
 
 
-def _stop(workers: list[_Worker]) -> None:
-    """End all workers: whoever waits for fixtures leaves by itself, and the others are told to."""
+def _stop(workers: list[_Worker[Item, Result]]) -> None:
+    """End all workers: whoever waits for more leaves by itself, and the others are told to."""
     for worker in workers:
         worker.line.close()
         if worker.pending:
@@ -128,42 +165,46 @@ def _stop(workers: list[_Worker]) -> None:
             worker.process.join()
 
 
-def _work(line: Connection, contest: Contest, make: Maker) -> None:
-    """Play what is handed over, until nobody listens any more."""
+class _Leaving(BaseException):
+    """Somebody ended this process: nothing that runs in it may take that for an error of its own."""
+
+
+def _work(line: Connection, do: Callable[[Item], object]) -> None:
+    """Do what is handed over, until nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError, _Leaving):
         while True:
-            for answer in _answers(line.recv(), contest, make):
+            for answer in _answers(line.recv(), do):
                 line.send(answer)
 
 
-def _answers(fixtures: list[Fixture], contest: Contest, make: Maker) -> Iterator[list[Played] | _Trouble]:
-    """Play some games and give them now and then; the last answer may be what went wrong."""
-    games: list[Played] = []
+def _answers(items: list[Item], do: Callable[[Item], Result]) -> Iterator[list[Result] | _Trouble]:
+    """Do some things and give them now and then; the last answer may be what went wrong."""
+    results: list[Result] = []
     trouble = None
     since = monotonic()
-    for fixture in fixtures:
+    for item in items:
         try:
-            games.append(play(contest, fixture, make))
-        except Exception as wrong:  # noqa: BLE001 - whatever it is, it is told to whoever waits for the game
+            results.append(do(item))
+        except Exception as wrong:  # noqa: BLE001 - whatever it is, it is told to whoever waits for the result
             trouble = _Trouble(shown_text(f"{type(wrong).__name__}: {wrong}"), format_exc())
             break
         if monotonic() - since > _SOON:
-            yield games
-            games, since = [], monotonic()
-    if games:
-        yield games
+            yield results
+            results, since = [], monotonic()
+    if results:
+        yield results
     if trouble is not None:
         yield trouble
 
 
 def _leave(*_: object) -> NoReturn:
-    """End the game at hand; its players are sent home on the way out."""
+    """End what is at hand; players are sent home on the way out."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit
+    raise _Leaving
 
 
 @contextmanager

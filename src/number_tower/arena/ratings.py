@@ -28,7 +28,7 @@ class Rating(NamedTuple):
     margin: float
 
 
-def interval(points: float, games: int) -> tuple[float, float]:
+def interval(points: float, games: float) -> tuple[float, float]:
     """Return between which shares the true one lies, at 95 %, after so many points in so many games.
 
     It is Wilson's interval, which stays within 0 and 1 and is of use even when every game was won. A draw counts as

@@ -39,6 +39,10 @@ class Entry(NamedTuple):
     table: Table
     book: Rulebook | None
 
+    def written(self) -> dict[str, object]:
+        """Give the game and all its rules as a file's settings have them."""
+        return {"game": self.text, "rules": self.table.game.rules.written()}
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fixture:
@@ -65,8 +69,8 @@ class Contest:
     patience: float = PATIENCE
 
     def __post_init__(self) -> None:
-        _check_different("games", self.games, 1, "expected a game")
-        _check_different("players", self.players, 2, "expected two players or more, such as random,perfect")
+        check_different("games", self.games, 1, "expected a game")
+        check_different("players", self.players, 2, "expected two players or more, such as random,perfect")
         if self.number < 1:
             raise ArenaError(f"expected each pair to play once or more; got {self.number}")
 
@@ -109,7 +113,7 @@ class Contest:
     def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
         seated = [*self.pairs, *((other, one) for one, other in self.pairs)]
         return {
-            (entry.text, players): replace(entry.table, names=_names(players))
+            (entry.text, players): replace(entry.table, names=names_of(players))
             for entry in self.entries
             for players in seated
         }
@@ -157,14 +161,16 @@ def _text(line: str) -> str:
     return line.removesuffix(":")
 
 
-def _names(players: tuple[str, str]) -> tuple[str, str] | None:
+def names_of(players: tuple[str, str]) -> tuple[str, str] | None:
+    """Return what two players are called at a table; None if that cannot be a name, or is one for both."""
     try:
         return player_names(players)
     except TableError:
         return None
 
 
-def _check_different(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
+def check_different(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
+    """Refuse too few of something, and anything that is named twice."""
     if len(given) < least or not all(given):
         raise ArenaError(f"{expected}; got {shown(','.join(given))}")
     for each in given:

@@ -39,13 +39,14 @@ def shares(parts: Sequence[int], width: int) -> list[int]:
 
 
 class Bar:
-    """A line on the terminal that fills as games are finished, and goes away when all are.
+    """A line on the terminal that fills as games are finished, or other things, and goes away when all are.
 
     `leaving` says what Ctrl-C does.
     """
 
-    def __init__(self, leaving: str) -> None:
+    def __init__(self, leaving: str, what: str = "games") -> None:
         self._leaving = leaving
+        self._what = what
         self._shows = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._shown = False
         self._begun: int | None = None
@@ -61,7 +62,7 @@ class Bar:
         self._next = now + 0.2
         self._shown = True
         columns = terminal_columns(sys.stderr) - 1
-        line = progress(done, total, done - self._begun, now - self._since, columns, self._leaving)
+        line = progress(done, total, done - self._begun, now - self._since, columns, self._leaving, what=self._what)
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
@@ -71,9 +72,11 @@ class Bar:
             self._shown = False
 
 
-def progress(done: int, total: int, just: int, seconds: float, columns: int, leaving: str) -> str:
+def progress(  # noqa: PLR0913 - all that the line is made of
+    done: int, total: int, just: int, seconds: float, columns: int, leaving: str, *, what: str = "games"
+) -> str:
     """Say how many games are finished and how long the others may take, as just now so many took so many seconds."""
-    text = f"  {done:,} of {total:,} games  {drawn((done, total - done))} {done / total:4.0%}"
+    text = f"  {done:,} of {total:,} {what}  {drawn((done, total - done))} {done / total:4.0%}"
     left = f"  {_time((total - done) * seconds / just)} left" if just and done < total else ""
     for more in (f"{left}  (Ctrl-C {leaving})", left):
         if len(text + more) <= columns:

@@ -215,10 +215,46 @@ def _comparing(add: Commands) -> None:
     arena.add_argument("--jobs", type=_count, metavar="N", help="how many games at once (as many as there are cores)")
     arena.add_argument("--json", action="store_true", help="print the results as one JSON document")
     _patience(arena)
+    _evaluating(add)
+
+
+def _evaluating(add: Commands) -> None:
+    """Describe what finds out how well somebody plays."""
+    evaluate = add.add_parser("eval", help="find out how well a player plays, by results and by the exact value lost")
+    evaluate.add_argument(
+        "games", nargs="*", metavar="GAME", help="a game, a rule file, or one with options (new games, by the seed)"
+    )
+    evaluate.add_argument(
+        "--player",
+        dest="players",
+        action="append",
+        metavar="PLAYER",
+        help="whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
+    )
+    evaluate.add_argument("--baselines", action="store_true", help="ask random and all levels too, to compare with")
+    evaluate.add_argument(
+        "--games", dest="number", type=_number, default=40, metavar="N", help="games of each player in all (40)"
+    )
+    evaluate.add_argument(
+        "--positions", type=_number, default=200, metavar="N", help="positions that each player moves in, in all (200)"
+    )
+    evaluate.add_argument("--variants", type=_count, metavar="N", help="without a GAME: how many are made (20)")
+    evaluate.add_argument("--against", default="fair", metavar="LEVEL", help="who sits opposite in games (fair)")
+    evaluate.add_argument("--seed", type=_seed, default=1, metavar="N", help="the same number, the same tasks (1)")
+    evaluate.add_argument("--tries", type=_count, default=3, metavar="N", help="answers to each question at most (3)")
+    evaluate.add_argument("--no-legal", action="store_true", help="do not tell players which blocks may be placed")
+    evaluate.add_argument("--out", metavar="FILE", help="keep everything there, as lines of JSON (a new eval.jsonl)")
+    evaluate.add_argument("--resume", action="store_true", help="go on with what the file already holds")
+    evaluate.add_argument(
+        "--jobs", type=_count, metavar="N", help="how many tasks at once (as many as there are cores)"
+    )
+    evaluate.add_argument("--report", metavar="FOLDER", help="write a report there: Markdown, a page, and plots")
+    evaluate.add_argument("--json", action="store_true", help="print the scores as one JSON document")
+    _patience(evaluate)
 
 
 def _serving(add: Commands) -> None:
-    """Describe what brings the games to browsers."""
+    """Describe what brings the games to browsers and to language models."""
     serve = add.add_parser("serve", help="let people play in the browser: on this machine, in a class, on the web")
     serve.add_argument("--host", metavar="HOST", help="where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
     serve.add_argument("--port", type=_port, metavar="PORT", help="at which port (8000, or the next that is free)")
@@ -240,6 +276,10 @@ def _serving(add: Commands) -> None:
     )
     serve.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
     serve.add_argument("--quiet", action="store_true", help="log only what goes wrong")
+
+    mcp = add.add_parser("mcp", help="let a language model play, by tools over the Model Context Protocol (stdio)")
+    mcp.add_argument("--no-legal", action="store_true", help="never list which blocks may be placed")
+    mcp.add_argument("--no-help", action="store_true", help="offer no hints and no analysis")
 
 
 def _asking(add: Commands) -> None:
@@ -337,6 +377,10 @@ def _count(text: str) -> int:
     if not number or number > 1_000_000:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 to 1,000,000; got {shown(text)}")
     return number
+
+
+def _number(text: str) -> int:
+    return 0 if text == "0" else _count(text)
 
 
 def _port(text: str) -> int:

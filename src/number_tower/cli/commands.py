@@ -345,7 +345,9 @@ _ELSEWHERE = {
     "import": ("carrying", "take_in"),
     "db": ("database", "answer"),
     "arena": ("contest", "answer"),
+    "eval": ("evaluating", "answer"),
     "serve": ("serving", "answer"),
+    "mcp": ("talking", "answer"),
 }
 """Commands that need nothing from here, and where they live."""
 

@@ -109,7 +109,7 @@ def assorted(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rul
     given: set[object] = set()
     for place in count():
         book, puzzle = _one(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
-        at = book.name, puzzle.game.rules, _essence(puzzle.game.position)
+        at = book.name, puzzle.game.rules, essence(puzzle.game.position)
         if at not in given:
             given.add(at)
             yield book, puzzle
@@ -141,7 +141,7 @@ def numbered(
 def _one(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
     """Return a puzzle from some game, played a little higher or with a few more blocks than usual."""
     rng = Random(seed)  # noqa: S311 - play, not secrets
-    for book in _shuffled(catalogue.games(), rng):
+    for book in shuffled(catalogue.games(), rng):
         for puzzle in puzzles(_varied(book, rng), seed, grade=grade):
             return book, puzzle
     raise LookupError(f"no game of the catalogue has a puzzle of grade {grade}")
@@ -169,8 +169,8 @@ class Stream(Iterator[Puzzle]):
     def _of_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
         """Look at every position of a game that is small enough to be searched through."""
         solver = Deep(Position.start(self._rules), Watch(), compiled=False)
-        for moves in _shuffled(every, self._rng):
-            puzzle = _puzzle(Game(self._rules, _below(2, self._rng), moves), solver)
+        for moves in shuffled(every, self._rng):
+            puzzle = _puzzle(Game(self._rules, below(2, self._rng), moves), solver)
             if puzzle is not None and self._wanted(puzzle):
                 yield puzzle
         self.complete = True
@@ -186,13 +186,13 @@ class Stream(Iterator[Puzzle]):
         while work < _PATIENCE:
             games = _played(rules, self._rng)
             work += (1 + len(games)) * (30 + len(rules.blocks) // 10)
-            games = games[max(solvable, _below(len(games), self._rng)) :]
+            games = games[max(solvable, below(len(games), self._rng)) :]
             if not games:
                 continue
             try:
                 solver = _solver(games[0].position, Watch(positions=_SEARCHED, memory=memory))
                 for game in games:
-                    puzzle = None if (at := _essence(game.position)) in known else _puzzle(game, solver)
+                    puzzle = None if (at := essence(game.position)) in known else _puzzle(game, solver)
                     if puzzle is not None:
                         known.add(at)
                         if self._wanted(puzzle):
@@ -264,20 +264,20 @@ def _every(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
     if len(rules.blocks) > _FEW_BLOCKS:
         return None
     start = Position.start(rules)
-    ways: dict[object, tuple[int, ...]] = {_essence(start): ()}
+    ways: dict[object, tuple[int, ...]] = {essence(start): ()}
     met: Counter[object] = Counter()
     ahead: list[tuple[Position, tuple[int, ...]]] = [(start, ())]
     while ahead and len(ways) <= _FEW:
-        place = _below(len(ahead), rng)
+        place = below(len(ahead), rng)
         ahead[place], ahead[-1] = ahead[-1], ahead[place]
         position, moves = ahead.pop()
         for block in position.legal:
             after, way = position.place(block), (*moves, block)
-            at = _essence(after)
+            at = essence(after)
             if at not in ways:
                 ahead.append((after, way))
             met[at] += 1
-            if not _below(met[at], rng):
+            if not below(met[at], rng):
                 ways[at] = way
     return None if ahead else list(ways.values())
 
@@ -285,14 +285,14 @@ def _every(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
 def _played(rules: Rules, rng: Random) -> list[Game]:
     """Play a game at random, and return it as it stood before each move."""
     games: list[Game] = []
-    game = Game(rules, _below(2, rng))
+    game = Game(rules, below(2, rng))
     while (legal := game.legal) and len(games) < _LONGEST_GAME:
         games.append(game)
-        game = game.play(legal[_below(len(legal), rng)])
+        game = game.play(legal[below(len(legal), rng)])
     return games
 
 
-def _essence(position: Position) -> object:
+def essence(position: Position) -> object:
     """Return what the rest of a game depends on, whoever is to move: positions that share it are the same puzzle."""
     rules = position.rules
     if len(rules.blocks) > _MOST_BLOCKS:
@@ -331,9 +331,9 @@ def _varied(book: Rulebook, rng: Random) -> Rules:
     """Return a game's rules with up to twice the usual target or, where there is none, up to twice the blocks."""
     rules = book.rules
     if rules.target is not None and "target" in book.options:
-        return book.with_options({"target": rules.target + _below(rules.target + 1, rng)})
+        return book.with_options({"target": rules.target + below(rules.target + 1, rng)})
     if isinstance(rules.blocks, range) and "blocks" in book.options:
-        more = rules.blocks.step * _below(len(rules.blocks) + 1, rng)
+        more = rules.blocks.step * below(len(rules.blocks) + 1, rng)
         return book.with_options({"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)})
     return rules
 
@@ -341,11 +341,13 @@ def _varied(book: Rulebook, rng: Random) -> Rules:
 # Chance, in the one way that is promised to stay the same ------------------------------------------------------------
 
 
-def _below(number: int, rng: Random) -> int:
+def below(number: int, rng: Random) -> int:
+    """Return a whole number from 0 and below this one."""
     return int(rng.random() * number)
 
 
-def _shuffled(things: Iterable[Thing], rng: Random) -> list[Thing]:
+def shuffled(things: Iterable[Thing], rng: Random) -> list[Thing]:
+    """Return things in any order."""
     return sorted(things, key=lambda _: rng.random())
 
 

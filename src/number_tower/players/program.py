@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from number_tower.blocks import runs, summed_up, whole_number
-from number_tower.brief import fitting
 from number_tower.players import PATIENCE
 from number_tower.players.player import Forfeit, Player
 from number_tower.players.process import GRACE, Process, text
+from number_tower.prompt import fault
 from number_tower.showing import shown, shown_text
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.game import Game
-    from number_tower.position import Refusal
 
 PROTOCOL = 1
 """The version of the question; it changes when a program that understood it would no longer do so."""
@@ -78,13 +77,18 @@ class Program(Player):
 
 
 def question(game: Game, seconds: float = PATIENCE) -> str:
-    """Write a game as the line that a program gets: `legal` comes last, where a shell finds it.
+    """Write a game as the line that a program gets."""
+    return json.dumps(asked(game, seconds), separators=(",", ":")) + "\n"
+
+
+def asked(game: Game, seconds: float = PATIENCE) -> dict[str, object]:
+    """Give what a program is asked, key by key: `legal` comes last, where a shell finds it.
 
     Blocks left are written in runs as rules are, for there may be a million; `legal`, which all need, is a plain list.
     """
     rules, position = game.rules, game.position
     left = [runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
-    asked = {
+    return {
         "number_tower": PROTOCOL,
         "rules": rules.written(),
         "seconds": seconds,
@@ -96,7 +100,6 @@ def question(game: Game, seconds: float = PATIENCE) -> str:
         "left": [left[0], left[-1]],
         "legal": game.legal,
     }
-    return json.dumps(asked, separators=(",", ":")) + "\n"
 
 
 def short_name(command: str) -> str:
@@ -142,24 +145,5 @@ def _block(answer: str, game: Game) -> int:
         return number
     could = summed_up(game.legal)
     raise Forfeit(
-        f"it answered {shown_text(answer, 40)}, which {_fault(refusal, number, game)}; it could have placed {could}"
+        f"it answered {shown_text(answer, 40)}, which {fault(game, number, refusal)}; it could have placed {could}"
     )
-
-
-def _fault(refusal: Refusal, block: int, game: Game) -> str:
-    """Say why a block cannot be placed, to follow "which"."""
-    rules, mover = game.rules, game.to_move
-    top = game.position.tops[mover]
-    match refusal:
-        case "not_a_block":
-            return f"is no block of this game: they are {summed_up(rules.blocks)}"
-        case "used":
-            return "has been used already"
-        case "opening":
-            return "may not lie on the ground"
-        case "fit":
-            return f"does not fit on {top}, where a block must be {fitting(rules, top)}"
-        case "target":
-            return f"would take the tower to {game.heights[mover] + block}, past {rules.target}"
-        case "over":
-            return "comes after the end of the game"

@@ -1,0 +1,292 @@
+"""How fast the environments are, each beside the one of its own kind that everybody knows: tic-tac-toe.
+
+`make bench-envs` plays the same loop on ours and on theirs, in turns. It prints the table, keeps it in
+bench/RESULTS.md, and fails if one of ours is slower, or if one of theirs is not there to be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from operator import truediv
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from machine import facts
+from number_tower import catalogue
+from rows import Row, aligned, markdown, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Play = Callable[[], int]
+    """A round of some environment: it plays for a while, and returns how many moves were made."""
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+BEGIN, END = "<!-- bench-envs: begin -->", "<!-- bench-envs: end -->"
+
+PACKAGES = ("number-tower", "numba", "numpy", "gymnasium", "pettingzoo", "open_spiel", "jax", "pgx")
+
+ROUNDS = 11
+MOVES = 1500
+"""Moves of a round where one game is played at a time."""
+
+GAMES = 16_384
+TURNS = 100
+"""Games that are played at once, and the moves of a round in each."""
+
+
+class Missing(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+    """Something to compare with that is not installed."""
+
+
+def needed(*modules: str) -> None:
+    """Make sure of what only the benchmarks use."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise Missing(f"{' and '.join(missing)} not installed: pip install --group bench")
+
+
+def rates(plays: dict[str, Play]) -> dict[str, list[float]]:
+    """Return the moves a second of each, round by round: they take turns, after a round that does not count."""
+    found: dict[str, list[float]] = {name: [] for name in plays}
+    for number_of_round in range(ROUNDS + 1):
+        for name, play in plays.items():
+            begun = perf_counter()
+            moves = play()
+            if number_of_round:
+                found[name].append(moves / (perf_counter() - begun))
+    return found
+
+
+def beside(plays: dict[str, Play], other: str, what: str) -> Iterator[Row]:
+    """Measure ours beside another; each of ours should make as many moves in the same time.
+
+    The ratio is the median of the rounds' own: whatever else the machine does meets both sides of each.
+    """
+    found = rates(plays)
+    shown = f"{other}: {number(median(found[other]))}"
+    for name, ours in found.items():
+        if name != other:
+            ratio = median(map(truediv, ours, found[other]))
+            yield Row(
+                f"{name}, {what}", number(median(ours)), shown, f"{number(ratio)} x as many", "1 x as many", ratio >= 1
+            )
+
+
+# For two, in turn --------------------------------------------------------------------------------------------
+
+
+def turns(env: Any) -> Play:
+    """Play games of PettingZoo with whatever is legal, looking at everything that an agent is told."""
+    rng = Random(0)  # noqa: S311 - play, not secrets
+
+    def play() -> int:
+        moves = 0
+        while moves < MOVES:
+            env.reset()
+            for _ in env.agent_iter():
+                seen, _, ended, cut, _ = env.last()
+                if ended or cut:
+                    env.step(None)
+                else:
+                    env.step(rng.choice(seen["action_mask"].nonzero()[0]))
+                    moves += 1
+        return moves
+
+    return play
+
+
+def pettingzoo() -> Iterator[Row]:
+    """Measure PettingZoo's loop, the environments without wrappers."""
+    needed("pygame")
+    other = import_module("pettingzoo.classic.tictactoe.tictactoe")
+    ours = import_module("number_tower.envs.pettingzoo")
+    plays = {"PettingZoo's raw tictactoe": turns(other.raw_env())}
+    plays |= {name: turns(ours.raw_env(name)) for name in catalogue.names()}
+    yield from beside(plays, "PettingZoo's raw tictactoe", "moves a second")
+
+
+# OpenSpiel ---------------------------------------------------------------------------------------------------
+
+
+def states(game: Any, *, observed: bool) -> Play:
+    """Play games of OpenSpiel with whatever is legal, and look at each position if that is wanted."""
+    rng = Random(0)  # noqa: S311 - play, not secrets
+    observation = import_module("open_spiel.python.observation").make_observation(game) if observed else None
+
+    def play() -> int:
+        moves = 0
+        while moves < MOVES:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if observation is not None:
+                    observation.set_from(state, state.current_player())
+                state.apply_action(rng.choice(state.legal_actions()))
+                moves += 1
+        return moves
+
+    return play
+
+
+def openspiel() -> Iterator[Row]:
+    """Measure OpenSpiel's Python games, first without and then with what is observed."""
+    needed("pyspiel")
+    load = import_module("pyspiel").load_game
+    import_module("open_spiel.python.games.tic_tac_toe")
+    import_module("number_tower.envs.openspiel")
+    for observed in (False, True):
+        other = "OpenSpiel's python_tic_tac_toe"
+        plays = {other: states(load("python_tic_tac_toe"), observed=observed)}
+        for name in catalogue.names():
+            plays[name] = states(load("number_tower", {"game": name}), observed=observed)
+        yield from beside(plays, other, f"moves a second{', observation tensors' if observed else ''}")
+
+
+# Many at once ------------------------------------------------------------------------------------------------
+
+
+def vectorised() -> Iterator[Row]:
+    """Measure many games at once, beside the fastest of the ways to play pgx that were tried."""
+    needed("jax", "pgx")
+    ways = import_module("envs_pgx").ways
+    for observed in (False, True):
+        known: dict[str, Play] = dict(ways(GAMES, TURNS, observed=observed))
+        tried = {way: median(found) for way, found in rates(known).items()}
+        usual, fastest = next(iter(tried)), max(tried, key=tried.__getitem__)
+        what = f"moves a second, {'observations and ' if observed else ''}masks"
+        yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(tried[usual]))
+        other = f"pgx's tic_tac_toe, {fastest}"
+        plays = {other: known[fastest]}
+        plays |= {name: batch(name, observed=observed) for name in catalogue.names()}
+        yield from beside(plays, other, what)
+
+
+def batch(name: str, *, observed: bool) -> Play:
+    """Play many of our games at once."""
+    games = import_module("number_tower.envs.games").Games(name, GAMES, seed=0)
+
+    def play() -> int:
+        for _ in range(TURNS):
+            games.step(games.random_actions())
+            if observed:
+                games.observations()
+        return GAMES * TURNS
+
+    return play
+
+
+# For one -----------------------------------------------------------------------------------------------------
+
+
+def gymnasium() -> Iterator[Row]:
+    """Measure the environments for one, the opponent's moves included but not counted; nothing is asked of them."""
+    import_module("number_tower.envs.gymnasium")
+    library = import_module("gymnasium")
+    for opponent in ("random", "perfect"):
+        plays = {
+            name: alone(library.make("NumberTower-v0", game=name, opponent=opponent)) for name in catalogue.names()
+        }
+        for name, found in rates(plays).items():
+            yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
+    plays = {
+        name: together(library.make_vec("NumberTower-v0", GAMES, "vector_entry_point", game=name))
+        for name in catalogue.names()
+    }
+    for name, found in rates(plays).items():
+        yield Row(f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found)))
+
+
+def alone(env: Any) -> Play:
+    """Play games of Gymnasium with whatever is legal."""
+    rng = Random(0)  # noqa: S311 - play, not secrets
+
+    def play() -> int:
+        moves = 0
+        while moves < MOVES // 10:
+            _, info = env.reset()
+            over = False
+            while not over:
+                _, _, over, _, info = env.step(rng.choice(info["action_mask"].nonzero()[0]))
+                moves += 1
+        return moves
+
+    return play
+
+
+def together(envs: Any) -> Play:
+    """Play many games of Gymnasium at once with whatever is legal."""
+    envs.reset(seed=0)
+
+    def play() -> int:
+        for _ in range(3):
+            envs.step(envs.games.random_actions())
+        return 3 * GAMES
+
+    return play
+
+
+SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
+    "pettingzoo": ("two agents in turn (PettingZoo, AEC)", pettingzoo),
+    "openspiel": ("states and actions (OpenSpiel)", openspiel),
+    "vectorised": (f"{GAMES:,} games at once, random legal choice and auto-reset included", vectorised),
+    "gymnasium": ("one agent against an opponent (Gymnasium); nothing is asked of it", gymnasium),
+}
+
+
+def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
+    """Return the page of results with this run in its own part, whatever else stands there."""
+    known = "\n".join(f"- {what}: {fact}" for what, fact in about.items() if what != "C compiler")
+    part = f"""{BEGIN}
+## As environments
+
+Written by `make bench-envs`. Ours and the other play the same loop in turns, with random legal moves: the medians of
+{ROUNDS} rounds. What is counted are moves that were made; beginning games anew, and leaving those that are over,
+is part of the time. The other with many games at once is the fastest of the ways that were tried: compiled as one loop
+or called from Python, with its usual random choice or a cheaper one.
+
+{known}
+
+{markdown(table)}
+{END}"""
+    before, found, rest = page.partition(BEGIN)
+    after = rest.partition(END)[2] if found else "\n"
+    return f"{before.rstrip()}\n\n{part}{after}"
+
+
+def measured(section: Callable[[], Iterator[Row]]) -> list[Row]:
+    """Measure a section; what cannot be measured is a row as well, and no goal that was met."""
+    try:
+        return list(section())
+    except Missing as missing:
+        print(f"not measured: {missing}", file=sys.stderr)
+        return [Row("all of this", "", str(missing), goal="1 x as many")]
+
+
+def main() -> int:
+    """Measure, print one table, and fail unless every goal is met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"only some of: {', '.join(SECTIONS)}")
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.sections if name not in SECTIONS]
+    if unknown or (asked.sections and asked.write):
+        parser.error(f"no such section: {', '.join(unknown)}" if unknown else "only a whole run is kept")
+    about = facts(PACKAGES)
+    table: dict[str, list[Row]] = {}
+    for heading, section in (SECTIONS[name] for name in asked.sections or SECTIONS):
+        print(f"measuring: {heading} ...", file=sys.stderr, flush=True)
+        table[heading] = measured(section)
+    print(aligned(table))
+    if asked.write:
+        RESULTS.write_text(kept(RESULTS.read_text(encoding="utf-8"), about, table), encoding="utf-8")
+    return int(any(row.goal and not row.met for rows in table.values() for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The games for one agent against an opponent, as Gymnasium asks for them; see docs/how-to/gymnasium.md.
+
+To import this module is enough for `gymnasium.make` to know the games.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from number_tower.envs import register
+from number_tower.envs.seeing import Sight
+from number_tower.envs.stage import RENDER_MODES, Seating, Stage, chosen, whole
+from number_tower.envs.truth import told
+from number_tower.game import Game
+from number_tower.players import Forfeit, Player, let_move, player
+from number_tower.position import MoveError
+from number_tower.record import to_line
+from number_tower.showing import shown
+from number_tower.table import Table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from number_tower.envs.stage import Turns
+    from number_tower.rules import Rules
+
+_SEEDS = 2**31
+"""Seeds that an opponent may get, drawn anew for every game."""
+
+_Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+
+
+class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """One agent plays; whoever sits opposite moves within `reset` and `step`, until it is the agent's turn again.
+
+    `opponent` is the name of a level, from `random` to `perfect`, or the command of a program; or a `Player`; or a
+    function that takes a `Game` and returns a block. `seat` is the agent's: 0 begins, 1 comes second; or "alternating"
+    or "random". With `values` the exact truth is in every info. Whoever takes an action that the rules do not allow has
+    lost, and so has an opponent who gives no block that can be placed.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's own form
+
+    def __init__(
+        self,
+        game: str | os.PathLike[str] | Rules,
+        *,
+        opponent: str | Player | Callable[[Game], SupportsIndex] = "random",
+        seat: Turns = 0,
+        values: bool = False,
+        render_mode: str | None = None,
+        **options: object,
+    ) -> None:
+        book, self.rules = chosen(game, options)
+        self.render_mode = render_mode
+        self._stage = Stage(book, render_mode)
+        self._sight = Sight(self.rules)
+        self._seating = Seating("seat", seat)
+        self._values = values
+        self._spec = opponent if isinstance(opponent, str) else None
+        self._opponent = player(opponent) if isinstance(opponent, str) else _player(opponent)
+        self._table: Table | None = None
+        self.observation_space = spaces.Box(0, 1, (self._sight.size,), np.float32)
+        self.action_space = spaces.Discrete(self._sight.actions)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Begin a game; an opponent who begins has moved. All that is left to chance follows from the seed."""
+        super().reset(seed=seed, options=options)
+        self.seat = self._seating.next(self.np_random, seed)
+        opponents_seed = int(self.np_random.integers(_SEEDS))
+        if self._spec is not None:
+            self._opponent.close()
+            self._opponent = player(self._spec, seed=opponents_seed)
+        self._said: dict[str, str] = {}
+        self._told = False
+        self._go_on(Table(Game(self.rules), self._stage.book.name), since=-1)
+        return self._seen(), self._info()
+
+    def step(self, action: np.int64 | int) -> _Step:
+        """Place the block of an action, and let the opponent answer; a game that was over already only ends."""
+        before = self.table
+        if self._told:
+            gymnasium.logger.warn("this game is over and its result was given: call reset() to begin another")
+        if before.outcome is None:
+            self._go_on(self._acted(before, whole(action)), since=len(before.game.moves))
+        outcome = self.table.outcome
+        reward = 0.0
+        if outcome is not None and outcome.winner is not None and not self._told:
+            reward = 1.0 if outcome.winner == self.seat else -1.0
+        self._told = outcome is not None
+        return self._seen(), reward, self._told, False, self._info()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Say which actions can be taken now, as MaskablePPO asks for it."""
+        return self._sight.mask_of(self._legal).astype(np.bool_)
+
+    @property
+    def table(self) -> Table:
+        """The game so far, as everything else here takes it."""
+        if self._table is None:
+            raise ResetNeeded("call reset() before anything else: no game has begun")
+        return self._table
+
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Show what happened since the agent's last choice: as text, or as a picture; to people it was printed."""
+        return self._stage.show(self.table, self._since)
+
+    def close(self) -> None:
+        """End a program that was started; a player who was brought along stays as it is."""
+        if self._spec is not None:
+            self._opponent.close()
+
+    def _go_on(self, table: Table, since: int) -> None:
+        """Let the opponent move until it is the agent's turn, or the game is over."""
+        while table.outcome is None and table.game.to_move != self.seat:
+            try:
+                table = let_move(table, self._opponent)
+            except Forfeit as forfeit:
+                self._said["forfeit"] = str(forfeit)
+                table = table.declare("forfeit", 1 - self.seat)
+        self._table, self._since = table, since
+        self._stage.tell(table, since)
+
+    def _acted(self, table: Table, action: int) -> Table:
+        if not 0 <= action < self._sight.actions:
+            return self._refused(table, "not_a_block")
+        try:
+            return table.play(self.rules.blocks[action])
+        except MoveError as refused:
+            return self._refused(table, refused.reason)
+
+    def _refused(self, table: Table, reason: str) -> Table:
+        self._said["illegal"] = reason
+        return table.declare("forfeit", self.seat)
+
+    @property
+    def _legal(self) -> int:
+        """What the agent may place now; nothing once the game is over, by whatever rule or word."""
+        return self.table.game.position.legal_mask if self.table.outcome is None else 0
+
+    def _seen(self) -> NDArray[np.float32]:
+        return self._sight.vector(self.table.game.position, self.seat, self._legal)
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {"action_mask": self._sight.mask_of(self._legal), "seat": self.seat, **self._said}
+        outcome = self.table.outcome
+        if outcome is not None:
+            info |= {"outcome": outcome.reason, "record": to_line(self.table, self._stage.book)}
+        elif self._values:
+            info |= told(self.table.game.position)
+        return info
+
+
+class _Policy(Player):
+    """A function as a player; numbers of any kind are taken for blocks."""
+
+    def __init__(self, policy: Callable[[Game], SupportsIndex]) -> None:
+        self.name = "policy"
+        self._policy = policy
+
+    def choose(self, game: Game) -> int:
+        block = self._policy(game)
+        try:
+            return block if isinstance(block, int) else index(block)
+        except TypeError:
+            return cast("int", block)  # whoever places it will say what is wrong with it
+
+    def close(self) -> None:
+        pass
+
+
+def _player(opponent: Player | Callable[[Game], SupportsIndex]) -> Player:
+    if hasattr(opponent, "choose"):
+        return cast("Player", opponent)
+    if callable(opponent):
+        return _Policy(opponent)
+    raise TypeError(
+        "opponent: expected the name of a level, such as random or perfect, a player, or a function"
+        f" that takes a game and returns a block; got {shown(opponent)}"
+    )
+
+
+register()

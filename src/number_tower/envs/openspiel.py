@@ -1,0 +1,283 @@
+"""The games in OpenSpiel: one registered game, `number_tower`, with any rules as its parameters.
+
+Importing this module registers it; then `pyspiel.load_game("number_tower(game=NAME,target=21)")` gives a game of the
+catalogue with options, `number_tower(game=PATH)` a rule file's, and without `game` the parameters are the rules.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyspiel
+from open_spiel.python.observation import IIGObserverForPublicInfoGame
+
+from number_tower import catalogue
+from number_tower.blocks import runs
+from number_tower.envs import truth
+from number_tower.envs.openspiel_text import LARGEST_INT, PARAMETERS, name_of, read, sight_of, written
+from number_tower.envs.seeing import Sight
+from number_tower.position import NotABlock, Position
+from number_tower.rules import Rules
+from number_tower.showing import shown
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+_TYPE = pyspiel.GameType(
+    short_name="number_tower",
+    long_name="Number Tower",
+    dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+    chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+    information=pyspiel.GameType.Information.PERFECT_INFORMATION,
+    utility=pyspiel.GameType.Utility.ZERO_SUM,
+    reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+    max_num_players=2,
+    min_num_players=2,
+    provides_information_state_string=True,
+    provides_information_state_tensor=False,
+    provides_observation_string=True,
+    provides_observation_tensor=True,
+    parameter_specification=PARAMETERS,
+)
+_TERMINAL = int(pyspiel.PlayerId.TERMINAL)
+_BITS = bytes.maketrans(b"01", b"\0\1")
+
+
+def game(source: str | os.PathLike[str] | Rules, **options: object) -> TowerGame:
+    """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
+    rules = catalogue.rules(source, **options)
+    book = None if isinstance(source, Rules) else catalogue.load(source)
+    name = book.name if book is not None and book.source in catalogue.names() else None
+    return _loaded("number_tower", written(name, rules))
+
+
+class Moment:
+    """A position with what OpenSpiel asks of it again and again; a state goes from one to the next."""
+
+    __slots__ = ("actions", "player", "position", "result")
+
+    def __init__(self, position: Position) -> None:
+        self.position = position
+        legal = position.legal_mask
+        self.actions = list(compress(range(legal.bit_length()), bin(legal)[:1:-1].encode().translate(_BITS)))
+        self.player, self.result = (position.to_move, 0.0) if legal else (_TERMINAL, _result(position))
+
+    def __deepcopy__(self, memo: object) -> Moment:
+        """Nothing here ever changes, so OpenSpiel's copies of a state can share it."""
+        return self
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Travel as text and whole numbers, which are always written the same."""
+        here = self.position
+        return _restored, (json.dumps(here.rules.written()), *here.left, *here.heights, *here.tops, here.to_move)
+
+
+class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of its types
+    """A game in progress. `position` is the engine's own, and the truth about it can be asked for."""
+
+    def __init__(self, played: TowerGame) -> None:
+        super().__init__(played)
+        self._now = played.start
+
+    @property
+    def position(self) -> Position:
+        """The engine's position."""
+        return self._now.position
+
+    def value(self, player: int | None = None) -> float | None:
+        """Return the exact value for a player: 1 wins, 0 draws, -1 loses; None if it is not known.
+
+        If none is named it is the player to move; once nobody is, the first, who also comes first in `returns`.
+        """
+        now = self._now
+        whose = max(now.player, 0) if player is None else player
+        if whose not in (0, 1):
+            raise ValueError(f"player: expected 0 or 1; got {shown(player)}")
+        value = truth.worth(now.position)
+        return value if value is None or whose == now.position.to_move else 0.0 - value
+
+    def action_values(self) -> NDArray[np.float32]:
+        """Return the exact value of each action for the player to move; -inf if not legal, NaN if not known."""
+        return truth.action_values(self._now.position)
+
+    # What OpenSpiel asks -----------------------------------------------------------------------------------
+
+    def current_player(self) -> int:
+        """Return whose turn it is; a player who has to skip is never asked."""
+        return self._now.player
+
+    def is_terminal(self) -> bool:
+        """Say whether the game is over."""
+        return self._now.player == _TERMINAL
+
+    def legal_actions(self, player: int | None = None) -> list[int]:
+        """Return the actions of whoever is to move; a short cut for Python, past several questions from C++."""
+        now = self._now
+        if player is None or player == now.player:
+            return now.actions.copy()
+        actions: list[int] = super().legal_actions(player)
+        return actions
+
+    def observation_tensor(self, player: int | None = None) -> list[float]:
+        """Return what a player sees, whoever is to move if none is named; a short cut likewise."""
+        now = self._now
+        if player is None:
+            player = now.player
+        if player in (0, 1):
+            seen: list[float] = self.get_game().sight.vector(now.position, player).tolist()
+        else:
+            seen = super().observation_tensor(player)
+        return seen
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self._now.actions if player == self._now.player else []
+
+    def _apply_action(self, action: int) -> None:
+        position = self._now.position
+        self._now = Moment(position.place(_block(position.rules, action)))
+
+    def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002 - both players' blocks are called alike
+        return str(_block(self._now.position.rules, action))
+
+    def returns(self) -> list[float]:
+        """Return what each player has won: 1, 0 or -1, and nothing before the end."""
+        return [self._now.result, 0.0 - self._now.result]
+
+    def __str__(self) -> str:
+        return name_of(self._now.position)
+
+    # The same as JSON --------------------------------------------------------------------------------------
+
+    def _to_struct(self) -> dict[str, object]:
+        position = self._now.position
+        rules = position.rules
+        return {
+            "moves": [rules.blocks[action] for action in self.history()],
+            "left": [runs(rules.numbers(left)) for left in position.left],
+            "tops": list(position.tops),
+            "to_move": None if self.is_terminal() else position.to_move + 1,
+        }
+
+    def _to_observation_struct(self, player: int) -> dict[str, object]:  # noqa: ARG002 - both players see everything
+        return self._to_struct()
+
+    def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002 - as for its string
+        return {"block": _block(self._now.position.rules, action)}
+
+    def _struct_to_actions(self, struct: Mapping[str, int]) -> list[int]:
+        return [_action(self._now.position.rules, struct["block"])]
+
+
+class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
+    """Number Tower by some rules: `rules`. Two games are equal if they are spelled alike."""
+
+    def __init__(self, params: Mapping[str, object] | None = None) -> None:
+        name, self.rules = read(params or {})
+        self.sight = Sight(self.rules)
+        self.start = Moment(Position.start(self.rules))
+        information = pyspiel.GameInfo(
+            num_distinct_actions=len(self.rules.blocks),
+            max_chance_outcomes=0,
+            num_players=2,
+            min_utility=-1.0,
+            max_utility=1.0,
+            utility_sum=0.0,
+            max_game_length=min(self.rules.most_plies, LARGEST_INT),
+        )
+        super().__init__(_TYPE, information, written(name, self.rules))
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Travel as the line that loads the game: OpenSpiel's own way forgets what a game in Python knows."""
+        return _loaded, (str(self),)
+
+    def new_initial_state(self, state: Any = None) -> TowerState:
+        """Return the start of a game; or, from a state's struct or dictionary, the game in which its moves are made."""
+        begun = TowerState(self)
+        for block in _moves(state):
+            begun.apply_action(_action(self.rules, block))
+        return begun
+
+    def make_py_observer(
+        self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Mapping[str, object] | None = None
+    ) -> TowerObserver | IIGObserverForPublicInfoGame:
+        """Return whoever observes: the position now, or for perfect recall the moves so far."""
+        if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
+            return TowerObserver(self.sight, params)
+        return IIGObserverForPublicInfoGame(iig_obs_type, params)
+
+
+class TowerObserver:
+    """A position from a player's seat, as a vector (and by name, piece by piece) and as text."""
+
+    def __init__(self, sight: Sight, params: Mapping[str, object] | None) -> None:
+        if params:
+            raise ValueError(f"an observation of number_tower takes no parameters; got {shown(dict(params))}")
+        self._sight = sight
+        self.tensor = np.zeros(sight.size, np.float32)
+        ends = np.cumsum([places for _, places in sight.layout])
+        pieces = np.split(self.tensor, ends[:-1])
+        self.dict = {name: piece for (name, _), piece in zip(sight.layout, pieces, strict=True)}
+
+    def set_from(self, state: TowerState, player: int) -> None:
+        """Look at a state from a player's seat."""
+        self.tensor[:] = self._sight.vector(state.position, player)
+
+    def string_from(self, state: TowerState, player: int) -> str:
+        """Say what a player sees."""
+        return sight_of(self._sight, state.position, player)
+
+
+def _block(rules: Rules, action: int) -> int:
+    if not 0 <= action < len(rules.blocks):
+        raise ValueError(f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {shown(action)}")
+    return rules.blocks[action]
+
+
+def _action(rules: Rules, block: Any) -> int:
+    if not rules.has(block):
+        raise NotABlock(block, "not_a_block")
+    return rules.bit(block).bit_length() - 1
+
+
+def _moves(state: Any) -> list[object]:
+    if state is None:
+        return []
+    table = state.to_dict() if isinstance(state, pyspiel.StateStruct) else state
+    match table:
+        case {"moves": [*moves]}:
+            return moves
+        case _:
+            raise ValueError(f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {shown(table)}')
+
+
+def _result(position: Position) -> float:
+    """Return what player 0 has won."""
+    outcome = position.outcome
+    if outcome is None or outcome.winner is None:
+        return 0.0
+    return 1.0 if outcome.winner == 0 else -1.0
+
+
+def _loaded(*line: object) -> TowerGame:
+    loaded: TowerGame = pyspiel.load_game(*line)
+    return loaded
+
+
+def _restored(text: str, *numbers: int) -> Moment:
+    mine, yours, height, other_height, top, other_top, to_move = numbers
+    return Moment(Position(_rules(text), (mine, yours), (height, other_height), (top, other_top), to_move))
+
+
+@lru_cache(maxsize=64)
+def _rules(text: str) -> Rules:
+    return Rules.read(json.loads(text))
+
+
+pyspiel.register_game(_TYPE, TowerGame)

@@ -1,0 +1,203 @@
+"""The games for two agents in turn, as PettingZoo asks for them (AEC); see docs/how-to/gymnasium.md.
+
+An action is the place of a block among the blocks of the game. A player who has to skip is not asked: the other is
+selected again. Whoever takes an action that the rules do not allow has lost, and the towers stay as they were.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pettingzoo
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from number_tower.envs import ids
+from number_tower.envs.seeing import Sight
+from number_tower.envs.stage import RENDER_MODES, Seating, Stage, chosen, whole
+from number_tower.envs.truth import told
+from number_tower.game import Game
+from number_tower.position import MoveError, Position
+from number_tower.table import Table
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from number_tower.envs.stage import Turns
+    from number_tower.position import Refusal
+    from number_tower.rules import Rules
+
+AGENTS = ("player_0", "player_1")
+"""What the players are called here, in the order of their seats."""
+
+
+def env(game: str | os.PathLike[str] | Rules, **choices: Any) -> OrderEnforcingWrapper:
+    """Return the environment within the wrapper that tells a wrong order of calls; the arguments are `raw_env`'s."""
+    return OrderEnforcingWrapper(raw_env(game, **choices))
+
+
+class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo says nothing of its types; its name
+    """One game for two agents. Observations are what `number_tower.envs.seeing` says, with the mask of actions.
+
+    `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact truth is in the mover's info.
+    """
+
+    metadata = {  # noqa: RUF012 - PettingZoo's own form
+        "render_modes": list(RENDER_MODES),
+        "name": "number_tower_v0",
+        "is_parallelizable": False,
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        game: str | os.PathLike[str] | Rules,
+        *,
+        render_mode: str | None = None,
+        values: bool = False,
+        first: Turns = 0,
+        **options: object,
+    ) -> None:
+        super().__init__()
+        book, self.rules = chosen(game, options)
+        self.render_mode = render_mode
+        self._values = values
+        self._seating = Seating("first", first)
+        self._stage = Stage(book, render_mode)
+        self._sight = Sight(self.rules)
+        self._starts = Position.start(self.rules, 0), Position.start(self.rules, 1)
+        self._rng = seeding.np_random()[0]
+        self.possible_agents = list(AGENTS)
+        self.agents: list[str] = []
+        self.state_space = self._seen_space()
+        self.action_spaces = {agent: spaces.Discrete(self._sight.actions) for agent in AGENTS}
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": self._seen_space(),
+                    "action_mask": spaces.Box(0, 1, (self._sight.actions,), np.int8),
+                }
+            )
+            for agent in AGENTS
+        }
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - PettingZoo's
+        """Begin a game; the seed decides who starts where that is left to chance or to turns."""
+        if seed is not None:
+            self._rng = seeding.np_random(seed)[0]
+        self._first = self._seating.next(self._rng, seed)
+        self._moves: list[int] = []
+        self.position = self._starts[self._first]
+        self.agents = list(AGENTS)
+        self.rewards = dict.fromkeys(AGENTS, 0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
+        self._skip_agent_selection = None
+        self._forfeited: int | None = None
+        self._go_on()
+
+    def step(self, action: int | None) -> None:
+        """Place the block of an action for the agent selected; one whose game is over leaves with None."""
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        place = whole(action)
+        if not 0 <= place < self._sight.actions:
+            self._forfeit("not_a_block")
+            return
+        block = self.rules.blocks[place]
+        try:
+            self.position = self.position.place(block)
+        except MoveError as refused:
+            self._forfeit(refused.reason)
+        else:
+            self._moves.append(block)
+            self._go_on()
+
+    def observe(self, agent: str) -> dict[str, NDArray[Any]]:
+        """Return what an agent sees; the mask of one that is not to move is empty."""
+        mask = self._legal if agent == self.agent_selection else 0
+        return {
+            "observation": self._sight.vector(self.position, AGENTS.index(agent), self._legal),
+            "action_mask": self._sight.mask_of(mask),
+        }
+
+    def state(self) -> NDArray[np.float32]:
+        """Return the whole game, as the first agent sees it: nothing is hidden."""
+        return self._sight.vector(self.position, 0, self._legal)
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Return what an agent's observations are drawn from."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Return what an agent's actions are drawn from."""
+        return self.action_spaces[agent]
+
+    @property
+    def table(self) -> Table:
+        """The game so far, as everything else here takes it."""
+        table = Table(Game(self.rules, self._first, tuple(self._moves)), self._stage.book.name)
+        return table if self._forfeited is None else table.declare("forfeit", self._forfeited)
+
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Show the last move and whose turn it is: as text, or as a picture; for people it was printed already."""
+        return self._stage.show(self.table, self._told_before)
+
+    def close(self) -> None:
+        """Leave nothing behind: there is nothing."""
+
+    @property
+    def _told_before(self) -> int:
+        """The number of moves before the last thing that happened."""
+        return len(self._moves) - (self._forfeited is None)
+
+    def _go_on(self) -> None:
+        """Select whoever is to move, or end the game."""
+        self.agent_selection = AGENTS[self.position.to_move]
+        self._legal = self.position.legal_mask
+        outcome = None if self._legal else self.position.outcome
+        if outcome is not None:
+            self._end(outcome.winner)
+        elif self._values:
+            self.infos = {agent: {} for agent in AGENTS}
+            self.infos[self.agent_selection] = told(self.position)
+        if self.render_mode == "human":
+            self._stage.tell(self.table, self._told_before)
+
+    def _forfeit(self, reason: Refusal) -> None:
+        """End the game for whoever broke the rules."""
+        self._forfeited = self.position.to_move
+        self._legal = 0
+        self._end(1 - self._forfeited)
+        self.infos[self.agent_selection]["illegal"] = reason
+        if self.render_mode == "human":
+            self._stage.tell(self.table, self._told_before)
+
+    def _end(self, winner: int | None) -> None:
+        self.terminations = dict.fromkeys(AGENTS, True)
+        self.infos = {agent: {} for agent in AGENTS}
+        if winner is not None:
+            self.rewards = {AGENTS[winner]: 1, AGENTS[1 - winner]: -1}
+            self._cumulative_rewards = self.rewards.copy()
+
+    def _seen_space(self) -> spaces.Box:
+        return spaces.Box(0, 1, (self._sight.size,), np.float32)
+
+
+def _register() -> None:
+    """Make the games known to a PettingZoo that keeps a registry, by the ids that Gymnasium knows them by."""
+    if hasattr(pettingzoo, "register"):
+        for name, taken in ids().items():
+            if name not in pettingzoo.aec_registry:
+                pettingzoo.register("aec", name, "number_tower.envs.pettingzoo:env", kwargs=taken)
+
+
+_register()

@@ -1,0 +1,121 @@
+"""What an environment of one game stands on: which game it is, who begins, and how it is shown."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from operator import index
+from typing import TYPE_CHECKING, Literal
+
+from number_tower.catalogue import load, rulebook_for
+from number_tower.rules import UNNAMED, Rules
+from number_tower.showing import shown
+from number_tower.table import Table
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from number_tower.catalogue import Rulebook
+
+Turns = int | Literal["alternating", "random"]
+"""A seat, 0 or 1; or how it changes from game to game."""
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
+
+
+def chosen(game: str | os.PathLike[str] | Rules, options: Mapping[str, object]) -> tuple[Rulebook, Rules]:
+    """Return the rulebook and the rules of the game that is asked for."""
+    if isinstance(game, Rules):
+        rules = game.changed(options)
+        return rulebook_for(UNNAMED, rules), rules
+    book = load(game)
+    return book, book.with_options(options)
+
+
+def whole(action: object) -> int:
+    """Return the number of an action, of whatever kind of whole number it is."""
+    try:
+        return index(action)  # type: ignore[arg-type]  # what is no whole number is refused here
+    except TypeError:
+        raise TypeError(f"expected an action, which is a whole number; got {shown(action)}") from None
+
+
+class Seating:
+    """Who takes a seat in game after game. A seed starts it anew, so that the same seed gives the same games."""
+
+    def __init__(self, key: str, turns: Turns) -> None:
+        if type(turns) not in {int, str} or turns not in {0, 1, "alternating", "random"}:
+            raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {shown(turns)}')
+        self._turns = turns
+        self._next = 0
+
+    def next(self, rng: np.random.Generator, seed: int | None) -> int:
+        """Return who has the seat now.
+
+        By turns it is 0 first and then the other. After a seed it is 0 if that is even and 1 if it is odd: so turns
+        are taken as well where every game has a seed of its own.
+        """
+        if isinstance(self._turns, int):
+            return self._turns
+        if self._turns == "random":
+            return int(rng.integers(2))
+        now = self._next if seed is None else seed % 2
+        self._next = 1 - now
+        return now
+
+
+class Stage:
+    """Shows a game: in its own words, as a terminal would tell it, or as a picture."""
+
+    def __init__(self, book: Rulebook, render_mode: str | None) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            expected = f"None or one of {', '.join(RENDER_MODES)}"
+            raise ValueError(f"render_mode: expected {expected}; got {shown(render_mode)}")
+        self.book = book
+        self._mode = render_mode
+        self._voice: Voice | None = None
+
+    def show(self, table: Table, since: int) -> str | NDArray[np.uint8] | None:
+        """Return what happened after so many moves as text, or the table as a picture.
+
+        What people see was printed when it happened, and is not printed again.
+        """
+        if self._mode is None:
+            warnings.warn(f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3)
+        if self._mode == "ansi":
+            return self.text(table, since)
+        if self._mode == "rgb_array":
+            from number_tower.envs.picture import picture  # noqa: PLC0415 - only who wants pictures needs what draws them
+
+            return picture(table, self.voice)
+        return None
+
+    def tell(self, table: Table, since: int) -> None:
+        """Print what happened after so many moves, if people look on."""
+        if self._mode == "human":
+            print(self.text(table, since), end="", flush=True)
+
+    def text(self, table: Table, since: int) -> str:
+        """Tell what happened after so many moves, up to whose turn it is now; after -1 moves means from the start."""
+        tables = [Table(game, table.rulebook) for game in table.game.history()]
+        pieces: list[str] = []
+        for moves, (before, now) in enumerate(pairwise([None, *tables])):
+            if moves > since and now is not None:
+                if before is not None:
+                    pieces.append(f"{self.voice.prompt(before)}{now.game.moves[-1]}\n")
+                pieces += [said.text for said in self.voice.tell(now)]
+        if table.declared is not None:
+            pieces += [said.text for said in self.voice.tell(table)]
+        return "".join(pieces)
+
+    @property
+    def voice(self) -> Voice:
+        """The game's own words, read when they are first needed."""
+        if self._voice is None:
+            self._voice = Voice(self.book)
+        return self._voice

@@ -1,0 +1,400 @@
+"""The inner loops of thousands of games at once: plain functions for a move of one game, and thin loops over them all.
+
+`place` and `turn_after` say of one game what `Position.place` and `Position.outcome` say. Everything is a whole number
+of 64 bits or less: blocks are bits, a top is the place of its block counted from 1 (0: the tower is empty).
+
+The functions make values of values, and of arrays only the loops know much: those that branch with many arrays at hand
+are several times slower, for each array is counted in and out. All of it is one file, since what was compiled is kept
+until the file changes that it came from, and no other file is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numba import prange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from number_tower.position import Ending, Refusal
+    from number_tower.rules import Rules
+
+OWN, SHARED, ENDLESS = 0, 1, 2
+
+ENDINGS: tuple[Ending | None, ...] = (None, "exact", "stuck", "higher", "level", "forfeit")
+"""Why a game is over, by the number that stands for it in `State.endings`; None while it goes on."""
+EXACT, STUCK, HIGHER, LEVEL, FORFEIT = 1, 2, 3, 4, 5
+
+REFUSALS: tuple[Refusal | None, ...] = (None, "not_a_block", "used", "opening", "fit", "target")
+"""Why an action was illegal, by the number that stands for it in `State.refusals`; None if it was not."""
+NOT_A_BLOCK, USED, OPENING, FIT, TARGET = 1, 2, 3, 4, 5
+
+ALTERNATING, AT_RANDOM = 2, 3
+"""Who starts, where it is not always player 0 or always player 1."""
+
+STARTS, CHOICES = 0, 1
+"""A game's two dice: one says who starts, the other chooses, so that neither depends on the use of the other."""
+
+NOBODY = -1
+NO_TARGET = 2**63 - 1
+"""Out of reach of every tower."""
+
+_LARGEST_IN_TABLE = 1024
+
+_NONE, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_STRIDE, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+_PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+_BYTES, _TWO, _FOUR, _LAST = np.uint64(0x0101010101010101), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+class Book(NamedTuple):
+    """The rules as numbers, and their three tables of masks all up front."""
+
+    tables: NDArray[np.uint64]  # one after another: what fits, by top; the blocks' numbers; rooms, by what is missing
+    blocks: int
+    largest: int
+    tabled: bool  # whether there is a table of rooms; numbers can be too large for one
+    every: np.uint64
+    target: int
+    supply: int
+    one_tower: bool
+    skips: bool
+
+
+class State(NamedTuple):
+    """Where all games stand, game by game; what players share stands in both columns."""
+
+    left: NDArray[np.uint64]
+    heights: NDArray[np.int64]
+    tops: NDArray[np.int8]
+    to_move: NDArray[np.int8]
+    legal: NDArray[np.uint64]
+    plies: NDArray[np.int64]
+    first: NDArray[np.int8]
+    endings: NDArray[np.int8]
+    winners: NDArray[np.int8]
+    refusals: NDArray[np.int8]
+
+
+def book(rules: Rules) -> Book:
+    """Write rules down as numbers; there are at most 64 blocks."""
+    largest = rules.blocks[-1]
+    tabled = largest <= _LARGEST_IN_TABLE
+    rooms = map(rules.up_to, range(largest if tabled else 0))
+    return Book(
+        tables=np.array([*map(rules.fits, (0, *rules.blocks)), *rules.blocks, *rooms], np.uint64),
+        blocks=len(rules.blocks),
+        largest=largest,
+        tabled=tabled,
+        every=np.uint64(rules.every),
+        target=NO_TARGET if rules.target is None else rules.target,
+        supply=("own", "shared", "endless").index(rules.supply),
+        one_tower=rules.towers == "shared",
+        skips=rules.stuck == "skips",
+    )
+
+
+def state(number: int) -> State:
+    """Make room for so many games, none of which has begun."""
+    pair, each = (number, 2), (number,)
+    return State(
+        left=np.zeros(pair, np.uint64),
+        heights=np.zeros(pair, np.int64),
+        tops=np.zeros(pair, np.int8),
+        to_move=np.zeros(each, np.int8),
+        legal=np.zeros(each, np.uint64),
+        plies=np.zeros(each, np.int64),
+        first=(1 - np.arange(number) % 2).astype(np.int8),
+        endings=np.zeros(each, np.int8),
+        winners=np.full(each, NOBODY, np.int8),
+        refusals=np.zeros(each, np.int8),
+    )
+
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function for one game; it becomes part of the loops that call it."""
+    return cast("Function", numba.njit(nogil=True, forceinline=True)(function))
+
+
+def over_all(function: Function) -> Function:
+    """Compile a loop over all games for all cores; the machine's code is kept on disk if there is a place for it."""
+    try:
+        return cast("Function", numba.njit(parallel=True, nogil=True, cache=True)(function))
+    except RuntimeError:  # there is no folder to keep it in
+        return cast("Function", numba.njit(parallel=True, nogil=True)(function))
+
+
+# One game: values that a move makes anew, as it makes a new `Position` ---------------------------------------------
+
+
+class Side(NamedTuple):
+    """What one player has: blocks left, and a tower with its height and its top."""
+
+    left: Any
+    height: Any
+    top: Any
+
+
+class Turn(NamedTuple):
+    """Whose turn it is and what they may place; and once the game is over, why, and who has won."""
+
+    to_move: Any
+    legal: Any
+    ending: Any
+    winner: Any
+
+
+@compiled
+def bit(block: int) -> Any:
+    """Return the mask of one block."""
+    return _ONE << np.uint64(block)
+
+
+@compiled
+def room(book: Book, height: int) -> Any:
+    """Return the blocks that keep a tower of this height within the target."""
+    gap = book.target - height
+    if gap >= book.largest:
+        return book.every
+    if book.tabled:
+        return book.tables[2 * book.blocks + 1 + gap]
+    small = 0
+    for block in range(book.blocks):
+        small += number(book, block) <= gap
+    return bit(small) - _ONE
+
+
+@compiled
+def number(book: Book, block: int) -> Any:
+    """Return the number on a block."""
+    return np.int64(book.tables[book.blocks + 1 + block])
+
+
+@compiled
+def placeable(book: Book, side: Side) -> Any:
+    """Return the blocks that a player could place, were it their turn."""
+    return side.left & book.tables[side.top] & room(book, side.height)
+
+
+@compiled
+def place(book: Book, mine: Side, theirs: Side, block: int) -> tuple[Side, Side]:
+    """Return what both players have after one has placed a block."""
+    left = mine.left if book.supply == ENDLESS else mine.left & ~bit(block)
+    mine = Side(left, mine.height + number(book, block), block + 1)
+    return mine, Side(
+        left if book.supply == SHARED else theirs.left,
+        mine.height if book.one_tower else theirs.height,
+        mine.top if book.one_tower else theirs.top,
+    )
+
+
+@compiled
+def turn_after(book: Book, mine: Side, theirs: Side, mover: int) -> Turn:
+    """Return whose turn it is after a player has placed; where players skip, it may be theirs again."""
+    other = 1 - mover
+    if mine.height == book.target:
+        return Turn(other, _NONE, EXACT, mover)
+    legal = placeable(book, theirs)
+    if legal:
+        return Turn(other, legal, 0, NOBODY)
+    if not book.skips:
+        return Turn(other, _NONE, STUCK, mover)
+    legal = placeable(book, mine)
+    if legal:
+        return Turn(mover, legal, 0, NOBODY)
+    if mine.height == theirs.height:
+        return Turn(other, _NONE, LEVEL, NOBODY)
+    return Turn(other, _NONE, HIGHER, mover if mine.height > theirs.height else other)
+
+
+@compiled
+def refusal(book: Book, mine: Side, legal: Any, action: int) -> int:
+    """Say why an action is illegal; 0 if it is not."""
+    if not 0 <= action < book.blocks:
+        return NOT_A_BLOCK
+    if legal & bit(action):
+        return 0
+    if not mine.left & bit(action):
+        return USED
+    if not book.tables[mine.top] & bit(action):
+        return FIT if mine.top else OPENING
+    return TARGET
+
+
+# Chance: every game has dice of its own, so that nothing depends on the order or the number of threads -------------
+
+
+@compiled
+def roll(dice: Any, i: int, which: int, sides: Any) -> Any:
+    """Roll one of a game's dice (splitmix64): a number below `sides`, each as likely to within one in a million."""
+    dice[i, which] += _STRIDE
+    mixed = dice[i, which]
+    mixed = (mixed ^ (mixed >> _SHIFT_1)) * _MIX_1
+    mixed = (mixed ^ (mixed >> _SHIFT_2)) * _MIX_2
+    mixed ^= mixed >> _SHIFT_3
+    return ((mixed >> _HALF) * sides) >> _HALF
+
+
+@compiled
+def ones(mask: Any) -> Any:
+    """Count the blocks of a mask, all at once: by twos, fours, eights, and the bytes in the end."""
+    mask -= (mask >> _ONE) & _PAIRS
+    mask = (mask & _FOURS) + ((mask >> _TWO) & _FOURS)
+    mask = (mask + (mask >> _FOUR)) & _EIGHTS
+    return (mask * _BYTES) >> _LAST
+
+
+# All games --------------------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """All that there is to one game: what player 0 has, what player 1 has, and the rest of its row in `State`."""
+
+    zero: Side
+    one: Side
+    turn: Turn
+    plies: Any
+    first: Any
+    refusal: Any
+
+
+@compiled
+def row(now: State, i: int) -> Row:
+    """Take one game out of all."""
+    return Row(
+        Side(now.left[i, 0], now.heights[i, 0], np.int64(now.tops[i, 0])),
+        Side(now.left[i, 1], now.heights[i, 1], np.int64(now.tops[i, 1])),
+        Turn(np.int64(now.to_move[i]), now.legal[i], np.int64(now.endings[i]), np.int64(now.winners[i])),
+        now.plies[i],
+        np.int64(now.first[i]),
+        np.int64(now.refusals[i]),
+    )
+
+
+@compiled
+def put(now: State, i: int, game: Row) -> None:
+    """Put one game among all."""
+    now.left[i, 0], now.heights[i, 0], now.tops[i, 0] = game.zero
+    now.left[i, 1], now.heights[i, 1], now.tops[i, 1] = game.one
+    now.to_move[i], now.legal[i], now.endings[i], now.winners[i] = game.turn
+    now.plies[i], now.first[i], now.refusals[i] = game.plies, game.first, game.refusal
+
+
+@compiled
+def begun(book: Book, first: int) -> Row:
+    """Return a game at its start; it may be over already, if nobody can open it."""
+    empty = Side(book.every, 0, 0)
+    return Row(empty, empty, turn_after(book, empty, empty, 1 - first), 0, first, 0)
+
+
+@compiled
+def acted(book: Book, game: Row, action: int) -> Row:
+    """Return a game after any action at all: one that is illegal loses. A game that is over stays as it is."""
+    if game.turn.ending:
+        return game
+    mover = game.turn.to_move
+    mine, theirs = (game.zero, game.one) if mover == 0 else (game.one, game.zero)
+    refused = refusal(book, mine, game.turn.legal, action)
+    if refused:
+        lost = Turn(mover, _NONE, FORFEIT, 1 - mover)
+        return Row(game.zero, game.one, lost, game.plies, game.first, refused)
+    mine, theirs = place(book, mine, theirs, action)
+    zero, one = (mine, theirs) if mover == 0 else (theirs, mine)
+    return Row(zero, one, turn_after(book, mine, theirs, mover), game.plies + 1, game.first, 0)
+
+
+@compiled
+def starter(starts: int, last: Any, dice: Any, i: int) -> Any:
+    """Say who starts the next game."""
+    if starts == AT_RANDOM:
+        return np.int64(roll(dice, i, STARTS, _TWO))
+    return 1 - last if starts == ALTERNATING else starts
+
+
+@compiled
+def unpack(legal: Any, i: int, masks: Any) -> None:
+    """Write a game's legal actions out, a 1 or 0 for each."""
+    for block in range(masks.shape[1]):
+        masks[i, block] = (legal >> np.uint64(block)) & _ONE
+
+
+@over_all
+def begin_some(book: Book, now: State, some: Any, starts: int, dice: Any, masks: Any) -> None:
+    """Begin some of the games anew."""
+    for i in prange(len(some)):
+        if some[i]:
+            game = begun(book, starter(starts, np.int64(now.first[i]), dice, i))
+            put(now, i, game)
+            unpack(game.turn.legal, i, masks)
+
+
+@over_all
+def act_in_some(book: Book, now: State, some: Any, actions: Any, masks: Any) -> None:
+    """Take an action in some of the games, and leave those as they are that end."""
+    for i in prange(len(some)):
+        if some[i]:
+            game = acted(book, row(now, i), actions[i])
+            put(now, i, game)
+            unpack(game.turn.legal, i, masks)
+
+
+@over_all
+def step_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    book: Book, now: State, last: State, actions: Any, starts: int, dice: Any, masks: Any, rewards: Any, ended: Any
+) -> None:
+    """Take an action in every game; write down what it brought the players, and begin those anew that end."""
+    for i in prange(len(actions)):
+        game = acted(book, row(now, i), actions[i])
+        winner = game.turn.winner
+        rewards[i, 0] = 0 if winner == NOBODY else 1 - 2 * winner
+        rewards[i, 1] = 0 if winner == NOBODY else 2 * winner - 1
+        ended[i] = game.turn.ending != 0
+        if ended[i]:
+            put(last, i, game)
+            game = begun(book, starter(starts, game.first, dice, i))
+        put(now, i, game)
+        unpack(game.turn.legal, i, masks)
+
+
+@over_all
+def choose_in_some(now: State, some: Any, dice: Any, actions: Any) -> None:
+    """Choose a legal action in some of the games, each as likely as the others; 0 where there is none."""
+    for i in prange(len(some)):
+        if some[i]:
+            legal = now.legal[i]
+            for _ in range(roll(dice, i, CHOICES, ones(legal))):
+                legal &= legal - _ONE
+            actions[i] = ones((legal - _ONE) & ~legal) if legal else 0
+
+
+@over_all
+def see_all(book: Book, now: State, players: Any, highest: float, seen: Any) -> None:
+    """Write down what a player sees of each game, as `seeing.Sight` lays it out; `seen` is all zeros before."""
+    count = book.blocks
+    pools = 2 if book.supply == OWN else 1 if book.supply == SHARED else 0
+    towers = 1 if book.one_tower else 2
+    for i in prange(len(players)):
+        player = players[i]
+        if now.to_move[i] == player and now.legal[i] != _NONE:
+            seen[i, 0] = 1
+        place = 1
+        for turn in range(pools):
+            left = now.left[i, player if turn == 0 else 1 - player]
+            for block in range(count):
+                seen[i, place + block] = (left >> np.uint64(block)) & _ONE
+            place += count
+        for turn in range(towers):
+            side = player if turn == 0 else 1 - player
+            seen[i, place + now.tops[i, side]] = 1
+            place += count + 1
+            seen[i, place] = now.heights[i, side] / highest
+            place += 1

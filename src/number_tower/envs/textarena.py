@@ -1,0 +1,170 @@
+"""The games in TextArena: two who write, each told how the game stands, and what they wrote read as a block.
+
+What a player writes beside the block is not passed on to the other: it could be long, or pretend to be the game.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import textarena as ta
+from textarena.envs import BOARDGAME_WRAPPERS, DEFAULT_WRAPPERS
+from textarena.envs.registration import ENV_REGISTRY, register_with_versions
+
+from number_tower import catalogue
+from number_tower.envs.stage import chosen
+from number_tower.game import Game
+from number_tower.prompt import HOW_TO_ANSWER, judged, rules_text, situation
+from number_tower.showing import sentence, shown
+from number_tower.table import Table
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    import os
+
+    from number_tower.position import Position
+    from number_tower.rules import Rules
+
+_NAMES = ("Player 0", "Player 1")
+"""What TextArena calls the players; a rulebook's own names would be off by one."""
+
+_MOST_SHOWN = 200
+"""Characters of an answer that its author is shown again."""
+
+
+class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of its types
+    """A game for two who answer in text, by any rules.
+
+    `game` and `options` are what `number_tower.rules` takes; `hidden` hides the blocks, where the rulebook has that
+    option. `legal=False` leaves the list of what may be placed out of everything that is said. An answer that cannot
+    be used is refused with the reason, `error_allowance` times in a turn; the next one loses. With `values=True` the
+    info of each move holds the exact `value` of the position it was made in, the `action_values` of what could be
+    placed there, and the `regret`, which is what the move gave away.
+    """
+
+    def __init__(
+        self,
+        game: str | os.PathLike[str] | Rules,
+        *,
+        legal: bool = True,
+        hidden: bool = False,
+        first: int = 0,
+        error_allowance: int = 1,
+        values: bool = False,
+        **options: object,
+    ) -> None:
+        super().__init__()
+        if type(error_allowance) is not int or error_allowance < 0:
+            raise ValueError(f"error_allowance: expected a whole number from 0; got {shown(error_allowance)}")
+        self._book, rules = chosen(game, options)
+        self._book.check_options(["hidden"] if hidden else [])
+        self._start = Table(Game(rules, first), self._book.name, _NAMES, hidden=hidden)
+        self._voice = Voice(self._book)
+        self._legal = legal
+        self._error_allowance = error_allowance
+        self._values = values
+        self.state: Any = None
+
+    @property
+    def table(self) -> Table:
+        """The table as it stands."""
+        if self.state is None:
+            raise RuntimeError("there is no game yet: call reset(num_players=2) first")
+        table: Table = self.state.game_state["table"]
+        return table
+
+    def reset(self, num_players: int = 2, seed: int | None = None) -> None:
+        """Begin a game. Nothing in it is left to chance; the seed is TextArena's own."""
+        if num_players != 2:
+            raise ValueError(f"num_players: this is a game for 2; got {shown(num_players)}")
+        self.state = ta.TwoPlayerState(num_players=2, seed=seed, error_allowance=self._error_allowance)
+        self.state.reset(
+            game_state={"table": self._start},
+            player_prompt_function=self._prompt,
+            role_mapping=dict(enumerate(_NAMES)),
+        )
+        self.state.manually_set_current_player_id(self._start.game.to_move)
+        self._tell()
+
+    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
+        """Read an answer of the player whose turn it is, and place the block; once the game is over, do nothing."""
+        before, state = self.table, self.state
+        if state.done:
+            return True, {}
+        mover = before.game.to_move
+        answer = judged(before, action, legal=self._legal)
+        if answer.block is None:
+            said = shown(action, _MOST_SHOWN)
+            state.add_observation(said, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
+            state.set_invalid_move(reason=sentence(answer.problem or ""))
+            state.step_info["illegal"] = answer.reason
+            return self._stepped()
+        if self._values:
+            state.step_info.update(_truth(before.game.position, answer.block))
+        state.add_observation(f"[{answer.block}]", ta.ObservationType.PLAYER_ACTION, from_id=mover)
+        after = before.play(answer.block)
+        state.game_state["table"] = after
+        self._describe(after, answer.block)
+        self._tell()
+        return self._stepped(rotate=after.game.to_move != mover)
+
+    def get_board_str(self) -> str:
+        """Return how the game stands, as the player to move is told."""
+        return situation(self.table, self._book, legal=self._legal)
+
+    def _stepped(self, *, rotate: bool = True) -> tuple[bool, dict[str, Any]]:
+        done, info = self.state.step(rotate_player=rotate)
+        return bool(done), dict(info)
+
+    def _prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
+        told = rules_text(game_state["table"], self._book)
+        return f"You are {_NAMES[player_id]}.\n{told}\n\n{HOW_TO_ANSWER}"
+
+    def _describe(self, table: Table, block: int) -> None:
+        """Tell both who placed what, and who had to skip."""
+        said = [f"{_NAMES[table.game.movers[-1]]} places {block}."]
+        said += [
+            f"{_NAMES[event.player]} cannot place a {self._voice.noun.lower()} and skips."
+            for event in table.game.events
+            if event.kind == "skipped"
+        ]
+        self.state.add_observation(" ".join(said), ta.ObservationType.GAME_ACTION_DESCRIPTION)
+
+    def _tell(self) -> None:
+        """Tell whoever is to move how the game stands; once it is over, tell both, and give the rewards."""
+        table = self.table
+        outcome = table.outcome
+        everybody = -1
+        to_id = table.game.to_move if outcome is None else everybody
+        self.state.add_observation(self.get_board_str(), ta.ObservationType.GAME_BOARD, to_id=to_id)
+        if outcome is None:
+            return
+        reason = " ".join(said.text.strip() for said in self._voice.tell(table) if said.kind == "end")
+        if outcome.winner is None:
+            self.state.set_draw(reason)
+        else:
+            self.state.set_winner(outcome.winner, reason)
+
+
+def register() -> None:
+    """Make the games known to `textarena.make`; whoever has done so already loses nothing."""
+    wrappers = {"default": DEFAULT_WRAPPERS, "-train": BOARDGAME_WRAPPERS}
+    ids: dict[str, dict[str, str]] = {"NumberTower-v0": {}}
+    ids |= {f"NumberTower-{name}-v0": {"game": name} for name in catalogue.names()}
+    for name, settings in ids.items():
+        if name not in ENV_REGISTRY:
+            register_with_versions(name, f"{__name__}:NumberTowerEnv", wrappers, **settings)
+
+
+def _truth(position: Position, block: int) -> dict[str, Any]:
+    """Return the truth about a position, and what a move in it gave away (None: not known)."""
+    from number_tower.envs import truth  # noqa: PLC0415 - it takes numpy, which text alone does not
+
+    told = truth.told(position)
+    given = float(told["action_values"][bisect_left(position.rules.blocks, block)])
+    return {**told, "regret": None if told["value"] is None or isnan(given) else told["value"] - given}
+
+
+register()

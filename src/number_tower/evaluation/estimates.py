@@ -1,0 +1,103 @@
+"""How sure a mean is when what it is made of hangs together: values in clusters, and intervals that hold at 95 %."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import atan, cos, fsum, sin, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.arena.ratings import SURE, interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_PART = 0.95
+_MANY = 2_000
+"""Degrees of freedom from which on the normal distribution is near enough."""
+
+
+class Estimate(NamedTuple):
+    """A mean of so many values, None of none, and between what the true one lies, at 95 %."""
+
+    mean: float | None
+    low: float
+    high: float
+    number: int
+
+    def document(self) -> dict[str, object]:
+        """Give the estimate as a JSON document has it."""
+        mean = None if self.mean is None else _round(self.mean)
+        return {"mean": mean, "interval": [_round(self.low), _round(self.high)], "number": self.number}
+
+
+Cluster = tuple[float, int]
+"""The sum of some values that hang together, and how many they are."""
+
+
+def mean(clusters: Iterable[Cluster]) -> Estimate:
+    """Estimate the mean of values from 0 to 1.
+
+    It is Wilson's interval for as many independent values as would be just as unsure: how much the clusters differ
+    says how many those are (their linearised variance, with Student's quantile as there are few of them), and never
+    more than there are values. So it stays within 0 and 1, and is of use even if all values are the same.
+    """
+    parts = [(total, number) for total, number in clusters if number]
+    number = sum(number for _, number in parts)
+    if not number:
+        return Estimate(None, 0.0, 1.0, 0)
+    value = fsum(total for total, _ in parts) / number
+    error = _error(parts, value, number)
+    as_sure = min(number, value * (1 - value) * (SURE / error) ** 2) if error else number
+    return Estimate(value, *interval(value * as_sure, as_sure), number)
+
+
+def difference(clusters: Iterable[Cluster]) -> Estimate:
+    """Estimate the mean of values from -1 to 1, such as what one player lost more than another at the same positions.
+
+    Where all values are the same there is no spread to go by; then it is as sure as a share of so many would be.
+    """
+    parts = [(total, number) for total, number in clusters if number]
+    number = sum(number for _, number in parts)
+    if not number:
+        return Estimate(None, -1.0, 1.0, 0)
+    value = fsum(total for total, _ in parts) / number
+    reach = _error(parts, value, number) or interval(0, number)[1]
+    return Estimate(value, max(-1.0, value - reach), min(1.0, value + reach), number)
+
+
+def _error(parts: Sequence[Cluster], value: float, number: int) -> float:
+    """Return how far a mean may be off to either side; 0 if the clusters, or the only one, do not tell."""
+    count = len(parts)
+    if count < 2:
+        return 0.0
+    squares = fsum((total - value * size) ** 2 for total, size in parts)
+    return quantile(count - 1) * sqrt(squares * count / (count - 1)) / number
+
+
+@cache
+def quantile(freedom: int) -> float:
+    """Return how many standard errors to either side hold 95 % of Student's distribution."""
+    if freedom > _MANY:
+        return SURE
+    low, high = SURE, 13.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, freedom) < _PART else (low, middle)
+    return high
+
+
+def _within(reach: float, freedom: int) -> float:
+    """Return which part of Student's distribution lies so near its middle: a finite sum, as the freedom is whole."""
+    angle = atan(reach / sqrt(freedom))
+    square, terms = cos(angle) ** 2, [1.0]
+    odd = freedom % 2
+    for place in range(2 + odd, freedom - 1, 2):
+        terms.append(terms[-1] * square * (place - 1) / place)
+    if not odd:
+        return sin(angle) * fsum(terms)
+    beside = sin(angle) * cos(angle) * fsum(terms) if freedom > 1 else 0.0
+    return (angle + beside) / atan(1) / 2
+
+
+def _round(value: float) -> float:
+    return round(value, 4) + 0.0

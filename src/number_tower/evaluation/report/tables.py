@@ -1,0 +1,89 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from number_tower.evaluation.report.document import Code, Grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from number_tower.evaluation.estimates import Estimate
+    from number_tower.evaluation.scoring import PlayerScore
+
+    Named = Sequence[tuple[str, PlayerScore]]
+    """What players are called, and how they came off."""
+
+
+def everybody(named: Named) -> Grid:
+    """Say how every player came off."""
+    head = ("player", "points lost per decision (95%)", "a blind guess", "decisions kept (95%)", "decisions that count")
+    rows = []
+    for name, score in named:
+        found = score.overall
+        guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
+        row = (Code(name), points(found.regret), guess, percent(found.kept), f"{found.regret.number:,}")
+        rows.append((*row, points(found.points), f"{found.games:,}"))
+    return Grid("Every player, those who lost least first", (*head, "points per game (95%)", "games"), tuple(rows))
+
+
+def illegal(named: Named) -> Grid:
+    """Say how often players gave answers that could not be used."""
+    head = ("player", "illegal answers (95%)", "answers", "decisions with one (95%)", "decisions", "forfeits (95%)")
+    rows = []
+    for name, score in named:
+        found = score.overall
+        row = (Code(name), percent(found.illegal), f"{found.illegal.number:,}", percent(found.troubled))
+        rows.append((*row, f"{found.decisions:,}", percent(found.forfeits), f"{found.tasks:,}"))
+    return Grid("Illegal answers and forfeits", (*head, "games and positions"), tuple(rows))
+
+
+def by_kind(named: Named) -> Grid:
+    """Compare whole games with single positions."""
+    head = ("player", "in games (95%)", "decisions", "in positions (95%)", "decisions")
+    rows = []
+    for name, score in named:
+        games, positions = score.by_kind["game"].regret, score.by_kind["position"].regret
+        rows.append((Code(name), points(games), f"{games.number:,}", points(positions), f"{positions.number:,}"))
+    return Grid("Points lost per decision, in whole games and in single positions", head, tuple(rows))
+
+
+def by_seat(named: Named) -> Grid:
+    """Compare those who start with those who do not."""
+    seats = ("seat 1 (95%)", "seat 2 (95%)")
+    head = ("player", *(f"lost in {seat}" for seat in seats), *(f"points in {seat}" for seat in seats))
+    rows = [
+        (Code(name), *(points(seat.regret) for seat in score.by_seat), *(points(seat.points) for seat in score.by_seat))
+        for name, score in named
+    ]
+    return Grid("By seat; seat 1 starts: points lost per decision, and points per game", head, tuple(rows))
+
+
+def compared(named: Named, differences: Sequence[Estimate]) -> Grid:
+    """Compare every player with the next, at the same positions."""
+    rows = []
+    for ((name, _), (other, _)), found in zip(pairwise(named), differences, strict=True):
+        more = (
+            "-" if found.mean is None else f"{_signed(-found.mean)} ({_signed(-found.high)} to {_signed(-found.low)})"
+        )
+        rows.append((Code(name), Code(other), more, f"{found.number:,}"))
+    head = ("player", "and the next", "the next lost more by (95%)", "positions")
+    return Grid("Points lost per position, compared", head, tuple(rows))
+
+
+def points(estimate: Estimate) -> str:
+    """Write points and their interval."""
+    return "-" if estimate.mean is None else f"{estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
+
+
+def percent(estimate: Estimate) -> str:
+    """Write a share and its interval."""
+    if estimate.mean is None:
+        return "-"
+    return f"{100 * estimate.mean:.1f}% ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 3) + 0.0:+.3f}"

@@ -1,0 +1,180 @@
+"""What players are asked in an evaluation: whole games from both seats, and single positions that matter.
+
+All of it follows from a few settings, and is the same for every player.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from heapq import merge
+from operator import itemgetter
+from typing import TYPE_CHECKING, Literal
+
+from number_tower.arena.schedule import ArenaError, check_different, entry, names_of, seed_of
+from number_tower.catalogue import rulebook_for
+from number_tower.evaluation.positions import spots
+from number_tower.evaluation.respondents import respondent, tidied
+from number_tower.evaluation.variants import variants as made
+from number_tower.game import Game
+from number_tower.players import PATIENCE, player
+from number_tower.record import to_line
+from number_tower.rules import UNNAMED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from number_tower.arena.schedule import Entry
+    from number_tower.catalogue import Rulebook
+    from number_tower.evaluation.positions import Spot
+    from number_tower.evaluation.respondents import Maker
+    from number_tower.rules import Rules
+    from number_tower.table import Table
+
+Kind = Literal["game", "position"]
+
+VARIANTS = 20
+GAMES = 40
+POSITIONS = 200
+AGAINST = "fair"
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Task:
+    """One thing to do for one player: a game from some seat, or one move in a position that moves have led to.
+
+    Tasks of one cluster are not independent of each other: those of one variant, where the games are variants; where
+    they were named, the two games with one seed.
+    """
+
+    index: int
+    player: str
+    kind: Kind
+    game: str
+    seat: int
+    opponent: str | None
+    seed: int
+    moves: tuple[int, ...]
+    cluster: int
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All tasks of an evaluation. Each task comes for every player before the next, and games and positions mixed.
+
+    So whatever part of an evaluation is finished is a fair sample of it, and the players stay comparable.
+    """
+
+    players: tuple[str, ...]
+    games: tuple[Entry, ...]
+    number: int
+    """Games that each player plays in all, over all games and both seats."""
+    spots: tuple[Spot, ...]
+    """The positions that each player is asked about: fewer than were wanted where there are not so many."""
+    against: str = AGAINST
+    seed: int = 1
+    tries: int = TRIES
+    legal: bool = True
+    """Whether players are told which blocks may be placed."""
+    patience: float = PATIENCE
+    """Seconds that a command has for an answer."""
+    fresh: bool = False
+    """Whether the games are variants made for this evaluation."""
+
+    def __post_init__(self) -> None:
+        check_different("games", tuple(entry.text for entry in self.games), 1, "expected a game")
+        check_different("players", self.players, 1, "expected a player, such as perfect or module:function")
+        if self.number < 0 or self.number % 2:
+            raise ArenaError(
+                f"expected an even number of games, since each is played from both seats; got {self.number}"
+            )
+        if not len(self):
+            raise ArenaError("expected games or positions, or both; there are none")
+        if self.tries < 1:
+            raise ArenaError(f"expected one try or more; got {self.tries}")
+
+    def __len__(self) -> int:
+        return (self.number + len(self.spots)) * len(self.players)
+
+    def task(self, index: int) -> Task:
+        """Return one of the tasks."""
+        place, player = divmod(index, len(self.players))
+        return replace(self._tasks[place], index=index, player=self.players[player])
+
+    def entry(self, task: Task) -> Entry:
+        """Return the game of a task."""
+        return self._entries[task.game]
+
+    def table(self, task: Task) -> Table:
+        """Return the table of a task before it begins; nobody has a name there."""
+        table = self.entry(task).table
+        return replace(table, game=Game(table.game.rules, moves=task.moves)) if task.moves else table
+
+    def book(self, task: Task) -> Rulebook:
+        """Return the words of a task's game."""
+        entry = self.entry(task)
+        return rulebook_for(UNNAMED, entry.table.game.rules) if entry.book is None else entry.book
+
+    def line(self, task: Task, table: Table) -> str:
+        """Write a table of a task as one line, with who played, where that can be written."""
+        if task.opponent is not None:
+            players = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
+            table = replace(table, names=names_of(players))
+        return to_line(table, self.entry(task).book)
+
+    @cached_property
+    def _entries(self) -> dict[str, Entry]:
+        return {entry.text: entry for entry in self.games}
+
+    @cached_property
+    def _tasks(self) -> tuple[Task, ...]:
+        """What every player is to do, without the player: games and positions, evenly mixed."""
+        games = ((place / self.number, self._game(place)) for place in range(self.number))
+        positions = ((place / len(self.spots), self._position(place)) for place in range(len(self.spots)))
+        return tuple(task for _, task in merge(games, positions, key=itemgetter(0)))
+
+    def _game(self, place: int) -> Task:
+        pair, seat = divmod(place, 2)
+        turn, game = divmod(pair, len(self.games))
+        text = self.games[game].text
+        cluster = game if self.fresh else pair
+        return Task(0, "", "game", text, seat, self.against, seed_of(self.seed, text, turn), (), cluster)
+
+    def _position(self, place: int) -> Task:
+        game, moves, seat = self.spots[place]
+        text = self.games[game].text
+        cluster = game if self.fresh else self.number // 2 + place
+        return Task(0, "", "position", text, seat, None, seed_of(self.seed, text, moves), moves, cluster)
+
+
+def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
+    players: Iterable[str],
+    games: Iterable[str | Rules] = (),
+    *,
+    variants: int = VARIANTS,
+    number: int = GAMES,
+    positions: int = POSITIONS,
+    against: str = AGAINST,
+    seed: int = 1,
+    tries: int = TRIES,
+    legal: bool = True,
+    patience: float = PATIENCE,
+    make: Maker = respondent,
+    progress: Callable[[int, int], object] | None = None,
+) -> Suite:
+    """Set up an evaluation from what people write, and say what is wrong with it before anybody is asked.
+
+    Without games, so many variants are made. `progress` is told how many of them there are now, and will be.
+    """
+    named = tuple(map(entry, games))
+    entries = named or tuple(map(entry, made(variants, seed, progress)))
+    specs = tuple(map(tidied, players))
+    for spec in specs:
+        make(spec, seed=seed, patience=patience).close()
+    opponent = tidied(against)
+    player(opponent, seed=seed, patience=patience).close()
+    if positions < 0:
+        raise ArenaError(f"expected 0 positions or more; got {positions}")
+    found = spots(entries, positions, seed)
+    return Suite(specs, entries, number, found, opponent, seed, tries, legal, patience, fresh=not named)

@@ -1,0 +1,286 @@
+"""The server: each tool reads what it is asked, does it at a table, and tells what came of it.
+
+Nothing here waits for thought: whatever may take long runs in a thread of its own kind, ends within limits of its own,
+and ends at once when whoever asked no longer wants to know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache, partial
+from inspect import getdoc
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from anyio import CapacityLimiter, from_thread, to_thread
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp_types import CallToolResult, ToolAnnotations
+
+from number_tower import __version__
+from number_tower.catalogue import CatalogueError
+from number_tower.coach.analysis import analysed, hint_within, hinted
+from number_tower.mcp import answers, wishes
+from number_tower.mcp.games import MOST_GAMES, CannotDo, Games, Playing
+from number_tower.prompt import judged
+from number_tower.showing import shown
+from number_tower.solve.limits import NotSolved
+from number_tower.table import TableError
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.mcpserver import Context
+    from mcp_types import InputRequiredResult
+
+T = TypeVar("T")
+
+_EXPECTED = (CannotDo, CatalogueError, TableError, NotSolved)
+"""What can go wrong without anything being broken."""
+
+_INSTRUCTIONS = """\
+Number-stacking games for two, with the exact truth about every position. list_games tells what there is; start_game \
+begins one and gives its id; move places a block; see_game shows how it stands. Several games can be played at once, \
+each by its id. Seats are 1 and 2."""
+_HELP = " hint helps whoever is to move, and analyse tells exactly what every move is worth."
+
+_LOOKS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+_ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
+
+_SEARCHES, _COMPUTERS = 2, 4
+"""Positions that are searched at once, and computers that think about a move at once."""
+
+
+class Tools:
+    """What can be asked for, one method a tool; its docstring is what a model reads about it."""
+
+    def __init__(self, *, lists: bool = True, most: int = MOST_GAMES) -> None:
+        self._lists = lists
+        self._games = Games(most)
+        self._searches = CapacityLimiter(_SEARCHES)
+        self._computers = CapacityLimiter(_COMPUTERS)
+        self._one_at_a_time = lru_cache(maxsize=2 * most)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
+        """What computers know of a game by some rules is kept in one place, which only one of them may use."""
+
+    def list_games(self) -> Annotated[CallToolResult, answers.Offer]:
+        """Tell which games there are, which options they take, and at which levels the computer plays."""
+        return answers.offer()
+
+    def read_rules(
+        self,
+        game: wishes.GameName = None,
+        rules: wishes.RulesGiven = None,
+        target: wishes.Target = None,
+        blocks: wishes.Blocks = None,
+        opening: wishes.Opening = None,
+    ) -> Annotated[CallToolResult, answers.Told]:
+        """Tell the rules of a game: one of list_games with its options, or rules of your own."""
+        sort = wishes.sort_of(game, rules, {"target": target, "blocks": blocks, "opening": opening})
+        return answers.rules_of(sort, wishes.begun(sort, wishes.Wish()))
+
+    async def start_game(  # noqa: PLR0913 - the arguments are the tool's, and only named
+        self,
+        *,
+        game: wishes.GameName = None,
+        rules: wishes.RulesGiven = None,
+        target: wishes.Target = None,
+        blocks: wishes.Blocks = None,
+        opening: wishes.Opening = None,
+        hidden: wishes.Hidden = False,
+        opponent: wishes.Opponent = wishes.NOBODY,
+        seat: wishes.Seat = 1,
+        first: wishes.First = 1,
+        seed: wishes.Seed = None,
+        legal: wishes.Lists = True,
+    ) -> Annotated[CallToolResult, answers.State]:
+        """Begin a game and give its id: by a name of list_games and options, or by rules of your own.
+
+        Files cannot be named. Without an opponent you move for both sides; a computer that begins has moved already.
+        """
+        sort = wishes.sort_of(game, rules, {"target": target, "blocks": blocks, "opening": opening}, hidden=hidden)
+        begun = wishes.begun(sort, wishes.Wish(opponent, seat, first, seed, legal))
+        self._games.check_room()
+        answered = await self._answered(replace(begun, lists=begun.lists and self._lists))
+        return answers.state(self._games.add(answered), rules=True)
+
+    def see_game(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+        """Tell how a game stands, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
+        return answers.state(self._games.get(id), rules=True)
+
+    async def move(
+        self,
+        id: wishes.GameId,  # noqa: A002 - the tool's own
+        block: wishes.Block,
+    ) -> Annotated[CallToolResult, answers.State]:
+        """Place a block for the player whose turn it is; an opponent answers at once.
+
+        A block that cannot be placed changes nothing: the error says why, and you may try again.
+        """
+        before = self._games.get(id)
+        _check_going(before, "nothing more can be placed")
+        answer = judged(before.table, block, legal=before.lists)
+        if answer.block is None:
+            raise CannotDo(f"{answer.problem}")
+        placed = replace(before, table=before.table.play(answer.block), remark="")
+        after = self._games.change(before, await self._answered(placed))
+        return answers.state(after, _happened(before, after))
+
+    def take_back(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+        """Take your last move back, and with it whatever an opponent answered; also the move that ended a game."""
+        before = self._games.get(id)
+        after = self._games.change(before, replace(before, table=before.table.undo(), remark=""))
+        gone = before.table.game.moves[len(after.table.game.moves) :]
+        return answers.state(after, f"Taken back: {', '.join(map(str, gone))}.")
+
+    def open_games(self) -> Annotated[CallToolResult, answers.OpenGames]:
+        """List the games by their ids: those that go on, and the last that were finished."""
+        return answers.opened(self._games.all())
+
+    def resign(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+        """Give a game up: your side loses; without an opponent, the side whose turn it is."""
+        before = self._games.get(id)
+        _check_going(before, "there is nothing to give up")
+        return answers.state(
+            self._games.change(before, replace(before, table=before.table.declare("resigned", before.mover)))
+        )
+
+    async def hint(
+        self,
+        id: wishes.GameId,  # noqa: A002 - the tool's own
+        step: wishes.Step = 1,
+    ) -> Annotated[CallToolResult, answers.Help]:
+        """Help whoever is to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
+        playing, most = self._games.get(id), wishes.number("step", step, 1, 3)
+        _check_open(playing)
+        _check_going(playing, "there is no move to look for")
+        table = playing.table
+        given = await _thought(self._searches, hint_within, table.game, wishes.SECONDS)
+        return answers.helped(playing, hinted(table, playing.book, most, given))
+
+    async def analyse(
+        self,
+        id: wishes.GameId,  # noqa: A002 - the tool's own
+        block: wishes.OneBlock = None,
+        seconds: wishes.Seconds = wishes.SECONDS,
+    ) -> Annotated[CallToolResult, answers.Truth]:
+        """Tell what a position is worth to the player to move, and every move, exactly: value, moves to the end, why.
+
+        What is not found within the seconds is said to be unknown; there is never a guess. In a game without lists of
+        what may be placed, give a block to hear about that move.
+        """
+        playing, limit = self._games.get(id), wishes.seconds(seconds)
+        _check_open(playing)
+        only = None
+        if block is not None:
+            _check_going(playing, "there is no move to value")
+            answer = judged(playing.table, block, legal=playing.lists)
+            only = answer.block
+            if only is None:
+                raise CannotDo(f"{answer.problem}")
+        told = await _thought(self._searches, analysed, playing.table, playing.book, limit)
+        return answers.truth(playing, told, only)
+
+    async def _answered(self, playing: Playing) -> Playing:
+        """Let the computer answer, if it is its turn."""
+        if playing.waits:
+            return playing
+        async with self._one_at_a_time(playing.table.game.rules):
+            return await _thought(self._computers, playing.answered)
+
+
+class Server(MCPServer[Any]):
+    """A server that says of a wrong call what would be right."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; what is wrong with a call is told in words, and nothing of it is guessed."""
+        _check_call(name, arguments, {tool.name: tool.input_schema for tool in await self.list_tools()})
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as wrong:
+            if isinstance(wrong.__cause__, _EXPECTED):
+                raise ToolError(_ended(str(wrong.__cause__))) from None
+            raise
+
+
+def server(*, lists: bool = True, helps: bool = True, most: int = MOST_GAMES) -> Server:
+    """Make a server with no games yet.
+
+    Without `lists` no game lists the blocks that may be placed; without `helps` there are no hints and no analysis.
+    """
+    made = Server(
+        "number-tower",
+        title="Number Tower",
+        description="Number-stacking games for two, with the exact truth about every position.",
+        instructions=_INSTRUCTIONS + (_HELP if helps else ""),
+        version=__version__,
+        log_level="WARNING",
+    )
+    tools = Tools(lists=lists, most=most)
+    for tool, hints in (
+        (tools.list_games, _LOOKS),
+        (tools.read_rules, _LOOKS),
+        (tools.start_game, _CHANGES),
+        (tools.see_game, _LOOKS),
+        (tools.move, _CHANGES),
+        (tools.take_back, _CHANGES),
+        (tools.open_games, _LOOKS),
+        (tools.resign, _ENDS),
+        *(((tools.hint, _LOOKS), (tools.analyse, _LOOKS)) if helps else ()),
+    ):
+        made.add_tool(tool, description=getdoc(tool), annotations=hints)
+    return made
+
+
+def run(*, lists: bool = True, helps: bool = True) -> None:
+    """Serve whoever is at the other end of standard input and output, until they go."""
+    server(lists=lists, helps=helps).run("stdio")
+
+
+async def _thought(limiter: CapacityLimiter, work: Callable[..., T], *args: object) -> T:
+    """Do what takes thought in a thread; it is left when whoever asked has gone."""
+    return await to_thread.run_sync(partial(work, *args, progress=_check_wanted), limiter=limiter)
+
+
+def _ended(text: str) -> str:
+    """End a message like a sentence; its first word may be the name of an argument, and stays as it is."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _check_wanted(_: object) -> None:
+    from_thread.check_cancelled()
+
+
+def _check_call(name: str, arguments: dict[str, Any], schemas: dict[str, dict[str, Any]]) -> None:
+    if name not in schemas:
+        raise ToolError(f"there is no tool {shown(name)}; the tools are {', '.join(schemas)}.")
+    known = list(schemas[name].get("properties", {}))
+    for key in arguments:
+        if key not in known:
+            raise ToolError(f"{name} takes no argument {shown(key)}; it takes {', '.join(known) or 'none'}.")
+    for key in schemas[name].get("required", ()):
+        if key not in arguments:
+            raise ToolError(f"{name} needs the argument {key}: {schemas[name]['properties'][key]['description']}")
+
+
+def _check_going(playing: Playing, so: str) -> None:
+    if playing.table.outcome is not None:
+        raise CannotDo(f"the game {playing.id} is over: {so}; begin another with start_game")
+
+
+def _check_open(playing: Playing) -> None:
+    if playing.table.secret:
+        raise CannotDo(f"the blocks are hidden in {playing.id}, so there is no hint and no analysis before it is over")
+
+
+def _happened(before: Playing, after: Playing) -> str:
+    """Say who placed what since, and who had to skip at the end of it."""
+    game, made = after.table.game, len(before.table.game.moves)
+    name = partial(Voice(after.book).name, after.table)
+    said = [
+        f"{name(mover)} placed {block}." for mover, block in zip(game.movers[made:], game.moves[made:], strict=True)
+    ]
+    said += [f"{name(event.player)} had to skip." for event in game.events if event.kind == "skipped"]
+    return " ".join(said)

@@ -1,0 +1,170 @@
+"""A game in words for a reader who sees nothing else, such as a language model, and the block that an answer names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from number_tower.blocks import runs, summed_up, whole_number
+from number_tower.brief import brief, fitting
+from number_tower.showing import sentence, shown
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.game import Game
+    from number_tower.position import Refusal
+    from number_tower.table import Table, Unplaceable
+
+Misread = Literal["empty", "no_number", "many_numbers"]
+"""Why no block can be read from an answer."""
+
+HOW_TO_ANSWER = "End your answer with the number that you place, in square brackets: [number]"
+
+_LONGEST_ANSWER = 100_000
+"""Characters of an answer that are read: the last ones, where the block should stand."""
+
+_FEW = 30
+"""Numbers that are written one by one; more of them are written in runs."""
+
+_BRACKETED = re.compile(r"\[\s*([0-9]+)\s*\]")
+_NUMBER = re.compile(r"(?<![\w.,+-])[0-9]+(?![\w]|[.,][0-9])")
+
+
+class Judged(NamedTuple):
+    """What an answer came to: a block that can be placed; or what was wrong, in words and as a reason for programs."""
+
+    block: int | None
+    problem: str | None = None
+    reason: Refusal | Unplaceable | Misread | None = None
+
+
+def prompt(table: Table, book: Rulebook, *, legal: bool = True, problem: str | None = None) -> str:
+    """Ask whoever is to move for a block, with all that there is to know; after a problem, with what it was."""
+    parts = [rules_text(table, book), situation(table, book, legal=legal)]
+    if problem is not None:
+        parts.append(f"Your last answer could not be used. {sentence(problem)}")
+    return "\n\n".join([*parts, HOW_TO_ANSWER])
+
+
+def rules_text(table: Table, book: Rulebook) -> str:
+    """Tell the rules of the game, made from the rules themselves."""
+    voice = Voice(book)
+    one, other = (voice.name(table, player) for player in (0, 1))
+    return "\n".join(
+        [f"A game for two, {one} and {other}, who take turns.", *brief(table.game.rules, voice.noun.lower())]
+    )
+
+
+def situation(table: Table, book: Rulebook, *, legal: bool = True) -> str:
+    """Tell how the game stands: the towers, the blocks left, the moves so far, and whose turn it is."""
+    return "\n".join(_situation(table, Voice(book), legal=legal))
+
+
+def judged(table: Table, answer: object, *, legal: bool = True) -> Judged:
+    """Return the block that an answer names, if it can be placed now; otherwise what was wrong and what would be right.
+
+    The number may be given as it is. In text it is the last one in square brackets; without any, the only one there is.
+    """
+    block = read_answer(answer)
+    could = f"; you may place {numbers(table.legal)}" if legal and table.legal else ""
+    if not isinstance(block, int):
+        return Judged(None, f"{_MISREAD[block]}{could}", block)
+    refusal = table.refusal(block)
+    if refusal is None:
+        return Judged(block)
+    return Judged(None, f"{shown(block)} cannot be placed: it {fault(table.game, block, refusal)}{could}", refusal)
+
+
+def read_answer(answer: object) -> int | Misread:
+    """Return the number that an answer names, whether it can be placed or not; or why none can be read from it."""
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        return answer
+    text = answer[-_LONGEST_ANSWER:] if isinstance(answer, str) else ""
+    if not text.strip():
+        return "empty"
+    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_NUMBER.findall(text)))
+    if len(found) > 1:
+        return "many_numbers"
+    number = whole_number(found[0]) if found else None
+    return "no_number" if number is None else number
+
+
+_MISREAD: dict[Misread, str] = {
+    "empty": "the answer was empty; expected a number in square brackets",
+    "no_number": "no whole number in plain digits was found in the answer; expected one in square brackets",
+    "many_numbers": "the answer has several numbers; expected the one to place in square brackets",
+}
+
+
+def fault(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
+    """Say why a block cannot be placed, to follow "it" or "which"."""
+    rules, mover = game.rules, game.to_move
+    top = game.position.tops[mover]
+    match refusal:
+        case "not_a_block":
+            return f"is no block of this game: they are {summed_up(rules.blocks)}"
+        case "fit":
+            return f"does not fit on {top}, where a block must be {fitting(rules, top)}"
+        case "target":
+            return f"would take the tower to {game.heights[mover] + block}, past {rules.target}"
+        case plain:
+            return _FAULTS[plain]
+
+
+_FAULTS = {
+    "used": "has been used already",
+    "unavailable": "is not available",
+    "opening": "may not lie on the ground",
+    "over": "comes after the end of the game",
+}
+
+
+def numbers(blocks: Sequence[int]) -> str:
+    """Write numbers as a reader takes them in: one by one, or in runs where they are many."""
+    return ", ".join(map(str, blocks)) if len(blocks) <= _FEW else runs(blocks).replace(",", ", ")
+
+
+# How a game stands ----------------------------------------------------------------------------------------------------
+
+
+def _situation(table: Table, voice: Voice, *, legal: bool) -> Iterator[str]:
+    game = table.game
+    names = [voice.name(table, player) for player in (0, 1)]
+    yield _moves(game, names)
+    for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):
+        whose = "The tower" if game.rules.towers == "shared" else f"{names[player]}'s tower"
+        stands = f"{', '.join(map(str, tower))} (height {game.heights[player]})" if tower else "empty (height 0)"
+        yield f"{whose}, from the ground up: {stands}"
+    yield from _left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
+    if table.outcome is not None:
+        winner, reason = table.outcome
+        yield f"The game is over: {'a draw' if winner is None else f'{names[winner]} has won'} ({reason})."
+        return
+    yield f"You are {names[game.to_move]}, and it is your turn."
+    if legal and table.legal is not None:
+        yield f"You may place: {numbers(table.legal)}"
+
+
+def _moves(game: Game, names: list[str]) -> str:
+    if not game.moves:
+        return "No move has been made yet."
+    made = ", ".join(f"{names[mover]} placed {block}" for mover, block in zip(game.movers, game.moves, strict=True))
+    skipped = f"; {names[1 - game.to_move]} had to skip" if any(each.kind == "skipped" for each in game.events) else ""
+    return f"Moves so far: {made}{skipped}"
+
+
+def _left(table: Table, names: list[str], nouns: str) -> Iterator[str]:
+    if table.hidden:
+        yield f"{nouns} that are left are hidden."
+        return
+    left = [numbers(table.left(player) or ()) or "none" for player in (0, 1)]
+    match table.game.rules.supply:
+        case "own":
+            yield from (f"{nouns} that {name} has left: {blocks}" for name, blocks in zip(names, left, strict=True))
+        case "shared":
+            yield f"{nouns} left: {left[0]}"
+        case "endless":
+            yield f"{nouns}, each as often as you like: {left[0]}"

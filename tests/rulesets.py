@@ -1,0 +1,52 @@
+"""The rules that every environment is tried on: the five games, and twenty drawn once from the whole space."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, get_args
+
+from number_tower import Game, Rules, RulesError, rules
+from number_tower.catalogue import names
+from number_tower.rules import Fit, Stuck, Supply, Towers
+
+FIVE = {name: rules(name) for name in names()}
+
+
+def random_rules(seed: int) -> Rules:
+    """Draw rules from the whole vocabulary; mostly few blocks, sometimes as many as 64, or far apart."""
+    rng = Random(f"rules {seed}")  # noqa: S311 - play, not secrets
+    while True:
+        largest = rng.choice((6, 12, 30, 100, 1_000_000_000))
+        blocks = sorted({rng.randint(1, largest) for _ in range(rng.choice((1, 3, 6, 9, 12, 64)))})
+        fit = rng.choice(get_args(Fit))
+        chosen: dict[str, Any] = {
+            "blocks": tuple(blocks),
+            "supply": rng.choice(get_args(Supply)),
+            "towers": rng.choice(get_args(Towers)),
+            "fit": fit,
+            "step": rng.choice((None, 1, largest // 3 + 1)) if fit == "ascending" else None,
+            "target": rng.choice((None, rng.randint(1, 3 * largest), sum(blocks[:4]))),
+            "stuck": rng.choice(get_args(Stuck)),
+            "opening": rng.choice((None, None, tuple(rng.sample(blocks, rng.randint(1, len(blocks)))))),
+        }
+        try:
+            made = Rules(**chosen)
+        except RulesError:
+            continue
+        if made.most_plies <= 500:
+            return made
+
+
+def random_game(rules: Rules, seed: int, first: int = 0) -> Game:
+    """Play random legal blocks to the end."""
+    rng, game = Random(f"game {seed}"), Game(rules, first)  # noqa: S311 - likewise
+    while game.outcome is None:
+        game = game.play(rng.choice(game.legal))
+    return game
+
+
+NO_OPENING = Rules(blocks=(5, 6), target=3)
+"""Nobody can place anything: the first player is stuck before the game begins."""
+
+RULESETS = [NO_OPENING, Rules(blocks=tuple(range(1, 65)), fit="related"), *(random_rules(seed) for seed in range(18))]
+"""Twenty rule sets, each unlike the others."""
