@@ -208,8 +208,8 @@ def main() -> int:
         table[heading] = list(section())
     print(aligned(table))
     if asked.write:
-        _, mark, web = RESULTS.read_text(encoding="utf-8").partition("<!-- bench-web: begin -->")
-        RESULTS.write_text(results(about, table) + (f"\n{mark}{web}" if mark else ""), encoding="utf-8")
+        _, mark, others = RESULTS.read_text(encoding="utf-8").partition("<!-- bench-")
+        RESULTS.write_text(results(about, table) + (f"\n{mark}{others}" if mark else ""), encoding="utf-8")
     return int(any(row.met is False for rows in table.values() for row in rows))
 
 

@@ -182,7 +182,6 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"number": 3}, "expected an even number of games, since each is played from both seats; got 3"),
         ({"number": -2}, "expected an even number of games"),
         ({"positions": -1}, "expected 0 positions or more; got -1"),
         ({"number": 0, "positions": 0}, "expected games or positions, or both"),
@@ -195,6 +194,10 @@ def test_an_evaluation_that_cannot_be_is_refused(settings: dict[str, Any], probl
     with pytest.raises(ArenaError) as wrong:
         small(**settings)
     assert problem in str(wrong.value)
+
+
+def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seats() -> None:
+    assert small(number=3).number == 4
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,12 @@ from number_tower.cli.main import main
 from number_tower.evaluation import Attempt, Decision, Done, Evaluation, Suite, evaluate
 from number_tower.evaluation.report import report
 from number_tower.evaluation.report.charting import NARROW, WIDE, Scale, fitted, round_up
+from number_tower.evaluation.report.document import Code, Command, Document, Paragraph, Strong
+from number_tower.evaluation.report.markdown import markdown
 from number_tower.evaluation.report.plots import plots
 from number_tower.evaluation.report.telling import labels
 from number_tower.evaluation.scoring import Scores, scores
+from number_tower.evaluation.variants import variants
 from sessions import ROOT, TOWER, plain_environment
 
 CALL = ("--player", "random", "--player", "perfect", "--games", "8", "--positions", "16", "--variants", "4")
@@ -195,6 +198,27 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
         assert [int(block) for block in re.findall(r"\d+", blocks)] == sorted(kept)
 
 
+def test_named_games_are_called_by_their_names() -> None:
+    found = evaluate(["random"], ["factor", "draft(target=21)"], number=4, positions=4, jobs=1)
+    files = report(found.scores)
+    assert (
+        "4 positions where the legal blocks differ in value, reached by random play and the same for all; spread over "
+        "2 named games." in files["report.md"]
+    )
+    assert "1. `factor`: " in files["report.md"]
+    assert "2. `draft(target=21)`: " in files["report.md"]
+    assert "Decisions in two games with the same seed are not independent." in files["report.md"]
+    assert "learned them by heart" not in files["report.md"]
+    assert ">draft(target=21)</text>" in files["games.svg"]
+
+
+def test_code_ends_where_it_ends() -> None:
+    text = markdown(
+        Document("*T*", (Command("a\n```\nb"), Paragraph((Code("`a``b"), " & ", Strong("x_y"), Code(" ")))))
+    )
+    assert text == "# \\*T\\*\n\n````sh\na\n```\nb\n````\n\n``` `a``b ``` &amp; **x\\_y**`   `\n"
+
+
 def test_players_with_long_names_are_told_apart(small: Evaluation) -> None:
     long = [f"python3 {'very/' * 12}long{number}{'/path' * 12}/bot.py" for number in range(3)]
     named = replace(
@@ -268,7 +292,7 @@ def test_the_command_keeps_everything_and_prints_the_scores(
     assert lines[0] == "8 games and 16 positions for each player, over 4 new games; seed 1."
     assert lines[2].split() == ["player", "lost", "(95%)", "guess", "kept", "points", "(95%)"]
     assert lines[3].split()[:3] == ["1", "perfect", "0.000"]
-    assert max(map(len, lines)) <= 83
+    assert max(map(len, lines)) <= 80
     kept, text = Path("eval.jsonl").read_bytes(), Path("out/report.md").read_bytes()
     assert kept.count(b"\n") == 1 + 2 * 24
 
@@ -429,3 +453,10 @@ def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
     assert commands[0] in (ROOT / "Makefile").read_text()
     assert {name for _, name in re.findall(r"!\[(.+)\]\((.+)\)", text)} == {path.name for path in folder.glob("*.svg")}
     assert Page((folder / "report.html").read_text()).open == []
+
+
+def test_the_baselines_were_asked_the_games_that_their_seed_makes() -> None:
+    """A report that is out of date is made anew by `make eval`."""
+    text = (ROOT / "docs/evaluation/README.md").read_text()
+    for rules in variants(40, 1):
+        assert f". `{entry(rules).text}`: " in text

@@ -144,7 +144,7 @@ def _write(found: Scores, asked: Namespace) -> None:
 
 def _where(asked: Namespace, log: Log) -> str:
     """Say where everything is, or can be had."""
-    kept = f"Every prompt, answer and value is in {log.name}, a line for each game and position." if log.keeps else ""
+    kept = f"Every prompt, answer and value is in {log.name}, a line for each task." if log.keeps else ""
     if asked.report is not None:
         return f"{kept}\nThe report is in {shown_path(asked.report)}: report.md, report.html and its plots.".strip()
     more = "The same call with --resume --report FOLDER writes a report with plots." if log.keeps else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 
 from number_tower import rules as rules_of
@@ -16,7 +18,6 @@ from number_tower.rules import RulesError
 from number_tower.showing import shown
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
@@ -29,7 +30,10 @@ TURNS: tuple[Turns, ...] = (0, 1, "alternating", "random")
 first row, 1 in that of the second, and so on."""
 
 MOST_BLOCKS = 64
-_GAMES_A_THREAD = 2048
+_GAMES_A_PIECE = 4096
+"""Fewer are done sooner than somebody else could come to help."""
+
+_CORES = os.cpu_count() or 1
 
 
 class Step(NamedTuple):
@@ -60,7 +64,8 @@ class Games:
         self.number = number
         self.sight = Sight(self.rules)
         self._starts = turns_code("first", first)
-        self._threads = threads or 1 + number // _GAMES_A_THREAD
+        self._threads = min(threads or _CORES, 1 + number // _GAMES_A_PIECE)
+        self._piece = max(_GAMES_A_PIECE, number // (4 * self._threads)) if self._threads > 1 else number
         self._book = stepping.book(self.rules)
         self._now, self._last = stepping.state(number), stepping.state(number)
         self._masks = np.zeros((number, self.sight.actions), np.int8)
@@ -118,7 +123,7 @@ class Games:
         return self._position(self._last, index)
 
     def values(self) -> NDArray[np.float32]:
-        """Return what each action is worth to whoever is to move, as `truth` says it; equal positions are solved once."""
+        """Return what each action is worth to whoever is to move, as `truth` says; equal positions are solved once."""
         found, where = self._different()
         return np.array([truth.action_values(position) for position in found], np.float32)[where]
 
@@ -172,13 +177,22 @@ class Games:
     # -------------------------------------------------------------------------------------------------------
 
     def _run(self, loop: Callable[..., None], *arguments: object) -> None:
-        """Run a loop on as many threads as these games want: waking others costs more than a few games take."""
-        before = numba.get_num_threads()
-        numba.set_num_threads(min(self._threads, before))
-        try:
-            loop(*arguments)
-        finally:
-            numba.set_num_threads(before)
+        """Run a loop over all games, piece by piece. Others help if they come in time; nobody waits for who does not.
+
+        So a busy machine costs little: threads that had to meet would wait for whichever gets no time, many times as
+        long as one alone takes.
+        """
+        pieces = iter(range(0, self.number, self._piece))
+
+        def work() -> None:
+            for start in pieces:
+                loop(start, min(start + self._piece, self.number), *arguments)
+
+        helping = [_helpers().submit(work) for _ in range(self._threads - 1)]
+        work()
+        for help_ in helping:
+            if not help_.cancel():
+                help_.result()
 
     def _some(self, some: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         return self._every if some is None else some
@@ -236,3 +250,8 @@ def _view(array: NDArray[Any]) -> NDArray[Any]:
 def _views(state: stepping.State) -> stepping.State:
     arrays: tuple[NDArray[Any], ...] = state
     return stepping.State(*map(_view, arrays))
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, _CORES - 1), "games")

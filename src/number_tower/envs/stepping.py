@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import prange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,12 +124,15 @@ def compiled(function: Function) -> Function:
     return cast("Function", numba.njit(nogil=True, forceinline=True)(function))
 
 
-def over_all(function: Function) -> Function:
-    """Compile a loop over all games for all cores; the machine's code is kept on disk if there is a place for it."""
+def looping(function: Function) -> Function:
+    """Compile a loop over games; the machine's code is kept on disk if there is a place for it.
+
+    A loop goes from one game to another, so that several threads can share the games out among them.
+    """
     try:
-        return cast("Function", numba.njit(parallel=True, nogil=True, cache=True)(function))
+        return cast("Function", numba.njit(nogil=True, cache=True)(function))
     except RuntimeError:  # there is no folder to keep it in
-        return cast("Function", numba.njit(parallel=True, nogil=True)(function))
+        return cast("Function", numba.njit(nogil=True)(function))
 
 
 # One game: values that a move makes anew, as it makes a new `Position` ---------------------------------------------
@@ -327,32 +329,46 @@ def unpack(legal: Any, i: int, masks: Any) -> None:
         masks[i, block] = (legal >> np.uint64(block)) & _ONE
 
 
-@over_all
-def begin_some(book: Book, now: State, some: Any, starts: int, dice: Any, masks: Any) -> None:
+@looping
+def begin_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int, stop: int, book: Book, now: State, some: Any, starts: int, dice: Any, masks: Any
+) -> None:
     """Begin some of the games anew."""
-    for i in prange(len(some)):
+    for i in range(start, stop):
         if some[i]:
             game = begun(book, starter(starts, np.int64(now.first[i]), dice, i))
             put(now, i, game)
             unpack(game.turn.legal, i, masks)
 
 
-@over_all
-def act_in_some(book: Book, now: State, some: Any, actions: Any, masks: Any) -> None:
+@looping
+def act_in_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int, stop: int, book: Book, now: State, some: Any, actions: Any, masks: Any
+) -> None:
     """Take an action in some of the games, and leave those as they are that end."""
-    for i in prange(len(some)):
+    for i in range(start, stop):
         if some[i]:
             game = acted(book, row(now, i), actions[i])
             put(now, i, game)
             unpack(game.turn.legal, i, masks)
 
 
-@over_all
+@looping
 def step_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    book: Book, now: State, last: State, actions: Any, starts: int, dice: Any, masks: Any, rewards: Any, ended: Any
+    start: int,
+    stop: int,
+    book: Book,
+    now: State,
+    last: State,
+    actions: Any,
+    starts: int,
+    dice: Any,
+    masks: Any,
+    rewards: Any,
+    ended: Any,
 ) -> None:
     """Take an action in every game; write down what it brought the players, and begin those anew that end."""
-    for i in prange(len(actions)):
+    for i in range(start, stop):
         game = acted(book, row(now, i), actions[i])
         winner = game.turn.winner
         rewards[i, 0] = 0 if winner == NOBODY else 1 - 2 * winner
@@ -365,10 +381,10 @@ def step_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
         unpack(game.turn.legal, i, masks)
 
 
-@over_all
-def choose_in_some(now: State, some: Any, dice: Any, actions: Any) -> None:
+@looping
+def choose_in_some(start: int, stop: int, now: State, some: Any, dice: Any, actions: Any) -> None:
     """Choose a legal action in some of the games, each as likely as the others; 0 where there is none."""
-    for i in prange(len(some)):
+    for i in range(start, stop):
         if some[i]:
             legal = now.legal[i]
             for _ in range(roll(dice, i, CHOICES, ones(legal))):
@@ -376,13 +392,15 @@ def choose_in_some(now: State, some: Any, dice: Any, actions: Any) -> None:
             actions[i] = ones((legal - _ONE) & ~legal) if legal else 0
 
 
-@over_all
-def see_all(book: Book, now: State, players: Any, highest: float, seen: Any) -> None:
+@looping
+def see_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int, stop: int, book: Book, now: State, players: Any, highest: float, seen: Any
+) -> None:
     """Write down what a player sees of each game, as `seeing.Sight` lays it out; `seen` is all zeros before."""
     count = book.blocks
     pools = 2 if book.supply == OWN else 1 if book.supply == SHARED else 0
     towers = 1 if book.one_tower else 2
-    for i in prange(len(players)):
+    for i in range(start, stop):
         player = players[i]
         if now.to_move[i] == player and now.legal[i] != _NONE:
             seen[i, 0] = 1

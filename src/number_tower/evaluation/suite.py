@@ -87,7 +87,7 @@ class Suite:
         check_different("players", self.players, 1, "expected a player, such as perfect or module:function")
         if self.number < 0 or self.number % 2:
             raise ArenaError(
-                f"expected an even number of games, since each is played from both seats; got {self.number}"
+                f"expected an even number of games, 0 or more, since each is played from both seats; got {self.number}"
             )
         if not len(self):
             raise ArenaError("expected games or positions, or both; there are none")
@@ -165,10 +165,10 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
 ) -> Suite:
     """Set up an evaluation from what people write, and say what is wrong with it before anybody is asked.
 
-    Without games, so many variants are made. `progress` is told how many of them there are now, and will be.
+    Without games, so many variants are made. `progress` is told how many of them there are now, and will be. An odd
+    number of games becomes the next even one, since each is played from both seats.
     """
     named = tuple(map(entry, games))
-    entries = named or tuple(map(entry, made(variants, seed, progress)))
     specs = tuple(map(tidied, players))
     for spec in specs:
         make(spec, seed=seed, patience=patience).close()
@@ -176,5 +176,7 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
     player(opponent, seed=seed, patience=patience).close()
     if positions < 0:
         raise ArenaError(f"expected 0 positions or more; got {positions}")
+    entries = named or tuple(map(entry, made(variants, seed, progress)))
     found = spots(entries, positions, seed)
-    return Suite(specs, entries, number, found, opponent, seed, tries, legal, patience, fresh=not named)
+    even = number + number % 2
+    return Suite(specs, entries, even, found, opponent, seed, tries, legal, patience, fresh=not named)

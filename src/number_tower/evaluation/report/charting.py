@@ -87,12 +87,14 @@ class Sheet:
         """Draw anything else."""
         self.drawn.append(element(name, *inside, **attributes))
 
-    def axis(self, scale: Scale, top: float, bottom: float, title: str, percent: bool) -> float:  # noqa: FBT001 - a form of the numbers
+    def axis(self, scale: Scale, top: float, bottom: float, title: str, *, percent: bool) -> float:
         """Draw a scale beneath what it measures, with lines up through it, and return where it ends."""
         ticks = scale.ticks(5 if self.width > NARROW else 4)
         for tick in ticks:
             self.line(scale.at(tick), top, scale.at(tick), bottom, "rule" if tick else "ground")
-            self.text(told(tick, percent), scale.at(tick), bottom + 16, "soft", text_anchor="middle", font_size=SMALL)
+            self.text(
+                told(tick, percent=percent), scale.at(tick), bottom + 16, "soft", text_anchor="middle", font_size=SMALL
+            )
         middle = (scale.start + scale.end) / 2
         self.text(title, middle, bottom + 34, "soft", text_anchor="middle", font_size=SMALL)
         return bottom + 42
@@ -118,11 +120,9 @@ class Sheet:
         )  # fmt: skip
 
 
-def told(value: float, percent: bool = False, exact: bool = False) -> str:  # noqa: FBT001, FBT002 - forms of a number
-    """Write a value as briefly as its scale needs it, or with all the places that it has in tables."""
-    if percent:
-        return f"{100 * value:.1f}%" if exact else f"{100 * value:.3g}%"
-    return f"{value:.3f}" if exact else f"{value:.3g}"
+def told(value: float, *, percent: bool = False) -> str:
+    """Write a value as briefly as its scale needs it."""
+    return f"{100 * value:.3g}%" if percent else f"{value:.3g}"
 
 
 def fitted(text: str, room: float, size: float = TEXT) -> str:

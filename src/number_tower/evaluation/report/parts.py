@@ -47,7 +47,7 @@ def by_game(scores: Scores, named: Named) -> Plot | None:
 
 def _spread(score: PlayerScore) -> str:
     means = [figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None]
-    return f"from {told(min(means), exact=True)} to {told(max(means), exact=True)}" if means else "no decision"
+    return f"from {min(means):.3f} to {max(means):.3f}" if means else "no decision"
 
 
 def _grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: float) -> Sheet:
@@ -55,10 +55,10 @@ def _grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: float
     sheet = Sheet(wide)
     left = MARGIN + min(max(width(label, SMALL) for label in labels) + 10, 0.3 * wide)
     column, high = (wide - MARGIN - left) / len(named), 24.0
-    top = MARGIN + 22
+    top, size = MARGIN + 22, SMALL if wide > NARROW else 11.0
     for place, (name, _) in enumerate(named):
         x = left + column * (place + 0.5)
-        sheet.text(fitted(name, column - 4, SMALL), x, top - 10, text_anchor="middle", font_size=SMALL, font_weight=600)
+        sheet.text(fitted(name, column - 2, size), x, top - 10, text_anchor="middle", font_size=size, font_weight=600)
     for row, (game, label) in enumerate(zip(games, labels, strict=True)):
         y = top + high * row
         sheet.text(
@@ -86,7 +86,7 @@ def by_plies(named: Named) -> Plot | None:
     if not shown:
         return None
     told_all = (
-        f"{name}: " + ", ".join(f"{told(each.mean or 0.0, exact=True)} after {plies}" for plies, each in _steady(score))
+        f"{name}: " + ", ".join(f"{each.mean or 0.0:.3f} after {plies}" for plies, each in _steady(score))
         for name, score in shown
     )
     return Plot(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.picture.svg import width
-from number_tower.evaluation.report.charting import MARGIN, NARROW, SMALL, Plot, Scale, Sheet, fitted, round_up, told
+from number_tower.evaluation.report.charting import MARGIN, NARROW, SMALL, Plot, Scale, Sheet, fitted, round_up
 from number_tower.evaluation.report.parts import by_game, by_plies
+from number_tower.evaluation.report.tables import points, share
 from number_tower.showing import shown_text
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _illegal(named: Named) -> Plot | None:
 def _whiskers(rows: Sequence[_Row], title: str, wide: float, *, percent: bool = False) -> Sheet:
     """Draw a row for each player; where there is little room, the name stands above its row."""
     sheet, narrow = Sheet(wide), wide <= NARROW
-    values = [_value(row.estimate, percent=percent) for row in rows]
+    values = [_shown(row.estimate, percent=percent) for row in rows]
     longest = max(width(row.name, 13) for row in rows)
     left = MARGIN + 8 if narrow else min(MARGIN + longest, 0.3 * wide) + 14
     right = wide - MARGIN - (8 if narrow else max(width(value, SMALL) for value in values) + 10)
@@ -78,7 +79,7 @@ def _whiskers(rows: Sequence[_Row], title: str, wide: float, *, percent: bool = 
     )
     top, step = MARGIN, 46.0 if narrow else 32.0
     bottom = top + step * len(rows) + 4
-    end = sheet.axis(scale, top, bottom, title, percent)
+    end = sheet.axis(scale, top, bottom, title, percent=percent)
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
         y = top + step * (place + 0.5) + (10 if narrow else 0)
         if narrow:
@@ -125,14 +126,11 @@ def _key(sheet: Sheet, y: float, *, beside: bool) -> float:
 
 
 def _in_words(rows: Sequence[_Row], *, percent: bool) -> str:
-    return "; ".join(f"{row.name}: {_value(row.estimate, percent=percent)}" for row in rows) + "."
+    return "; ".join(f"{row.name}: {_shown(row.estimate, percent=percent)}" for row in rows) + "."
 
 
-def _value(estimate: Estimate, *, percent: bool) -> str:
-    if estimate.mean is None:
-        return "no decision"
-    mean, low, high = (told(value, percent, exact=True) for value in (estimate.mean, estimate.low, estimate.high))
-    return f"{mean} ({low.rstrip('%')} to {high})"
+def _shown(estimate: Estimate, *, percent: bool) -> str:
+    return share(estimate) if percent else points(estimate)
 
 
 # Results --------------------------------------------------------------------------------------------------------------
@@ -160,7 +158,7 @@ def _results(named: Named, against: str) -> Plot | None:
 
 def _bars(named: Named, wide: float) -> Sheet:
     sheet, narrow = Sheet(wide), wide <= NARROW
-    values = [_value(score.overall.points, percent=False) for _, score in named]
+    values = [points(score.overall.points) for _, score in named]
     longest = max(width(name, 13) for name, _ in named)
     left = MARGIN if narrow else min(MARGIN + longest, 0.3 * wide) + 14
     right = wide - MARGIN - (0 if narrow else max(width(value, SMALL) for value in values) + 14)

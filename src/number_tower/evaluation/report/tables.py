@@ -24,7 +24,7 @@ def everybody(named: Named) -> Grid:
     for name, score in named:
         found = score.overall
         guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
-        row = (Code(name), points(found.regret), guess, percent(found.kept), f"{found.regret.number:,}")
+        row = (Code(name), points(found.regret), guess, share(found.kept), f"{found.regret.number:,}")
         rows.append((*row, points(found.points), f"{found.games:,}"))
     return Grid("Every player, those who lost least first", (*head, "points per game (95%)", "games"), tuple(rows))
 
@@ -35,8 +35,8 @@ def illegal(named: Named) -> Grid:
     rows = []
     for name, score in named:
         found = score.overall
-        row = (Code(name), percent(found.illegal), f"{found.illegal.number:,}", percent(found.troubled))
-        rows.append((*row, f"{found.decisions:,}", percent(found.forfeits), f"{found.tasks:,}"))
+        row = (Code(name), share(found.illegal), f"{found.illegal.number:,}", share(found.troubled))
+        rows.append((*row, f"{found.decisions:,}", share(found.forfeits), f"{found.tasks:,}"))
     return Grid("Illegal answers and forfeits", (*head, "games and positions"), tuple(rows))
 
 
@@ -78,7 +78,7 @@ def points(estimate: Estimate) -> str:
     return "-" if estimate.mean is None else f"{estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
 
 
-def percent(estimate: Estimate) -> str:
+def share(estimate: Estimate) -> str:
     """Write a share and its interval."""
     if estimate.mean is None:
         return "-"
