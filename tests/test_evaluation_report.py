@@ -342,7 +342,6 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("--player random --variants 1000", 2, "variants; got 1000"),
         ("draft --player random --against nobody", 2, "there is no level 'nobody'"),
         ("draft --player random --games -1", 2, "--games: expected a whole number"),
-        ("draft --player random --games 3", 2, "got 3"),
         ("draft --player random --positions x", 2, "--positions: expected a whole number"),
         ("draft --player random --games 0 --positions 0", 2, "expected games or positions"),
         ("draft --player random --tries 0", 2, "--tries: expected a whole number"),

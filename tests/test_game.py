@@ -145,3 +145,8 @@ def test_errors_can_travel_between_processes() -> None:
 def test_a_number_too_long_to_be_written_is_refused_in_words() -> None:
     with pytest.raises(MoveError, match="something too long to be shown cannot be placed"):
         Game().play(10**5000)
+
+
+def test_a_name_is_not_taken_for_rules() -> None:
+    with pytest.raises(TypeError, match="rules: expected Rules"):
+        Game("draft")  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ def played(env: NumberTowerEnv, seed: int | None) -> list[Any]:
 def test_gymnasiums_own_check_passes_without_a_warning(rules_played: Rules, seat: Turns) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        env = gymnasium.make("NumberTower-v0", game=rules_played, seat=seat, values=seat == 0)
+        env = gymnasium.make("NumberTower-v0", game=rules_played, seat=seat, values=rules_played in FIVE.values())
         check_env(env.unwrapped, skip_render_check=seat != "random")
 
 

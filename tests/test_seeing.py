@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from number_tower import Game, Position, Rules
 from number_tower.envs.seeing import Sight
 from number_tower.envs.truth import action_values, told, worth
+from number_tower.players import knowing
 from rulesets import FIVE, NO_OPENING, RULESETS, random_game
 from strategies import any_game, any_rules
 
@@ -82,7 +83,8 @@ def test_a_finished_game_is_worth_its_result() -> None:
     assert np.isneginf(action_values(start)).all()
 
 
-def test_what_cannot_be_known_within_limits_is_not_made_up() -> None:
+def test_what_cannot_be_known_within_limits_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knowing, "MOST_POSITIONS", 1)
     large = Position.start(Rules(blocks=range(1, 65), supply="own", fit="unrelated", target=700))
     assert worth(large) is None
     assert np.isnan(action_values(large)).all()

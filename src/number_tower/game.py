@@ -35,6 +35,10 @@ class Game:
     movers: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rules, Rules):
+            raise TypeError(
+                f'rules: expected Rules, such as number_tower.rules("mygame.toml"); got {shown(self.rules)}'
+            )
         if type(self.first) is not int or self.first not in (0, 1):
             raise ValueError(f"first: expected 0 or 1; got {shown(self.first)}")
         position = Position.start(self.rules, self.first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.blocks import runs, summed_up, whole_number
+from number_tower.blocks import LARGEST_NUMBER, runs, summed_up, whole_number
 from number_tower.brief import brief, fitting
 from number_tower.showing import sentence, shown
 from number_tower.voice import Voice
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import Rulebook
     from number_tower.game import Game
-    from number_tower.position import Refusal
+    from number_tower.position import Ending, Refusal
     from number_tower.table import Table, Unplaceable
 
 Misread = Literal["empty", "no_number", "many_numbers"]
@@ -29,8 +29,13 @@ _LONGEST_ANSWER = 100_000
 _FEW = 30
 """Numbers that are written one by one; more of them are written in runs."""
 
+_CUT = re.compile(r"^[^\s\[]*")
+"""A word or a number that was cut in two."""
+
 _BRACKETED = re.compile(r"\[\s*([0-9]+)\s*\]")
-_NUMBER = re.compile(r"(?<![\w.,+-])[0-9]+(?![\w]|[.,][0-9])")
+_FIGURES = re.compile(r"[\w.,:+*/-]*[0-9][\w.,:+*/-]*")
+_AROUND = ".,:;*_'\""
+"""What may stand around a number without being part of it: the end of a sentence, or emphasis."""
 
 
 class Judged(NamedTuple):
@@ -75,21 +80,32 @@ def judged(table: Table, answer: object, *, legal: bool = True) -> Judged:
     refusal = table.refusal(block)
     if refusal is None:
         return Judged(block)
-    return Judged(None, f"{shown(block)} cannot be placed: it {fault(table.game, block, refusal)}{could}", refusal)
+    what = shown(block) if block <= LARGEST_NUMBER else "so large a number"
+    return Judged(None, f"{what} cannot be placed: it {fault(table.game, block, refusal)}{could}", refusal)
 
 
 def read_answer(answer: object) -> int | Misread:
     """Return the number that an answer names, whether it can be placed or not; or why none can be read from it."""
     if isinstance(answer, int) and not isinstance(answer, bool):
         return answer
-    text = answer[-_LONGEST_ANSWER:] if isinstance(answer, str) else ""
-    if not text.strip():
+    if not isinstance(answer, str):
+        return "empty" if answer is None else "no_number"
+    if not answer.strip():
         return "empty"
-    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_NUMBER.findall(text)))
+    text = answer if len(answer) <= _LONGEST_ANSWER else _CUT.sub("", answer[-_LONGEST_ANSWER:])
+    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_figures(text)))
     if len(found) > 1:
         return "many_numbers"
     number = whole_number(found[0]) if found else None
     return "no_number" if number is None else number
+
+
+def _figures(text: str) -> Iterator[str]:
+    """Give all that is written in digits, be it one whole number or not; words with digits in them are words."""
+    for found in _FIGURES.findall(text):
+        figure = found.strip(_AROUND)
+        if not any(map(str.isalpha, figure)):
+            yield figure
 
 
 _MISREAD: dict[Misread, str] = {
@@ -141,11 +157,22 @@ def _situation(table: Table, voice: Voice, *, legal: bool) -> Iterator[str]:
     yield from _left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
     if table.outcome is not None:
         winner, reason = table.outcome
-        yield f"The game is over: {'a draw' if winner is None else f'{names[winner]} has won'} ({reason})."
+        yield f"The game is over: {'nobody' if winner is None else names[winner]} has won, {_ENDINGS[reason]}."
         return
     yield f"You are {names[game.to_move]}, and it is your turn."
     if legal and table.legal is not None:
         yield f"You may place: {numbers(table.legal)}"
+
+
+_ENDINGS: dict[Ending, str] = {
+    "exact": "by bringing the tower to exactly the target",
+    "stuck": "since the other could place nothing",
+    "higher": "with the higher tower when neither could place anything",
+    "level": "since the towers were level when neither could place anything",
+    "resigned": "since the other gave up",
+    "forfeit": "since the other gave no move that could be placed",
+    "abandoned": "since the game was given up by both",
+}
 
 
 def _moves(game: Game, names: list[str]) -> str:

@@ -127,6 +127,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
                 table = let_move(table, self._opponent)
             except Forfeit as forfeit:
                 self._said["forfeit"] = str(forfeit)
+                gymnasium.logger.warn(f"the opponent forfeits: {forfeit}")
                 table = table.declare("forfeit", 1 - self.seat)
         self._table, self._since = table, since
         self._stage.tell(table, since)

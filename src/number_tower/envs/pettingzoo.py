@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from number_tower.envs.stage import Turns
-    from number_tower.position import Refusal
+    from number_tower.position import Ending, Refusal
     from number_tower.rules import Rules
 
 AGENTS = ("player_0", "player_1")
@@ -165,7 +165,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._legal = self.position.legal_mask
         outcome = None if self._legal else self.position.outcome
         if outcome is not None:
-            self._end(outcome.winner)
+            self._end(*outcome)
         elif self._values:
             self.infos = {agent: {} for agent in AGENTS}
             self.infos[self.agent_selection] = told(self.position)
@@ -176,14 +176,14 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """End the game for whoever broke the rules."""
         self._forfeited = self.position.to_move
         self._legal = 0
-        self._end(1 - self._forfeited)
+        self._end(1 - self._forfeited, "forfeit")
         self.infos[self.agent_selection]["illegal"] = reason
         if self.render_mode == "human":
             self._stage.tell(self.table, self._told_before)
 
-    def _end(self, winner: int | None) -> None:
+    def _end(self, winner: int | None, reason: Ending) -> None:
         self.terminations = dict.fromkeys(AGENTS, True)
-        self.infos = {agent: {} for agent in AGENTS}
+        self.infos = {agent: {"outcome": reason} for agent in AGENTS}
         if winner is not None:
             self.rewards = {AGENTS[winner]: 1, AGENTS[1 - winner]: -1}
             self._cumulative_rewards = self.rewards.copy()

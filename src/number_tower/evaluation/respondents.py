@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from number_tower.evaluation.asking import Respondent
 from number_tower.players import Forfeit, Player, UnknownPlayer, is_command, player
-from number_tower.players.process import GRACE, Process, text
+from number_tower.players.program import Conversation, as_line
 from number_tower.showing import shown, shown_text
 
 if TYPE_CHECKING:
@@ -84,29 +84,16 @@ class CommandPlayer(Respondent):
     """A program that is asked by lines of JSON; whatever was wrong with one run, the next question starts another."""
 
     def __init__(self, command: str, patience: float) -> None:
-        self._command = command
-        self._patience = patience
-        self._process: Process | None = None
+        self._conversation = Conversation(command, patience)
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question tells it all
         """Ask the program and return its line."""
-        line = json.dumps(question, separators=(",", ":")) + "\n"
-        try:
-            if self._process is None:
-                self._process = Process(self._command)
-            return text(self._process.ask(line.encode("ascii"), self._patience))
-        except Forfeit:
-            self._leave(grace=0.0)
-            raise
+        with self._conversation as talk:
+            return talk.ask(as_line(question))
 
     def close(self) -> None:
         """End the program and all that it started."""
-        self._leave(GRACE)
-
-    def _leave(self, grace: float) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.end(grace)
+        self._conversation.close()
 
 
 class FunctionPlayer(Respondent):

@@ -288,7 +288,7 @@ def _lines(moves: list[MoveWorth]) -> Iterator[str]:
     told = [move for move in moves[:_MOST_TOLD] if move.value is not None]
     for move in told:
         soon = "" if move.plies is None else f" in {move.plies:,}"
-        yield f"- {move.block} {_WORDS[move.value]}{soon}" + (f": it {move.reason}" if move.reason else "")
+        yield f"- {move.block} ({_WORDS[move.value]}{soon})" + (f": it {move.reason}" if move.reason else "")
     for value, word in _WORDS.items():
         rest = sorted(move.block for move in moves[len(told) :] if move.value == value)
         if rest:

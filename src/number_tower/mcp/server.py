@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache, partial
 from inspect import getdoc
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from anyio import CapacityLimiter, from_thread, to_thread
 from mcp.server.mcpserver import MCPServer
@@ -21,7 +21,7 @@ from number_tower.catalogue import CatalogueError
 from number_tower.coach.analysis import analysed, hint_within, hinted
 from number_tower.mcp import answers, wishes
 from number_tower.mcp.games import MOST_GAMES, CannotDo, Games, Playing
-from number_tower.prompt import judged
+from number_tower.prompt import Misread, judged
 from number_tower.showing import shown
 from number_tower.solve.limits import NotSolved
 from number_tower.table import TableError
@@ -119,10 +119,7 @@ class Tools:
         """
         before = self._games.get(id)
         _check_going(before, "nothing more can be placed")
-        answer = judged(before.table, block, legal=before.lists)
-        if answer.block is None:
-            raise CannotDo(f"{answer.problem}")
-        placed = replace(before, table=before.table.play(answer.block), remark="")
+        placed = replace(before, table=before.table.play(_block(before, block)), remark="")
         after = self._games.change(before, await self._answered(placed))
         return answers.state(after, _happened(before, after))
 
@@ -174,10 +171,7 @@ class Tools:
         only = None
         if block is not None:
             _check_going(playing, "there is no move to value")
-            answer = judged(playing.table, block, legal=playing.lists)
-            only = answer.block
-            if only is None:
-                raise CannotDo(f"{answer.problem}")
+            only = _block(playing, block)
         told = await _thought(self._searches, analysed, playing.table, playing.book, limit)
         return answers.truth(playing, told, only)
 
@@ -263,6 +257,16 @@ def _check_call(name: str, arguments: dict[str, Any], schemas: dict[str, dict[st
     for key in schemas[name].get("required", ()):
         if key not in arguments:
             raise ToolError(f"{name} needs the argument {key}: {schemas[name]['properties'][key]['description']}")
+
+
+def _block(playing: Playing, given: object) -> int:
+    """Return the block that is meant, if it can be placed."""
+    answer = judged(playing.table, given, legal=playing.lists)
+    if answer.block is not None:
+        return answer.block
+    if answer.reason in get_args(Misread):
+        raise CannotDo(f"block: expected the number on a block, as in 7; got {shown(given)}")
+    raise CannotDo(f"{answer.problem}")
 
 
 def _check_going(playing: Playing, so: str) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from number_tower.blocks import runs, summed_up, whole_number
 from number_tower.players import PATIENCE
@@ -46,21 +46,14 @@ class Program(Player):
         if not 0 < patience < float("inf"):
             raise ValueError(f"patience: expected a number of seconds above 0; got {shown(patience)}")
         self.name = short_name(command)
-        self._command = command
+        self._conversation = Conversation(command, patience)
         self._patience = patience
         self._progress = progress
-        self._process: Process | None = None
 
     def choose(self, game: Game) -> int:
         """Ask the program for a move; if it gives none that can be placed, it is ended and forfeits."""
-        asked = question(game, self._patience).encode("ascii")
-        if self._process is None:
-            self._process = Process(self._command)
-        try:
-            return _block(text(self._process.ask(asked, self._patience, self._waiting)), game)
-        except Forfeit:
-            self._leave(grace=0.0)
-            raise
+        with self._conversation as talk:
+            return _block(talk.ask(question(game, self._patience), self._waiting), game)
 
     def _waiting(self, seconds: float) -> None:
         if self._progress is not None:
@@ -68,6 +61,32 @@ class Program(Player):
 
     def close(self) -> None:
         """End the program and all that it started; the next question would start it anew."""
+        self._conversation.close()
+
+
+class Conversation:
+    """What is said to a command and what it answers, in one run of it; after a forfeit, the next one begins another."""
+
+    def __init__(self, command: str, patience: float) -> None:
+        self._command = command
+        self._patience = patience
+        self._process: Process | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, Forfeit):
+            self._leave(grace=0.0)
+
+    def ask(self, line: str, waiting: Callable[[float], object] = lambda _: None) -> str:
+        """Say a line and return the one that answers it; `waiting` is told how long that takes."""
+        if self._process is None:
+            self._process = Process(self._command)
+        return text(self._process.ask(line.encode("ascii"), self._patience, waiting))
+
+    def close(self) -> None:
+        """End the command and all that it started."""
         self._leave(GRACE)
 
     def _leave(self, grace: float) -> None:
@@ -78,7 +97,12 @@ class Program(Player):
 
 def question(game: Game, seconds: float = PATIENCE) -> str:
     """Write a game as the line that a program gets."""
-    return json.dumps(asked(game, seconds), separators=(",", ":")) + "\n"
+    return as_line(asked(game, seconds))
+
+
+def as_line(document: dict[str, object]) -> str:
+    """Write what is asked as one line, without spaces."""
+    return json.dumps(document, separators=(",", ":")) + "\n"
 
 
 def asked(game: Game, seconds: float = PATIENCE) -> dict[str, object]:
