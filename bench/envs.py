@@ -224,9 +224,9 @@ def together(envs: Any) -> Play:
     envs.reset(seed=0)
 
     def play() -> int:
-        for _ in range(3):
+        for _ in range(TURNS // 5):
             envs.step(envs.games.random_actions())
-        return 3 * GAMES
+        return TURNS // 5 * GAMES
 
     return play
 

@@ -194,7 +194,8 @@ def test_a_result_is_given_once() -> None:
 def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why: str) -> None:
     env = NumberTowerEnv("draft", opponent=lambda game: chosen)  # noqa: ARG005 - whatever was played
     env.reset()
-    *_, reward, over, _, info = env.step(8)
+    with pytest.warns(UserWarning, match=f"the opponent forfeits: {why}"):
+        *_, reward, over, _, info = env.step(8)
     assert (reward, over) == (1.0, True)
     assert info["forfeit"] == why
     assert info["outcome"] == "forfeit"
@@ -332,6 +333,14 @@ def test_every_game_has_an_id_and_any_game_can_be_made() -> None:
         assert env.get_wrapper_attr("rules").target == 21
         assert env.spec is not None
         assert env.spec.max_episode_steps is None
+
+
+def test_rules_of_ones_own_can_go_into_a_spec_as_json() -> None:
+    played = Rules(blocks=(1, 2, 3, 8), fit="related", opening=(2, 3))
+    spec = gymnasium.make("NumberTower-v0", game=played.written(), seat=1).spec
+    assert spec is not None
+    again = gymnasium.envs.registration.EnvSpec.from_json(spec.to_json()).make()
+    assert again.get_wrapper_attr("rules") == played
 
 
 def test_several_games_side_by_side_have_their_masks() -> None:

@@ -6,19 +6,23 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from number_tower import Game, Rules, catalogue, record, solve
 from number_tower.cli.main import main
+from number_tower.coach import analysis
 from number_tower.mcp import games, wishes
 from number_tower.mcp.server import Server, server
 from number_tower.players import LEVELS, Computer
@@ -147,7 +151,7 @@ def test_random_games_go_as_in_the_engine_though_they_are_played_at_once() -> No
 def test_an_opponent_plays_as_its_seed_says_and_moves_are_taken_back_with_its_answers(seat: int) -> None:
     async def play(ask: Player) -> None:
         state = await ask("start_game", game="draft", opponent="fair", seat=seat, seed=5)
-        assert "there is no move to take back" in await ask.refused("take_back", id="game-1")
+        assert "you have made no move in game-1" in await ask.refused("take_back", id="game-1")
         computer, game = Computer(LEVELS["fair"], 5), Game(FIVE["draft"])
         assert [player["computer"] for player in state["players"]] == (["fair", None] if seat == 2 else [None, "fair"])
         before = state
@@ -187,6 +191,8 @@ def test_analysis_and_hints_tell_the_truth() -> None:
             found = {move["block"]: (move["value"], move["plies"]) for move in truth["moves"]}
             assert found == {block: tuple(worth) for block, worth in solution.moves.items()}
             assert all(move["reason"] for move in truth["moves"])
+            for line in (await ask.text("analyse", id=f"game-{number}")).splitlines()[1:]:
+                assert not re.search(r"\((?:each )?(\w+) in .*\): (?:it )?\1", line)
             assert tuple(move["block"] for move in truth["moves"][: len(solution.best)]) == solution.best
             hints = [await ask("hint", id=f"game-{number}", step=step) for step in (1, 2, 3)]
             assert [len(hint["hints"]) for hint in hints] == [1, 2, 3]
@@ -196,8 +202,52 @@ def test_analysis_and_hints_tell_the_truth() -> None:
             assert not any(letter.isdigit() for letter in hints[0]["hints"][0])
             one = await ask("analyse", id=f"game-{number}", block=5)
             assert one["moves"] == [move for move in truth["moves"] if move["block"] == 5]
-        await ask("resign", id="game-1")
-        assert (await ask("analyse", id="game-1"))["value"] is not None
+
+    playing(play)
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> None:  # noqa: FBT001 - a case
+    async def play(ask: Player) -> None:
+        for ending in ("by a move", "by word"):
+            which = (await ask("start_game", game="race", target=9))["id"]
+            await ask("move", id=which, block=9 if ending == "by a move" else 8)
+            if ending == "by word":
+                await ask("resign", id=which)
+            truth = await ask("analyse", id=which)
+            assert await ask.text("analyse", id=which) == truth["verdict"] == "The game is over: Player 1 has won."
+            assert (truth["to_move"], truth["value"], truth["moves"], truth["result"]["winner"]) == (None, None, [], 1)
+        listed = await ask.text("open_games")
+        assert listed.splitlines()[0] == "- game-1: race, 1 move, over: Player 1 has won"
+        assert "game-2 was given up" in await ask.refused("take_back", id="game-2")
+        assert len((await ask("see_game", id="game-2"))["moves"]) == 1
+        assert (await ask("take_back", id="game-1"))["moves"] == []
+
+    playing(play, lists=lists)
+
+
+def test_a_move_tells_what_the_computer_answered_and_nothing_twice() -> None:
+    async def play(ask: Player) -> None:
+        await ask("start_game", game="draft", opponent="perfect", seat=2, seed=1)
+        assert (await ask.text("move", id="game-1", block=6)).splitlines()[0] == "Player 1 placed 5."
+        await ask("start_game", rules={"blocks": "1-3"})
+        said = await ask.text("move", id="game-2", block=2)
+        assert said.startswith("game-2, rules of your own. You move for both")
+        assert said.count("Player 1 placed 2") == 1
+
+    playing(play)
+
+
+def test_a_computer_that_cannot_search_in_time_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(ask: Player) -> None:
+        for rules, solved in (({"blocks": "1-5", "target": 9}, False), ({"blocks": "1-6", "target": 11}, True)):
+            monkeypatch.setattr(games, "ANSWERING", 600.0 if solved else -1.0)
+            state = await ask("start_game", rules=rules, opponent="perfect", seat=2, seed=1)
+            monkeypatch.setattr(games, "ANSWERING", -1.0)
+            state = await ask("move", id=state["id"], block=state["legal"][0])
+            assert len(state["moves"]) == 3
+            said = await ask.text("see_game", id=state["id"])
+            assert ("Perfect cannot solve this position" in said) is not solved
 
     playing(play)
 
@@ -209,9 +259,9 @@ def test_what_cannot_be_found_out_in_time_is_said_and_nothing_else_waits_for_it(
         order: list[str] = []
 
         async def search() -> None:
-            truth = await ask("analyse", id="game-1", seconds=1)
+            truth = await ask("analyse", id="game-1", seconds=0.4)
             assert truth["value"] is None
-            assert "not found out within 1 second," in truth["verdict"]
+            assert "not found out within 0.4 seconds," in truth["verdict"]
             assert {move["value"] for move in truth["moves"]} == {None}
             order.append("search")
 
@@ -228,13 +278,30 @@ def test_what_cannot_be_found_out_in_time_is_said_and_nothing_else_waits_for_it(
     playing(play)
 
 
-def test_a_search_is_left_when_nobody_waits_for_it_any_more() -> None:
+def test_a_search_is_left_when_nobody_waits_for_it_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, left = threading.Semaphore(0), threading.Semaphore(0)
+
+    def watched(*args: Any, **more: Any) -> analysis.Analysis:
+        begun.release()
+        try:
+            return analysis.analysed(*args, **more)
+        finally:
+            left.release()
+
     async def play(ask: Player) -> None:
         await ask("start_game", rules=HARD)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(ask("analyse", id="game-1", seconds=30), 0.3)
-        assert (await ask("analyse", id="game-1", seconds=0.2))["value"] is None
+        search = partial(ask, "analyse", id="game-1", seconds=30)
+        async with anyio.create_task_group() as group:
+            group.start_soon(search)
+            await asyncio.to_thread(begun.acquire)
+            group.cancel_scope.cancel()
+        task = asyncio.create_task(search())
+        await asyncio.to_thread(begun.acquire)
+        task.cancel()
+        for _ in range(2):
+            assert await asyncio.to_thread(left.acquire, timeout=20)
 
+    monkeypatch.setattr("number_tower.mcp.server.analysed", watched)
     playing(play)
 
 
@@ -302,7 +369,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("move", {"id": "game-1", "block": 1, "seat": 1}, "move takes no argument 'seat'; it takes id, block."),
     ("move", {"id": "game-7", "block": 1}, "there is no game with the id 'game-7'; the open games are game-1."),
     ("see_game", {"id": 1}, "no game with the id 1; the open games are game-1"),
-    ("see_game", {"id": None}, "no game with the id None"),
+    ("see_game", {"id": None}, "see_game needs the argument id: The id of a game"),
     ("see_game", {"id": "x" * 1_000_000}, "no game with the id 'xxx"),
     ("see_game", {"id": ["game-1"]}, "no game with the id ['game-1']"),
     ("move", {"id": "game-1", "block": 10}, "10 cannot be placed: it is no block of this game: they are 1-9"),
@@ -310,14 +377,25 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("move", {"id": "game-1", "block": 0}, "0 cannot be placed"),
     ("move", {"id": "game-1", "block": -3}, "-3 cannot be placed"),
     ("move", {"id": "game-1", "block": 10**5000}, "cannot be placed: it is no block of this game"),
-    ("move", {"id": "game-1", "block": "nine"}, "no whole number in plain digits"),
-    ("move", {"id": "game-1", "block": 1.5}, "expected a number"),
-    ("move", {"id": "game-1", "block": True}, "expected a number"),
-    ("move", {"id": "game-1", "block": None}, "expected a number"),
-    ("move", {"id": "game-1", "block": [1, 2]}, "expected a number"),
-    ("move", {"id": "game-1", "block": {"block": 1}}, "expected a number"),
-    ("move", {"id": "game-1", "block": "9" * 1_000_000}, "is no block of this game"),
-    ("move", {"id": "game-1", "block": "[" * 100_000}, "no whole number"),
+    ("move", {"id": "game-1", "block": "nine"}, "block: expected the number on a block, such as 6; got 'nine'."),
+    ("move", {"id": "game-1", "block": "I place [4]"}, "block: expected the number on a block, such as 6; got 'I pl"),
+    ("move", {"id": "game-1", "block": 1.5}, "block: expected the number on a block, such as 6; got 1.5."),
+    ("move", {"id": "game-1", "block": 1e300}, "block: expected the number on a block, such as 6; got 1e+300."),
+    ("move", {"id": "game-1", "block": "Infinity"}, "block: expected the number on a block, such as 6; got 'Inf"),
+    ("move", {"id": "game-1", "block": True}, "block: expected the number on a block, such as 6; got True."),
+    ("move", {"id": "game-1", "block": None}, "move needs the argument block: The number"),
+    ("move", {"id": "game-1", "block": []}, "block: expected the number on a block, such as 6; got []."),
+    ("move", {"id": "game-1", "block": "[1, 2]"}, "block: expected the number on a block, such as 6; got [1, 2]."),
+    ("move", {"id": "game-1", "block": {"block": 1}}, "block: expected the number on a block, such as 6; got {'bl"),
+    ("move", {"id": "game-1", "block": "[" * 100_000}, "block: expected the number on a block, such as 6; got '[[["),
+    ("move", {"id": "game-1", "block": "[9]"}, "9 cannot be placed: it has been used already"),
+    (
+        "move",
+        {"id": "game-1", "block": "9" * 1_000_000},
+        "so large a number cannot be placed: it is no",
+    ),
+    ("analyse", {"id": "game-1", "block": "9" * 30}, "so large a number cannot be placed: it is no block"),
+    ("analyse", {"id": "game-1", "block": False}, "block: expected the number on a block, such as 6; got False."),
     ("start_game", {}, "expected either a game (climb, draft, factor, race, summit) or rules of your own"),
     ("start_game", {"game": "draft", "rules": {}}, "not both"),
     ("start_game", {"game": "chess"}, "there is no game called 'chess'; the games are climb, draft"),
@@ -349,7 +427,8 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("start_game", {"rules": {"fit": "sideways"}}, "fit: expected one of any, descending"),
     ("start_game", {"rules": {"size": 3}}, "size: unknown; expected one of blocks, supply"),
     ("start_game", {"rules": {"supply": "endless"}}, "supply: with endless blocks, no target"),
-    ("start_game", {"rules": {"target": "15"}}, "target: expected a whole number from 1"),
+    ("start_game", {"rules": {"target": "15.5"}}, "target: expected a whole number, 1 to"),
+    ("start_game", {"rules": {"fit": "ascending", "step": True}}, "step: expected a whole number, 1 to"),
     ("start_game", {"rules": {"blocks": "1-1000000"}}, "blocks: expected at most 1,000 here; got 1,000,000"),
     ("start_game", {"rules": {"supply": "endless", "target": 10**18}}, "a game of at most 10,000 moves"),
     ("start_game", {"rules": {}, "target": 9}, "target: an option of a named game; with rules of your own"),
@@ -357,7 +436,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("hint", {"id": "game-1", "step": 4}, "step: expected a whole number, 1 or 2 or 3; got 4"),
     ("analyse", {"id": "game-1", "seconds": 1e9}, "seconds: expected a number above 0, at most 30"),
     ("analyse", {"id": "game-1", "seconds": "long"}, "seconds: expected a number"),
-    ("analyse", {"id": "game-1", "seconds": float("nan")}, "seconds: expected a number"),
+    ("analyse", {"id": "game-1", "seconds": "NaN"}, "seconds: expected a number"),
     ("analyse", {"id": "game-1", "block": 9}, "9 cannot be placed"),
 ]
 
@@ -378,8 +457,7 @@ def test_every_error_says_what_was_wrong_and_what_would_be_right() -> None:
         await ask("resign", id="game-1")
         for tool in ("move", "hint", "resign"):
             more = {"block": 1} if tool == "move" else {}
-            assert "the game game-1 is over" in await ask.refused(tool, id="game-1", **more)
-        assert "there is no move to take back" in await ask.refused("take_back", id="game-1")
+            assert "game-1 is over: " in await ask.refused(tool, id="game-1", **more)
         assert "no game is open; begin one with start_game" in await ask.refused("see_game", id="game-9")
 
     playing(play)
@@ -391,7 +469,35 @@ def test_arguments_that_came_as_text_are_read_all_the_same() -> None:
         assert (state["rules"]["target"], state["to_move"], state["seed"]) == (21, 2, 3)
         state = await ask("start_game", rules=json.dumps({"blocks": [1, 2, 4], "target": None}), opponent=None)
         assert state["rules"]["blocks"] == "1,2,4"
-        assert (await ask("move", id="game-2", block="I place [4]"))["moves"] == [{"seat": 1, "block": 4}]
+        state = await ask("start_game", rules={"blocks": ["1", 2.0, 3], "fit": "ascending", "step": "2", "target": "6"})
+        assert state["rules"] | {"blocks": "1-3", "step": 2, "target": 6} == state["rules"]
+        truth = await ask("analyse", id="game-3", seconds=" 0.5 ", block="1")
+        assert [move["block"] for move in truth["moves"]] == [1]
+
+    playing(play)
+
+
+def test_a_block_is_its_number_however_it_is_written() -> None:
+    async def play(ask: Player) -> None:
+        for number, written in enumerate([6, 6.0, "6", " 06 ", "[6]", "[ 06 ]", [6], ["6"], [6.0], ["[6]"]], 1):
+            await ask("start_game", game="draft")
+            assert (await ask("move", id=f"game-{number}", block=written))["moves"] == [{"seat": 1, "block": 6}]
+
+    playing(play)
+
+
+def test_null_is_as_good_as_nothing_for_every_argument_that_may_be_left_out() -> None:
+    async def play(ask: Player) -> None:
+        tools = {tool.name: tool.input_schema for tool in (await ask.client.list_tools()).tools}
+        await ask("start_game", game="draft", seed=1)
+        for name in ("start_game", "read_rules", "hint", "analyse"):
+            needed = {"game": "draft"} if name in {"start_game", "read_rules"} else {"id": "game-1"}
+            optional = set(tools[name]["properties"]) - set(needed)
+            assert all({"type": "null"} in tools[name]["properties"][key]["anyOf"] for key in optional)
+            plain = await ask(name, **needed)
+            for null in (None, "null"):
+                answer = await ask(name, **needed, **dict.fromkeys(optional, null))
+                assert answer == plain | {key: answer[key] for key in {"id", "seed"} & set(answer)}
 
     playing(play)
 
@@ -420,7 +526,7 @@ def test_two_moves_at_once_never_overwrite_each_other() -> None:
     assert kept.get("game-1").table.game.moves == (9,)
 
 
-def test_the_command_speaks_nothing_but_the_protocol() -> None:
+def test_the_command_speaks_nothing_but_the_protocol_and_ends_with_its_client() -> None:
     async def run() -> None:
         command = StdioServerParameters(command=TOWER, args=["mcp", "--no-legal"], env=plain_environment(), cwd=ROOT)
         async with Client(command, mode="legacy") as client:
@@ -435,46 +541,26 @@ def test_the_command_speaks_nothing_but_the_protocol() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal on Linux and macOS")
-def test_the_command_ends_with_its_client_and_at_once_with_ctrl_c() -> None:
-    hello = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        }
-    )
-    with ExitStack() as stack:
-        processes = [
-            stack.enter_context(
-                subprocess.Popen(
-                    [TOWER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                    env=plain_environment(),
-                )
-            )
-            for _ in range(2)
-        ]  # fmt: skip
-        for process, code, complaint in zip(processes, (0, 130), ("", "tower: stopped.\n"), strict=True):
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            process.stdin.write(f"this is no protocol\n{hello}\n")
-            process.stdin.flush()
-            answers = [json.loads(process.stdout.readline())]
-            while answers[-1].get("id") != 1:
-                answers.append(json.loads(process.stdout.readline()))
-            assert answers[-1]["result"]["serverInfo"]["name"] == "number-tower"
-            if code == 0:
-                process.stdin.close()
-            else:
-                process.send_signal(signal.SIGINT)
-            assert process.wait(SLOW) == code
-            assert process.stdout.read() == ""
-            assert process.stderr.read() == complaint
+def test_the_command_bears_nonsense_and_ends_at_once_with_ctrl_c() -> None:
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
+    with subprocess.Popen(
+        [TOWER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=plain_environment(),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(f"this is no protocol\n{hello}\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline())]
+        while answers[-1].get("id") != 1:
+            answers.append(json.loads(process.stdout.readline()))
+        assert answers[-1]["result"]["serverInfo"]["name"] == "number-tower"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(SLOW) == 130
+        assert process.stdout.read() == ""
+        assert process.stderr.read() == "tower: stopped.\n"
 
 
 def test_without_the_extra_there_is_advice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -283,7 +283,8 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
         assert game(name).rules == rules
         assert str(game(name)) == line(name)
     assert game("race", target=21) == pyspiel.load_game("number_tower(game=race,target=21)")
-    assert game(FIVE["race"], target=21).rules == game("race", target=21).rules
+    for race in (FIVE["race"], FIVE["race"].written()):
+        assert game(race, target=21).rules == game("race", target=21).rules
 
 
 @pytest.mark.parametrize(
@@ -293,6 +294,8 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
         ("game=./none.toml", "there is no such file"),
         ("game=draft,fit=any", "draft takes no option fit; it takes target"),
         ("game=draft,target=0", "target: expected a whole number from 1"),
+        ("game=draft,target=-1", "target: expected a whole number from 1"),
+        ("fit=ascending,step=-1", "step: expected a whole number from 1"),
         ("blocks=[0-9]", r"blocks: expected blocks of 1 and above; got 0; .* as \[1-9\] or \[1;3;5\]"),
         ("blocks=[a]", "got 'a'; in a line for OpenSpiel written as"),
         ("opening=[12]", "opening: expected blocks of this game"),

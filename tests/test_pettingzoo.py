@@ -22,13 +22,12 @@ from rulesets import FIVE, NO_OPENING, RULESETS, random_game
 from sessions import ROOT
 
 ALL = [*FIVE.values(), *RULESETS]
-PLAYABLE = [each for each in ALL if Position.start(each).legal]
 OVER_AT_ONCE = [each for each in ALL if not Position.start(each).legal]
 
 EXPECTED_WARNINGS = (
     "Observation is not a NumPy array",  # it warns of every dict but those of PettingZoo's own games
     "Observation space for each agent probably should be",  # likewise
-    r"Action mask numpy array is all zeros \(no legal actions\)",  # of agents whose game is over
+    r"Action mask numpy array is all zeros \(no legal actions\)",  # of agents whose game is over, or cannot be opened
     "Action mask is a single number",  # where the game has one block
 )
 SKIPS = Rules(blocks=(1, 2, 3, 9), towers="own", fit="descending", stuck="skips")
@@ -64,7 +63,7 @@ def legal(position: Position) -> list[int]:
     return [int(position.refusal(block) is None) for block in position.rules.blocks]
 
 
-@pytest.mark.parametrize("played", PLAYABLE, ids=range(len(PLAYABLE)))
+@pytest.mark.parametrize("played", ALL, ids=range(len(ALL)))
 def test_pettingzoos_own_test_passes_with_200_seeds(played: Rules, capsys: pytest.CaptureFixture[str]) -> None:
     tried = env(played, first="random")
     with without_warnings():
@@ -78,7 +77,7 @@ def test_pettingzoos_own_test_passes_with_200_seeds(played: Rules, capsys: pytes
 
 @pytest.mark.parametrize("first", [0, 1, "alternating", "random"])
 def test_the_same_seed_gives_the_same_games(first: Turns) -> None:
-    for each in PLAYABLE:
+    for each in ALL:
         seed_test(lambda each=each: env(each, first=first, values=each in FIVE.values()), num_cycles=50)
 
 
@@ -97,16 +96,19 @@ def test_every_game_goes_as_in_the_engine(played: Rules) -> None:
                 expected = legal(game.position) if player == game.to_move else [0] * len(played.blocks)
                 assert observation["action_mask"].tolist() == expected
                 assert observation["observation"][0] == (player == game.to_move and not over)
-                assert playing.terminations[agent] == over
+                assert playing.terminations[agent] == (over and game.moves != ())
                 assert playing.observation_space(agent).contains(observation)
             assert playing.state().tolist() == seen["player_0"]["observation"].tolist()
             if not over:
                 assert playing.rewards == {"player_0": 0, "player_1": 0}
                 playing.step(played.blocks.index(whole.moves[len(game.moves)]))
         assert whole.outcome is not None
+        if not whole.moves:
+            playing.step(0)
         won = whole.outcome.winner
         expected_rewards = {f"player_{player}": 0 if won is None else 1 if won == player else -1 for player in (0, 1)}
         assert playing.rewards == expected_rewards
+        assert playing.infos == {agent: {"outcome": whole.outcome.reason} for agent in playing.possible_agents}
         assert playing.table.game == whole
         for _ in range(2):
             assert playing.last()[1] == expected_rewards[playing.agent_selection]
@@ -132,7 +134,8 @@ def test_an_action_that_the_rules_do_not_allow_loses(reason: Refusal, case: tupl
     loser = game.to_move
     assert playing.rewards == {f"player_{loser}": -1, f"player_{1 - loser}": 1}
     assert playing.terminations == {"player_0": True, "player_1": True}
-    assert playing.infos == {f"player_{loser}": {"illegal": reason}, f"player_{1 - loser}": {}}
+    told = {"outcome": "forfeit"}
+    assert playing.infos == {f"player_{loser}": {**told, "illegal": reason}, f"player_{1 - loser}": told}
     assert playing.position == game.position
     for agent in playing.possible_agents:
         assert not playing.observe(agent)["action_mask"].any()
@@ -148,7 +151,7 @@ def test_every_reason_to_refuse_an_action_is_tried() -> None:
 def test_what_is_no_action_at_all_loses_as_well(action: int) -> None:
     playing = at(Game(FIVE["draft"]))
     playing.step(action)
-    assert playing.infos["player_0"] == {"illegal": "not_a_block"}
+    assert playing.infos["player_0"] == {"outcome": "forfeit", "illegal": "not_a_block"}
     assert playing.rewards == {"player_0": -1, "player_1": 1}
 
 
@@ -160,19 +163,34 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
 
 
 @pytest.mark.parametrize("played", OVER_AT_ONCE, ids=range(len(OVER_AT_ONCE)))
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_game_that_is_over_before_it_begins_is_over_after_reset(played: Rules, first: Turns) -> None:
-    playing = env(played, first=first)
+@pytest.mark.parametrize(("first", "action"), [(0, 0), (1, 99), (0, -1), (1, None)])
+def test_a_game_that_is_over_before_it_begins_ends_with_any_action(played: Rules, first: Turns, action: Any) -> None:
+    playing = env(played, first=first, values=True, render_mode="ansi")
     playing.reset()
-    assert playing.terminations == {"player_0": True, "player_1": True}
+    told = playing.render()
     outcome = Position.start(played, int(first)).outcome
     assert outcome is not None
+    for agent in playing.possible_agents:
+        assert not playing.terminations[agent]
+        assert not playing.observe(agent)["action_mask"].any()
+        assert playing.observe(agent)["observation"][0] == 0
+    playing.step(action)
+    assert playing.render() == told
     for agent in playing.agent_iter():
-        observation, reward, *_ = playing.last()
-        assert not observation["action_mask"].any()
+        _, reward, termination, _, info = playing.last()
+        assert termination
+        assert info == {"outcome": outcome.reason}
         assert reward == (0 if outcome.winner is None else 1 if agent == f"player_{outcome.winner}" else -1)
         playing.step(None)
     assert NO_OPENING in OVER_AT_ONCE
+
+
+def test_what_is_printed_of_a_game_that_nobody_can_open_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    playing = at(Game(NO_OPENING), render_mode="human")
+    told = capsys.readouterr().out
+    playing.step(0)
+    assert "wins" in told
+    assert capsys.readouterr().out == ""
 
 
 def test_the_truth_is_told_to_whoever_is_to_move() -> None:
@@ -234,6 +252,23 @@ def test_the_text_of_a_game_is_its_sample_dialogue(name: str, capsys: pytest.Cap
     assert capsys.readouterr().out == dialogue
 
 
+def test_each_move_of_a_long_game_is_told_without_playing_it_all_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    place = Position.place
+
+    def counted(position: Position, block: int) -> Position:
+        tried.append(block)
+        return place(position, block)
+
+    monkeypatch.setattr(Position, "place", counted)
+    playing = at(Game(Rules(blocks=(1, 2), supply="endless", towers="own", target=500)), render_mode="ansi")
+    for number in range(200):
+        playing.step(number % 2)
+        assert f" {number % 2 + 1}\n" in playing.render()
+    assert len(tried) <= 4 * 200
+    assert len(playing.table.game.moves) == 200
+
+
 def test_a_lost_game_is_told_and_drawn() -> None:
     told = at(Game(FIVE["draft"], moves=(9,)), render_mode="ansi")
     told.step(8)
@@ -286,6 +321,28 @@ def test_what_cannot_be_chosen_is_refused_in_words() -> None:
         env(FIVE["draft"], target=-1)
 
 
+def test_rules_can_be_written_out() -> None:
+    assert raw_env(FIVE["climb"].written(), opening="1-5").rules == rules("climb", opening="1-5")
+
+
 def test_a_wrong_order_of_calls_is_told() -> None:
     with pytest.raises(AttributeError, match="cannot be accessed before reset"):
         _ = env("draft").agent_selection
+    fresh = raw_env("draft", render_mode="ansi")
+    for call in (fresh.last, fresh.render, fresh.state, lambda: fresh.step(0), lambda: fresh.observe("player_0")):
+        with pytest.raises(AttributeError, match=r"no game has begun; call reset\(\) first"):
+            call()
+    with pytest.raises(AttributeError, match="'raw_env' object has no attribute 'positoin'"):
+        _ = fresh.positoin
+    left = at(Game(NO_OPENING))
+    for action in (0, None, None):
+        left.step(action)
+    with pytest.raises(RuntimeError, match=r"call reset\(\) to begin another"):
+        left.step(None)
+
+
+def test_an_agent_that_does_not_play_is_named_with_those_who_do() -> None:
+    playing = at(Game(FIVE["draft"]))
+    for ask in (playing.observe, playing.observation_space, playing.action_space):
+        with pytest.raises(ValueError, match="agent: expected player_0 or player_1; got 'player_9'"):
+            ask("player_9")

@@ -115,7 +115,7 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
     assert chosen in (at_once or game.legal)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(any_game(), st.integers(1, 4))
 def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
     assume(game.outcome is None)

@@ -77,6 +77,10 @@ def through_pettingzoo(game: Game) -> Trace:
         )
         if action is not None:
             env.step(action)
+    if not game.moves:
+        assert moments == [(env.position.to_move, (), tuple(env.observe(env.agent_selection)["observation"]))]
+        moments = [Moment(None, (), None)]
+        env.step(0)
     one, other = (env.rewards[agent] for agent in env.possible_agents)
     return moments, (one, other)
 

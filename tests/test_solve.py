@@ -66,7 +66,7 @@ def check(solver: Solver, positions: list[Position]) -> None:
             assert solver.after(position, block) == plain.after(position, block), (position.rules, block)
 
 
-thorough = settings(max_examples=1500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+thorough = settings(max_examples=800, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 # Every method is right ------------------------------------------------------------------------------------------------
 

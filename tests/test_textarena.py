@@ -160,10 +160,10 @@ def test_most_adversarial_answers_name_no_block() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 7.0, True, b"[7]", ["7"]])
-def test_what_is_no_text_is_refused_as_an_empty_answer(answer: Any) -> None:
+def test_what_is_no_text_is_refused(answer: Any) -> None:
     env = NumberTowerEnv("race")
     env.reset(2)
-    assert env.step(answer) == (False, {"illegal": "empty"})
+    assert env.step(answer) == (False, {"illegal": "empty" if answer is None else "no_number"})
 
 
 @pytest.mark.parametrize("allowance", [0, 1, 3])
@@ -178,8 +178,12 @@ def test_repeated_errors_lose_and_a_good_answer_forgives_them(allowance: int) ->
         assert env.state.current_player_id == 1 - player
     for _ in range(allowance):
         assert not env.step("?")[0]
+    before = env.table
     assert env.step("[1]") == (True, {"illegal": "used"})
     assert env.close()[0] == {0: -1, 1: 1}
+    assert env.table == before.declare("forfeit", 0)
+    assert "The game is over: Player 1 has won" in env.get_board_str()
+    assert "your turn" not in env.get_board_str()
 
 
 def test_what_a_player_writes_beside_the_block_does_not_reach_the_other() -> None:

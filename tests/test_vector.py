@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from number_tower import Position, Rules, RulesError
+from number_tower.envs import stepping
 from number_tower.envs.games import Games
 from number_tower.envs.gymnasium import NumberTowerEnv
 from number_tower.envs.seeing import Sight
@@ -196,6 +197,48 @@ def test_what_is_no_action_for_each_game_is_an_error_in_words() -> None:
         games.step([1, "7", 2])  # type: ignore[list-item]  # that is the point
 
 
+@pytest.mark.parametrize("some", [[True], [1, 0, 1], np.ones((3, 1), bool), np.ones(4, bool), True])
+def test_which_games_are_meant_must_be_said_of_each(some: Any) -> None:
+    games = Games("draft", 3, seed=0)
+    for meant in (games.random_actions, games.begin, lambda some: games.act([0] * 3, some)):
+        with pytest.raises(ValueError, match=r"expected True or False for each of 3 games; got the shape"):
+            meant(some)
+    for see in (games.observations, games.last_observations):
+        with pytest.raises(ValueError, match=r"expected True or False for each of 3 games"):
+            see(0, some)
+
+
+@pytest.mark.parametrize("players", [2, -1, 256, [0, 1], [0, 1, 2], [[0, 1, 0]], 0.5, True, 2**70])
+def test_only_0_and_1_are_players(players: Any) -> None:
+    games = Games("draft", 3, seed=0)
+    for call in (games.observations, games.last_observations, games.answer):
+        with pytest.raises(ValueError, match=r"expected (players 0 and 1|a player, or one for each of 3 games); got"):
+            call(players)
+
+
+def test_what_is_seen_of_some_games_are_their_rows() -> None:
+    games = Games("summit", 50, seed=3)
+    for _ in range(4):
+        games.step(games.random_actions())
+    _, ended = games.step(games.random_actions())
+    some = np.arange(50) % 3 == 0
+    assert np.array_equal(games.observations(1, some), games.observations(1)[some])
+    assert np.array_equal(games.last_observations(None, ended), games.last_observations()[ended])
+    assert games.observations(0, np.zeros(50, bool)).shape == (0, games.sight.size)
+
+
+def test_arrays_in_any_form_are_taken_by_the_loops_as_they_are() -> None:
+    games = Games("draft", 6, seed=0)
+    some = np.array([True, False] * 6)[::2]
+    some.flags.writeable = False
+    actions = np.arange(12)[::2]
+    actions.flags.writeable = False
+    compiled = len(stepping.act_in_some.signatures)  # type: ignore[attr-defined]  # Numba's
+    games.act(actions, some)
+    assert games.now.plies.tolist() == [1, 1, 1, 1, 1, 0]
+    assert len(stepping.act_in_some.signatures) <= max(1, compiled)  # type: ignore[attr-defined]  # likewise
+
+
 def test_nobody_can_write_into_the_games() -> None:
     games = Games("draft", 3, seed=0)
     for array in (games.masks, games.legal, games.to_move, *games.now, *games.last):
@@ -222,6 +265,32 @@ def test_values_are_the_exact_truth(name: str) -> None:
     assert np.array_equal(games.values(), truth, equal_nan=True)
     assert games.worths().tolist() == [worth(games.position(row)) for row in range(40)]
     assert len(set(games.worths().tolist())) > 1
+
+
+def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> None:
+    games = Games("draft", 3, seed=0)
+    games.act([0, 99, 0], np.array([True, True, False]))
+    worths, values = games.truth()
+    assert np.isnan(worths).tolist() == [False, True, False]
+    assert np.isneginf(values[1]).all()
+    assert np.isfinite(values[2]).all()
+    assert np.isnan(Games(NO_OPENING, 2, seed=0).worths()).all()
+
+
+def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Position] = []
+
+    def counted(position: Position) -> dict[str, Any]:
+        asked.append(position)
+        return {"value": None, "action_values": np.full(9, np.nan, np.float32)}
+
+    monkeypatch.setattr("number_tower.envs.games.told", counted)
+    envs = NumberTowerVectorEnv(8, "draft", opponent=lowest, values=True)
+    _, info = envs.reset(seed=0)
+    assert len(asked) == 1
+    assert np.isnan(info["value"]).all()
+    envs.step(np.array([1, 2] * 4))
+    assert len(asked) == 3
 
 
 # Gymnasium's ------------------------------------------------------------------------------------------------------
@@ -296,6 +365,91 @@ def test_each_game_is_what_the_environment_of_one_game_is(name: str) -> None:
                 assert final.get("illegal", [None] * number)[row] == told.get("illegal")
                 vector, told = env.reset()
             alone[row] = (vector, told)
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Compare infos as deep as they go; what is told of a game counts only where it is marked."""
+    for key in ours.keys() | theirs.keys():
+        if key in {"record", "_record"}:
+            continue
+        assert key in ours
+        assert key in theirs
+        assert type(ours[key]) is type(theirs[key])
+        if isinstance(ours[key], dict):
+            same(ours[key], theirs[key])
+            continue
+        assert (ours[key].dtype, ours[key].shape) == (theirs[key].dtype, theirs[key].shape), key
+        for row in np.flatnonzero(ours.get(f"_{key}", np.ones(len(ours[key]), bool))):
+            assert np.array_equal(ours[key][row], theirs[key][row])
+
+
+@pytest.mark.parametrize("name", ["draft", "summit", "random 0"])
+def test_its_infos_are_those_of_gymnasiums_own_vector_environment(name: str) -> None:
+    ours = NumberTowerVectorEnv(5, ALL[name], opponent=lowest, seat="alternating")
+    theirs = SyncVectorEnv(
+        [lambda: NumberTowerEnv(ALL[name], opponent=lambda game: game.legal[0], seat="alternating")] * 5,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    (seen, info), (also, told) = ours.reset(seed=4), theirs.reset(seed=4)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        assert np.array_equal(seen, also)
+        same(info, told)
+        actions = (info["action_mask"] * rng.random(info["action_mask"].shape)).argmax(axis=1)
+        actions[rng.random(5) < 0.1] = 0
+        (seen, *brought, info), (also, *gave, told) = ours.step(actions), theirs.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(brought, gave, strict=True))
+        if "final_obs" in info:
+            assert [row is None for row in info["final_obs"]] == [row is None for row in told["final_obs"]]
+
+
+@pytest.mark.parametrize("seat", [0, 1, "alternating", "random"])
+@pytest.mark.parametrize("name", ["race", "summit", "random 0", "random 7"])
+def test_chance_answers_within_the_loop_as_it_does_from_outside(name: str, seat: Any) -> None:
+    def chance(games: Games) -> Any:
+        return games.random_actions((games.now.endings == 0) & (games.to_move != outside.seats))
+
+    within, outside = (NumberTowerVectorEnv(30, ALL[name], opponent=who, seat=seat) for who in ("random", chance))
+    (seen, info), (also, told) = within.reset(seed=4), outside.reset(seed=4)
+    for step in range(12):
+        assert np.array_equal(seen, also)
+        same(info, told)
+        actions = info["action_mask"].argmax(axis=1)
+        actions[step % 3 :: 5] = step
+        (seen, *brought, info), (also, *gave, told) = within.step(actions), outside.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(brought, gave, strict=True))
+
+
+def test_seats_by_turns_begin_with_0_in_the_first_row_with_or_without_a_seed() -> None:
+    envs = NumberTowerVectorEnv(4, "draft", seat="alternating")
+    assert envs.reset()[1]["seat"].tolist() == [0, 1, 0, 1]
+    assert envs.reset()[1]["seat"].tolist() == [1, 0, 1, 0]
+    assert envs.reset(seed=2**63)[1]["seat"].tolist() == [0, 1, 0, 1]
+    assert envs.reset(seed=10**30 + 1)[1]["seat"].tolist() == [1, 0, 1, 0]
+    assert NumberTowerEnv("draft", seat="alternating").reset()[1]["seat"] == 0
+
+
+def test_names_of_opponents_are_taken_in_any_case_and_functions_must_answer_for_each_game() -> None:
+    for name in ("Random", "GENTLE"):
+        NumberTowerVectorEnv(2, "draft", opponent=name).reset(seed=0)
+    envs = NumberTowerVectorEnv(3, "draft", opponent=lambda games: games.legal[0], seat=1)
+    takes = "opponent: the function is given Games and returns an action for each: "
+    with pytest.raises(ValueError, match=rf"{takes}expected an action for each of 3 games; got the shape \(\)"):
+        envs.reset(seed=0)
+    with pytest.raises(TypeError, match=f"{takes}expected whole numbers"):
+        NumberTowerVectorEnv(3, "draft", opponent=lambda _: np.zeros(3), seat=1).reset(seed=0)  # type: ignore[arg-type,return-value]  # that is the point
+
+
+def test_a_level_goes_on_after_illegal_actions() -> None:
+    envs = NumberTowerVectorEnv(3, "draft", opponent="gentle", seat="alternating")
+    envs.reset(seed=0)
+    for _ in range(3):
+        _, rewards, ended, _, info = envs.step(np.array([-1, 99, 10**6]))
+        assert ended.all()
+        assert rewards.tolist() == [-1, -1, -1]
+        assert info["final_info"]["illegal"].tolist() == ["not_a_block"] * 3
+        _, _, _, _, info = envs.step(info["action_mask"].argmax(axis=1))
+        assert "illegal" not in info.get("final_info", {})
 
 
 def test_an_opponent_without_a_legal_action_forfeits_even_before_the_agent_moves() -> None:

@@ -12,6 +12,7 @@ import stat
 from abc import ABC, abstractmethod
 from array import array
 from contextlib import suppress
+from io import UnsupportedOperation
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -67,6 +68,8 @@ class Lines(ABC, Generic[Done]):
         self._places = array("q", bytes(8 * size))
         try:
             self._stream = open(self.path, "a+b")  # noqa: SIM115 - it is closed when the file is left
+        except UnsupportedOperation:
+            raise ArenaError(f"{self.name} is not a file that {self.part}s can be kept in") from None
         except OSError as trouble:
             raise ArenaError(f"{self.part}s cannot be kept in {self.name}: {trouble.strerror}") from None
         try:
@@ -136,9 +139,9 @@ class Lines(ABC, Generic[Done]):
         if not self.keeps or all(one < other for one, other in pairwise(self._places)):
             return
         file = Path(os.path.realpath(self.path))
-        part = file.with_name(f".{file.name}.{os.getpid()}.part")
+        part = file.with_name(f".{file.name}.part")
         try:
-            with part.open("xb") as stream:
+            with part.open("wb") as stream:
                 os.chmod(stream.fileno(), stat.S_IMODE(os.fstat(self._stream.fileno()).st_mode))
                 stream.write(first_line(self.settings()))
                 for place in self._places:
@@ -198,7 +201,7 @@ class Lines(ABC, Generic[Done]):
         """Return what a line tells, if it belongs here and is so."""
         try:
             done = self.replayed(json.loads(line))
-        except (ValueError, TypeError, LookupError, RecursionError):
+        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
             done = None
         if done is None or _line(done) != line:
             problem = f"not a {self.part} of this {self.whole}, as it would be written"

@@ -6,8 +6,9 @@ import os
 import signal
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
+from threading import Thread
 from time import monotonic
 from traceback import format_exc
 from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, TypeVar
@@ -33,9 +34,16 @@ _HANDFUL = 256
 _GRACE = 5.0
 """Seconds that a worker has to send its players home."""
 
+_GUARD = 'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
+"""What is mostly wrong where workers do not even begin: each of them runs the script first."""
+
 
 class WorkerFailed(ArenaError):  # noqa: N818 - named for what happened
     """A worker process could not go on, and why."""
+
+
+class Stopped(ArenaError):  # noqa: N818 - likewise
+    """Something that is not done, since going on without it would be wrong; it says why."""
 
 
 class _Trouble(NamedTuple):
@@ -121,6 +129,7 @@ class _Worker(Generic[Item, Result]):
         self.process.start()
         theirs.close()
         self.pending = 0
+        self._began = False
         self._size = 1
         self._since = monotonic()
 
@@ -139,10 +148,14 @@ class _Worker(Generic[Item, Result]):
     def receive(self) -> list[Result]:
         """Return what the worker has done."""
         try:
-            answer: list[Result] | _Trouble = self.line.recv()
+            answer: list[Result] | _Trouble | Stopped = self.line.recv()
         except (EOFError, OSError):
             self.process.join(_GRACE)
-            raise WorkerFailed(f"a worker process ended (exit code {self.process.exitcode})") from None
+            hint = "" if self._began or self.process.exitcode != 1 else f" before it began; {_GUARD}"
+            raise WorkerFailed(f"a worker process ended (exit code {self.process.exitcode}){hint}") from None
+        self._began = True
+        if isinstance(answer, Stopped):
+            raise answer
         if isinstance(answer, _Trouble):
             failed = WorkerFailed(f"a worker process could not go on: {answer.text}")
             failed.add_note(answer.where)
@@ -175,20 +188,34 @@ def _work(line: Connection, do: Callable[[Item], object]) -> None:
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    with suppress(EOFError, OSError, _Leaving):
-        while True:
-            for answer in _answers(line.recv(), do):
-                line.send(answer)
+    Thread(target=_follow, daemon=True).start()
+    with suppress(_Leaving):
+        with suppress(EOFError, OSError):
+            while True:
+                for answer in _answers(line.recv(), do):
+                    line.send(answer)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _answers(items: list[Item], do: Callable[[Item], Result]) -> Iterator[list[Result] | _Trouble]:
+def _follow() -> None:
+    """Leave when whoever started this process is gone, even in the middle of something long."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _answers(items: list[Item], do: Callable[[Item], Result]) -> Iterator[list[Result] | _Trouble | Stopped]:
     """Do some things and give them now and then; the last answer may be what went wrong."""
     results: list[Result] = []
-    trouble = None
+    trouble: _Trouble | Stopped | None = None
     since = monotonic()
     for item in items:
         try:
             results.append(do(item))
+        except Stopped as why:
+            trouble = why
+            break
         except Exception as wrong:  # noqa: BLE001 - whatever it is, it is told to whoever waits for the result
             trouble = _Trouble(shown_text(f"{type(wrong).__name__}: {wrong}"), format_exc())
             break

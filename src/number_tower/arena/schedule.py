@@ -129,11 +129,17 @@ def arrange(
     make: Maker = player,
 ) -> Contest:
     """Set up an arena from what people write, and say what is wrong with it before anything is played."""
-    specs = tuple(spec.strip() if is_command(spec) else spec.strip().lower() for spec in players)
+    specs = tuple(map(tidied, players))
     contest = Contest(tuple(map(entry, games)), specs, number, seed, patience)
     for spec in specs:
         make(spec, seed=seed, patience=patience).close()
     return contest
+
+
+def tidied(spec: str) -> str:
+    """Write a player as it is always written: only a level may be in capitals."""
+    spec = spec.strip()
+    return spec if is_command(spec) or ":" in spec else spec.lower()
 
 
 def entry(game: str | Rules) -> Entry:
@@ -145,6 +151,8 @@ def entry(game: str | Rules) -> Entry:
         table, book = with_rulebook(f"{game.strip()}:", load)
     except (RecordError, CatalogueError) as wrong:
         raise ArenaError(f"{shown(game)} cannot be played: {wrong}") from None
+    if table.hidden:
+        raise ArenaError(f"{shown(game)} cannot be played: blocks are hidden from people only; leave hidden=yes out")
     plain = Table(Game(table.game.rules), book.name)
     if table != plain:
         raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)")

@@ -232,25 +232,32 @@ def _evaluating(add: Commands) -> None:
         help="whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
     )
     evaluate.add_argument("--baselines", action="store_true", help="ask random and all levels too, to compare with")
+    evaluate.add_argument("--games", dest="number", type=_number, metavar="N", help="games of each player in all (40)")
     evaluate.add_argument(
-        "--games", dest="number", type=_number, default=40, metavar="N", help="games of each player in all (40)"
-    )
-    evaluate.add_argument(
-        "--positions", type=_number, default=200, metavar="N", help="positions that each player moves in, in all (200)"
+        "--positions", type=_number, metavar="N", help="positions that each player moves in, in all (200)"
     )
     evaluate.add_argument("--variants", type=_count, metavar="N", help="without a GAME: how many are made (20)")
-    evaluate.add_argument("--against", default="fair", metavar="LEVEL", help="who sits opposite in games (fair)")
-    evaluate.add_argument("--seed", type=_seed, default=1, metavar="N", help="the same number, the same tasks (1)")
-    evaluate.add_argument("--tries", type=_count, default=3, metavar="N", help="answers to each question at most (3)")
+    evaluate.add_argument("--against", metavar="LEVEL", help="who sits opposite in games (fair)")
+    evaluate.add_argument("--seed", type=_seed, metavar="N", help="the same number, the same tasks (1)")
+    evaluate.add_argument("--tries", type=_count, metavar="N", help="answers to each question at most (3)")
     evaluate.add_argument("--no-legal", action="store_true", help="do not tell players which blocks may be placed")
+    evaluate.add_argument(
+        "--patience", type=_seconds, metavar="S", help="seconds that a program or function may take for an answer (60)"
+    )
+    evaluate.add_argument(
+        "--stop",
+        action="store_true",
+        help="stop at the first answer that fails to come, instead of counting it; --resume goes on there",
+    )
     evaluate.add_argument("--out", metavar="FILE", help="keep everything there, as lines of JSON (a new eval.jsonl)")
-    evaluate.add_argument("--resume", action="store_true", help="go on with what the file already holds")
+    evaluate.add_argument(
+        "--resume", action="store_true", help="go on with what the file already holds; alone, as it says there"
+    )
     evaluate.add_argument(
         "--jobs", type=_count, metavar="N", help="how many tasks at once (as many as there are cores)"
     )
     evaluate.add_argument("--report", metavar="FOLDER", help="write a report there: Markdown, a page, and plots")
     evaluate.add_argument("--json", action="store_true", help="print the scores as one JSON document")
-    _patience(evaluate)
 
 
 def _serving(add: Commands) -> None:
@@ -380,7 +387,10 @@ def _count(text: str) -> int:
 
 
 def _number(text: str) -> int:
-    return 0 if text == "0" else _count(text)
+    number = 0 if text == "0" else whole_number(text)
+    if number is None or number > 1_000_000:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 1,000,000; got {shown(text)}")
+    return number
 
 
 def _port(text: str) -> int:

@@ -8,7 +8,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.arena.lines import Damaged, NotEmpty
-from number_tower.arena.pool import WorkerFailed
+from number_tower.arena.pool import Stopped, WorkerFailed
 from number_tower.arena.schedule import ArenaError
 from number_tower.cli.failure import DAMAGED_RECORD, INTERRUPTED, NO_OUTPUT, WRONG_CALL, Failure
 
@@ -63,6 +63,8 @@ def watched(log: Lines[Any], total: int, bar: Bar, call: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Failure(INTERRUPTED, f"stopped. {how_to_go_on()}") from None
+    except Stopped as why:
+        raise Failure(INTERRUPTED, f"stopped: {why}. {how_to_go_on()}") from None
     except WorkerFailed as failed:
         raise Failure(NO_OUTPUT, f"{failed}. {how_to_go_on()}") from failed
     except Damaged as damaged:

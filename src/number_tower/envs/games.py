@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from number_tower import rules as rules_of
-from number_tower.envs import stepping, truth
+from number_tower.envs import stepping
 from number_tower.envs.seeing import Sight
-from number_tower.envs.stage import whole
+from number_tower.envs.stage import chosen, turns_of, whole
+from number_tower.envs.stepping import State, book_of, room_for
+from number_tower.envs.truth import told
 from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.showing import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,17 +31,24 @@ TURNS: tuple[Turns, ...] = (0, 1, "alternating", "random")
 first row, 1 in that of the second, and so on."""
 
 MOST_BLOCKS = 64
-_GAMES_A_PIECE = 4096
+_GAMES_A_PIECE = 8192
 """Fewer are done sooner than somebody else could come to help."""
 
 _CORES = os.cpu_count() or 1
 
 
 class Step(NamedTuple):
-    """What a step brought: both players' rewards, and which games ended and have begun anew."""
+    """What a step brought: the rewards, of both players or of one; and which games ended and have begun anew."""
 
     rewards: NDArray[np.float32]
     ended: NDArray[np.bool_]
+
+
+class Truth(NamedTuple):
+    """What games and actions are worth to whoever is to move: 1, 0, -1; -inf if illegal, NaN if not known."""
+
+    worths: NDArray[np.float32]
+    values: NDArray[np.float32]
 
 
 class Games:
@@ -51,7 +59,7 @@ class Games:
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules,
+        game: str | os.PathLike[str] | Rules | Mapping[str, object],
         number: int,
         *,
         seed: int | None = None,
@@ -59,25 +67,26 @@ class Games:
         threads: int | None = None,
         **options: object,
     ) -> None:
-        self.rules = rules_of(game, **options)
+        self.rules = chosen(game, options)[1]
         _check(self.rules, number)
         self.number = number
         self.sight = Sight(self.rules)
         self._starts = turns_code("first", first)
         self._threads = min(threads or _CORES, 1 + number // _GAMES_A_PIECE)
         self._piece = max(_GAMES_A_PIECE, number // (4 * self._threads)) if self._threads > 1 else number
-        self._book = stepping.book(self.rules)
-        self._now, self._last = stepping.state(number), stepping.state(number)
+        self._book = book_of(self.rules)
+        self._now, self._last = room_for(number), room_for(number)
         self._masks = np.zeros((number, self.sight.actions), np.int8)
         self._every = np.ones(number, np.bool_)
+        self._all = np.arange(number)
         self.reset(seed)
 
     def reset(self, seed: int | None = None) -> None:
         """Begin every game anew, with new dice."""
         words = np.random.SeedSequence(seed).generate_state(2 * self.number, np.uint64)
         self._dice = words.reshape(self.number, 2)
-        self._now.first[:] = stepping.state(self.number).first
-        self.begin(self._every)
+        self._now.first[:] = room_for(self.number).first
+        self.begin()
 
     # What there is to see ----------------------------------------------------------------------------------
 
@@ -97,22 +106,29 @@ class Games:
         return _view(self._masks)
 
     @property
-    def now(self) -> stepping.State:
+    def now(self) -> State:
         """Where the games stand: all there is, array by array."""
         return _views(self._now)
 
     @property
-    def last(self) -> stepping.State:
+    def last(self) -> State:
         """How each game ended that ended before the one that is played now; only the last step's are new."""
         return _views(self._last)
 
-    def observations(self, players: NDArray[np.integer] | int | None = None) -> NDArray[np.float32]:
-        """Return what a player sees of each game, in the layout of `seeing`: by default, whoever is to move."""
-        return self._seen(self._now, players)
+    def observations(
+        self, players: NDArray[np.integer] | int | None = None, some: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float32]:
+        """Return what a player sees of each game, in the layout of `seeing`: by default, whoever is to move.
 
-    def last_observations(self, players: NDArray[np.integer] | int | None = None) -> NDArray[np.float32]:
+        Of some of the games only, if that is wanted: as many rows, in the order of the games.
+        """
+        return self._seen(self._now, players, some)
+
+    def last_observations(
+        self, players: NDArray[np.integer] | int | None = None, some: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float32]:
         """Return what a player saw of each game that ended when it did; zeros as long as none has."""
-        return self._seen(self._last, players)
+        return self._seen(self._last, players, some)
 
     def position(self, index: int) -> Position:
         """Return one game's position, as the engine has it."""
@@ -122,15 +138,28 @@ class Games:
         """Return the position in which the game before ended."""
         return self._position(self._last, index)
 
-    def values(self) -> NDArray[np.float32]:
-        """Return what each action is worth to whoever is to move, as `truth` says; equal positions are solved once."""
-        found, where = self._different()
-        return np.array([truth.action_values(position) for position in found], np.float32)[where]
+    def truth(self) -> Truth:
+        """Return the exact truth about every game, as far as it is known; equal positions are solved once.
+
+        What is out of reach takes seconds for each position, and what is over is worth nothing any more: NaN.
+        """
+        on = np.flatnonzero(self._now.endings == 0)
+        worths = np.full(self.number, np.nan, np.float32)
+        values = np.full(self._masks.shape, -np.inf, np.float32)
+        if on.size:
+            found, where = self._different(on)
+            truths = [told(position) for position in found]
+            worths[on] = np.array([truth["value"] for truth in truths], np.float32)[where]
+            values[on] = np.array([truth["action_values"] for truth in truths])[where]
+        return Truth(worths, values)
 
     def worths(self) -> NDArray[np.float32]:
-        """Return what each game is worth to whoever is to move: 1, 0, -1, or NaN if that is not known."""
-        found, where = self._different()
-        return np.array([truth.worth(position) for position in found], np.float32)[where]
+        """Return what each game is worth to whoever is to move: 1, 0, -1; NaN if that is not known, or it is over."""
+        return self.truth().worths
+
+    def values(self) -> NDArray[np.float32]:
+        """Return what each action is worth to whoever is to move: -inf if it is illegal, NaN if that is not known."""
+        return self.truth().values
 
     # What can be done --------------------------------------------------------------------------------------
 
@@ -158,9 +187,35 @@ class Games:
         taken = self.read(actions)
         self._run(stepping.act_in_some, self._book, self._now, self._some(some), taken, self._masks)
 
-    def begin(self, some: NDArray[np.bool_]) -> None:
-        """Begin some of the games anew."""
-        self._run(stepping.begin_some, self._book, self._now, some, self._starts, self._dice, self._masks)
+    def answer(self, seats: NDArray[np.integer] | int) -> None:
+        """Take random actions until it is the turn of whoever has the seat, in every game that is not over by then."""
+        self._run(stepping.answer_all, self._book, self._now, self._players(seats), self._dice, self._masks)
+
+    def step_answered(
+        self,
+        actions: NDArray[np.integer] | Sequence[int],
+        seats: NDArray[np.integer] | int,
+        following: NDArray[np.integer] | int,
+    ) -> Step:
+        """Take an action in every game and `answer`; games that end begin anew, and are answered for who follows.
+
+        The rewards are those of whoever has the seat.
+        """
+        rewards, ended = np.empty(self.number, np.float32), np.empty(self.number, np.bool_)
+        who = (self._players(seats), self._players(following))
+        taken = self.read(actions)
+        self._run(
+            stepping.step_answered,
+            *(self._book, self._now, self._last, taken, *who, self._starts, self._dice, self._masks, rewards, ended),
+        )
+        return Step(rewards, ended)
+
+    def begin(self, some: NDArray[np.bool_] | None = None) -> None:
+        """Begin some of the games anew; `last` keeps how those ended that were over."""
+        self._run(
+            stepping.begin_some,
+            *(self._book, self._now, self._last, self._some(some), self._starts, self._dice, self._masks),
+        )
 
     def read(self, actions: object) -> NDArray[np.int64]:
         """Return actions as the loops take them: one whole number for each game, however large."""
@@ -172,21 +227,22 @@ class Games:
             given = np.array([action if action in within else -1 for action in map(whole, given)])
         if given.dtype.kind not in "iu":
             raise TypeError(f"expected whole numbers, the places of blocks; got {given.dtype}")
-        return np.ascontiguousarray(given, np.int64)
+        return _plain(given, np.int64)
 
     # -------------------------------------------------------------------------------------------------------
 
-    def _run(self, loop: Callable[..., None], *arguments: object) -> None:
+    def _run(self, loop: Callable[..., None], *arguments: object, number: int | None = None) -> None:
         """Run a loop over all games, piece by piece. Others help if they come in time; nobody waits for who does not.
 
         So a busy machine costs little: threads that had to meet would wait for whichever gets no time, many times as
         long as one alone takes.
         """
-        pieces = iter(range(0, self.number, self._piece))
+        number = self.number if number is None else number
+        pieces = iter(range(0, number, self._piece))
 
         def work() -> None:
             for start in pieces:
-                loop(start, min(start + self._piece, self.number), *arguments)
+                loop(start, min(start + self._piece, number), *arguments)
 
         helping = [_helpers().submit(work) for _ in range(self._threads - 1)]
         work()
@@ -195,15 +251,33 @@ class Games:
                 help_.result()
 
     def _some(self, some: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        return self._every if some is None else some
+        if some is None:
+            return self._every
+        given = np.asarray(some)
+        if given.dtype != np.bool_ or given.shape != (self.number,):
+            expected = f"expected True or False for each of {self.number} games"
+            raise ValueError(f"{expected}; got the shape {given.shape} of {given.dtype}")
+        return _plain(given, np.bool_)
 
-    def _seen(self, state: stepping.State, players: NDArray[np.integer] | int | None) -> NDArray[np.float32]:
-        whose = state.to_move if players is None else np.broadcast_to(players, self.number).astype(np.int8)
-        seen = np.zeros((self.number, self.sight.size), np.float32)
-        self._run(stepping.see_all, self._book, state, whose, float(self.rules.most_height), seen)
+    def _players(self, players: NDArray[np.integer] | int) -> NDArray[np.int8]:
+        given = np.asarray(players)
+        if given.shape not in {(), (self.number,)}:
+            raise ValueError(f"expected a player, or one for each of {self.number} games; got the shape {given.shape}")
+        if given.dtype.kind not in "iu" or ((given != 0) & (given != 1)).any():
+            raise ValueError(f"expected players 0 and 1; got {shown(players)}")
+        return _plain(np.broadcast_to(given, self.number), np.int8)
+
+    def _seen(
+        self, state: State, players: NDArray[np.integer] | int | None, some: NDArray[np.bool_] | None
+    ) -> NDArray[np.float32]:
+        whose = state.to_move if players is None else self._players(players)
+        rows = self._all if some is None else np.flatnonzero(self._some(some))
+        seen = np.zeros((len(rows), self.sight.size), np.float32)
+        highest = float(self.rules.most_height)
+        self._run(stepping.see_some, self._book, state, rows, whose, highest, seen, number=len(rows))
         return seen
 
-    def _position(self, state: stepping.State, index: int) -> Position:
+    def _position(self, state: State, index: int) -> Position:
         def pair(values: NDArray[Any]) -> tuple[int, int]:
             return int(values[index, 0]), int(values[index, 1])
 
@@ -213,19 +287,18 @@ class Games:
             self.rules, pair(state.left), pair(state.heights), (tops[zero], tops[one]), int(state.to_move[index])
         )
 
-    def _different(self) -> tuple[list[Position], NDArray[np.intp]]:
-        """Return the positions that differ, and which of them each game is in."""
+    def _different(self, games: NDArray[np.intp]) -> tuple[list[Position], NDArray[np.intp]]:
+        """Return the positions that differ among some games, and which of them each game is in."""
         now = self._now
-        rows = np.column_stack([part.astype(np.uint64) for part in (now.left, now.heights, now.tops, now.to_move)])
+        parts = (now.left, now.heights, now.tops, now.to_move)
+        rows = np.column_stack([part[games].astype(np.uint64) for part in parts])
         _, indices, where = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return [self.position(int(index)) for index in indices], where
+        return [self.position(int(index)) for index in games[indices]], where
 
 
-def turns_code(key: str, turns: object) -> int:
+def turns_code(key: str, turns: Turns) -> int:
     """Return the number that stands for how a seat changes from game to game."""
-    if type(turns) not in {int, str} or turns not in TURNS:
-        raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {shown(turns)}')
-    return (0, 1, stepping.ALTERNATING, stepping.AT_RANDOM)[TURNS.index(turns)]
+    return (0, 1, stepping.ALTERNATING, stepping.AT_RANDOM)[TURNS.index(turns_of(key, turns))]
 
 
 def _check(rules: Rules, number: int) -> None:
@@ -240,6 +313,11 @@ def _check(rules: Rules, number: int) -> None:
         raise RulesError("blocks", f"expected towers below 2**63 for many games at once; these can be higher; {alone}")
 
 
+def _plain(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
+    """Return an array as the loops were compiled for it: any other form of the same would be compiled anew."""
+    return np.require(array, kind, ["C", "A", "W"])
+
+
 def _view(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array to look at, not to write in."""
     view = array.view()
@@ -247,9 +325,9 @@ def _view(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _views(state: stepping.State) -> stepping.State:
+def _views(state: State) -> State:
     arrays: tuple[NDArray[Any], ...] = state
-    return stepping.State(*map(_view, arrays))
+    return State(*map(_view, arrays))
 
 
 @cache

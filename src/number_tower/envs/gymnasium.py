@@ -27,7 +27,7 @@ from number_tower.table import Table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from number_tower.envs.stage import Turns
     from number_tower.rules import Rules
@@ -51,7 +51,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules,
+        game: str | os.PathLike[str] | Rules | Mapping[str, object],
         *,
         opponent: str | Player | Callable[[Game], SupportsIndex] = "random",
         seat: Turns = 0,
@@ -83,7 +83,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._opponent = player(self._spec, seed=opponents_seed)
         self._said: dict[str, str] = {}
         self._told = False
-        self._go_on(Table(Game(self.rules), self._stage.book.name), since=-1)
+        self._go_on(Table(Game(self.rules), self._stage.book.name), before=None)
         return self._seen(), self._info()
 
     def step(self, action: np.int64 | int) -> _Step:
@@ -92,7 +92,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self._told:
             gymnasium.logger.warn("this game is over and its result was given: call reset() to begin another")
         if before.outcome is None:
-            self._go_on(self._acted(before, whole(action)), since=len(before.game.moves))
+            self._go_on(self._acted(before, whole(action)), before)
         outcome = self.table.outcome
         reward = 0.0
         if outcome is not None and outcome.winner is not None and not self._told:
@@ -113,14 +113,14 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show what happened since the agent's last choice: as text, or as a picture; to people it was printed."""
-        return self._stage.show(self.table, self._since)
+        return self._stage.show(self.table, self._before)
 
     def close(self) -> None:
         """End a program that was started; a player who was brought along stays as it is."""
         if self._spec is not None:
             self._opponent.close()
 
-    def _go_on(self, table: Table, since: int) -> None:
+    def _go_on(self, table: Table, before: Table | None) -> None:
         """Let the opponent move until it is the agent's turn, or the game is over."""
         while table.outcome is None and table.game.to_move != self.seat:
             try:
@@ -129,8 +129,8 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
                 self._said["forfeit"] = str(forfeit)
                 gymnasium.logger.warn(f"the opponent forfeits: {forfeit}")
                 table = table.declare("forfeit", 1 - self.seat)
-        self._table, self._since = table, since
-        self._stage.tell(table, since)
+        self._table, self._before = table, before
+        self._stage.tell(table, before)
 
     def _acted(self, table: Table, action: int) -> Table:
         if not 0 <= action < self._sight.actions:

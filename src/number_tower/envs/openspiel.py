@@ -20,6 +20,7 @@ from number_tower.blocks import runs
 from number_tower.envs import truth
 from number_tower.envs.openspiel_text import LARGEST_INT, PARAMETERS, name_of, read, sight_of, written
 from number_tower.envs.seeing import Sight
+from number_tower.envs.stage import chosen
 from number_tower.position import NotABlock, Position
 from number_tower.rules import Rules
 from number_tower.showing import shown
@@ -50,12 +51,10 @@ _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
-def game(source: str | os.PathLike[str] | Rules, **options: object) -> TowerGame:
+def game(source: str | os.PathLike[str] | Rules | Mapping[str, object], **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
-    rules = catalogue.rules(source, **options)
-    book = None if isinstance(source, Rules) else catalogue.load(source)
-    name = book.name if book is not None and book.source in catalogue.names() else None
-    return _loaded("number_tower", written(name, rules))
+    book, rules = chosen(source, options)
+    return _loaded("number_tower", written(book.name if book.source in catalogue.names() else None, rules))
 
 
 class Moment:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from number_tower.position import Position
 
 LARGEST_INT = 2**31 - 1
+_SMALLEST_INT = -(2**31)
 
 _SETS = ("blocks", "opening")
 _NUMBERS = ("step", "target")
@@ -31,7 +32,7 @@ _LARGE = {f"large_{key}": key for key in _NUMBERS}
 PARAMETERS: dict[str, str | int] = {
     "game": "",
     **dict.fromkeys((field.name for field in fields(Rules)), ""),
-    **dict.fromkeys(_NUMBERS, -1),
+    **dict.fromkeys(_NUMBERS, _SMALLEST_INT),
     **dict.fromkeys(_LARGE, ""),
 }
 """What the game takes, and what stands for "not given": OpenSpiel fills it in, and goes by its type."""

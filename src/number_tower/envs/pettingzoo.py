@@ -1,7 +1,8 @@
 """The games for two agents in turn, as PettingZoo asks for them (AEC); see docs/how-to/gymnasium.md.
 
 An action is the place of a block among the blocks of the game. A player who has to skip is not asked: the other is
-selected again. Whoever takes an action that the rules do not allow has lost, and the towers stay as they were.
+selected again. Whoever takes an action that the rules do not allow has lost, and the towers stay as they were. A game
+that nobody can open ends with its first step, whatever the action: after `reset` nobody's game may be over yet.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from number_tower.envs.seeing import Sight
 from number_tower.envs.stage import RENDER_MODES, Seating, Stage, chosen, whole
 from number_tower.envs.truth import told
 from number_tower.game import Game
-from number_tower.position import MoveError, Position
+from number_tower.position import MoveError
+from number_tower.showing import shown
 from number_tower.table import Table
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -34,10 +37,20 @@ if TYPE_CHECKING:
 AGENTS = ("player_0", "player_1")
 """What the players are called here, in the order of their seats."""
 
+_OF_A_GAME = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
+"""What there is only once a game has begun."""
 
-def env(game: str | os.PathLike[str] | Rules, **choices: Any) -> OrderEnforcingWrapper:
+
+def env(
+    game: str | os.PathLike[str] | Rules | Mapping[str, object],
+    *,
+    render_mode: str | None = None,
+    values: bool = False,
+    first: Turns = 0,
+    **options: object,
+) -> OrderEnforcingWrapper:
     """Return the environment within the wrapper that tells a wrong order of calls; the arguments are `raw_env`'s."""
-    return OrderEnforcingWrapper(raw_env(game, **choices))
+    return OrderEnforcingWrapper(raw_env(game, render_mode=render_mode, values=values, first=first, **options))
 
 
 class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo says nothing of its types; its name
@@ -55,7 +68,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules,
+        game: str | os.PathLike[str] | Rules | Mapping[str, object],
         *,
         render_mode: str | None = None,
         values: bool = False,
@@ -69,7 +82,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._seating = Seating("first", first)
         self._stage = Stage(book, render_mode)
         self._sight = Sight(self.rules)
-        self._starts = Position.start(self.rules, 0), Position.start(self.rules, 1)
+        self._starts = [Table(Game(self.rules, first), book.name) for first in (0, 1)]
         self._rng = seeding.np_random()[0]
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []
@@ -89,9 +102,10 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """Begin a game; the seed decides who starts where that is left to chance or to turns."""
         if seed is not None:
             self._rng = seeding.np_random(seed)[0]
-        self._first = self._seating.next(self._rng, seed)
+        self._table = self._starts[self._seating.next(self._rng, seed)]
+        self._before: Table | None = None
         self._moves: list[int] = []
-        self.position = self._starts[self._first]
+        self.position = self._table.game.position
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0)
@@ -105,8 +119,13 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
     def step(self, action: int | None) -> None:
         """Place the block of an action for the agent selected; one whose game is over leaves with None."""
         agent = self.agent_selection
+        if not self.agents:
+            raise RuntimeError("the game is over and both players have left: call reset() to begin another")
         if self.terminations[agent]:
             self._was_dead_step(action)
+            return
+        if not self._legal:
+            self._end_by_the_rules()
             return
         place = whole(action)
         if not 0 <= place < self._sight.actions:
@@ -125,7 +144,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """Return what an agent sees; the mask of one that is not to move is empty."""
         mask = self._legal if agent == self.agent_selection else 0
         return {
-            "observation": self._sight.vector(self.position, AGENTS.index(agent), self._legal),
+            "observation": self._sight.vector(self.position, _seat(agent), self._legal),
             "action_mask": self._sight.mask_of(mask),
         }
 
@@ -135,42 +154,49 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return what an agent's observations are drawn from."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[AGENTS[_seat(agent)]]
 
     def action_space(self, agent: str) -> spaces.Discrete:
         """Return what an agent's actions are drawn from."""
-        return self.action_spaces[agent]
+        return self.action_spaces[AGENTS[_seat(agent)]]
 
     @property
     def table(self) -> Table:
-        """The game so far, as everything else here takes it."""
-        table = Table(Game(self.rules, self._first, tuple(self._moves)), self._stage.book.name)
-        return table if self._forfeited is None else table.declare("forfeit", self._forfeited)
+        """The game so far, as everything else here takes it; made when it is asked for, from when it last was."""
+        for block in self._moves[len(self._table.game.moves) :]:
+            self._before, self._table = self._table, self._table.play(block)
+        return self._table if self._forfeited is None else self._table.declare("forfeit", self._forfeited)
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show the last move and whose turn it is: as text, or as a picture; for people it was printed already."""
-        return self._stage.show(self.table, self._told_before)
+        return self._stage.show(self.table, self._last_told)
 
     def close(self) -> None:
         """Leave nothing behind: there is nothing."""
 
+    def __getattr__(self, name: str) -> Any:
+        """Say of what only a game has that there is no game yet."""
+        if name in _OF_A_GAME:
+            raise AttributeError(f"{name}: no game has begun; call reset() first")
+        return super().__getattribute__(name)
+
     @property
-    def _told_before(self) -> int:
-        """The number of moves before the last thing that happened."""
-        return len(self._moves) - (self._forfeited is None)
+    def _last_told(self) -> Table | None:
+        """The table before the last thing that happened; None before the game began."""
+        return self._before if self._forfeited is None else self._table
 
     def _go_on(self) -> None:
-        """Select whoever is to move, or end the game."""
+        """Select whoever is to move, or end the game; one that nobody can open is ended by its first step."""
         self.agent_selection = AGENTS[self.position.to_move]
         self._legal = self.position.legal_mask
-        outcome = None if self._legal else self.position.outcome
-        if outcome is not None:
-            self._end(*outcome)
+        if not self._legal:
+            if self._moves:
+                self._end_by_the_rules()
         elif self._values:
             self.infos = {agent: {} for agent in AGENTS}
             self.infos[self.agent_selection] = told(self.position)
         if self.render_mode == "human":
-            self._stage.tell(self.table, self._told_before)
+            self._stage.tell(self.table, self._last_told)
 
     def _forfeit(self, reason: Refusal) -> None:
         """End the game for whoever broke the rules."""
@@ -179,7 +205,11 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._end(1 - self._forfeited, "forfeit")
         self.infos[self.agent_selection]["illegal"] = reason
         if self.render_mode == "human":
-            self._stage.tell(self.table, self._told_before)
+            self._stage.tell(self.table, self._last_told)
+
+    def _end_by_the_rules(self) -> None:
+        if (outcome := self.position.outcome) is not None:
+            self._end(*outcome)
 
     def _end(self, winner: int | None, reason: Ending) -> None:
         self.terminations = dict.fromkeys(AGENTS, True)
@@ -190,6 +220,12 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
 
     def _seen_space(self) -> spaces.Box:
         return spaces.Box(0, 1, (self._sight.size,), np.float32)
+
+
+def _seat(agent: str) -> int:
+    if agent not in AGENTS:
+        raise ValueError(f"agent: expected {' or '.join(AGENTS)}; got {shown(agent)}")
+    return AGENTS.index(agent)
 
 
 def _register() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
+from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
 from number_tower.catalogue import load, rulebook_for
+from number_tower.game import Game
 from number_tower.rules import UNNAMED, Rules
 from number_tower.showing import shown
 from number_tower.table import Table
@@ -15,7 +16,6 @@ from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -28,8 +28,12 @@ Turns = int | Literal["alternating", "random"]
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
-def chosen(game: str | os.PathLike[str] | Rules, options: Mapping[str, object]) -> tuple[Rulebook, Rules]:
-    """Return the rulebook and the rules of the game that is asked for."""
+def chosen(
+    game: str | os.PathLike[str] | Rules | Mapping[str, object], options: Mapping[str, object]
+) -> tuple[Rulebook, Rules]:
+    """Return the rulebook and the rules of the game that is asked for; rules may be written out, as JSON takes them."""
+    if isinstance(game, Mapping):
+        game = Rules.read(game)
     if isinstance(game, Rules):
         rules = game.changed(options)
         return rulebook_for(UNNAMED, rules), rules
@@ -45,13 +49,18 @@ def whole(action: object) -> int:
         raise TypeError(f"expected an action, which is a whole number; got {shown(action)}") from None
 
 
+def turns_of(key: str, turns: Turns) -> Turns:
+    """Return how a seat is taken, if there is such a way."""
+    if type(turns) not in {int, str} or turns not in {0, 1, "alternating", "random"}:
+        raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {shown(turns)}')
+    return turns
+
+
 class Seating:
     """Who takes a seat in game after game. A seed starts it anew, so that the same seed gives the same games."""
 
     def __init__(self, key: str, turns: Turns) -> None:
-        if type(turns) not in {int, str} or turns not in {0, 1, "alternating", "random"}:
-            raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {shown(turns)}')
-        self._turns = turns
+        self._turns = turns_of(key, turns)
         self._next = 0
 
     def next(self, rng: np.random.Generator, seed: int | None) -> int:
@@ -80,35 +89,34 @@ class Stage:
         self._mode = render_mode
         self._voice: Voice | None = None
 
-    def show(self, table: Table, since: int) -> str | NDArray[np.uint8] | None:
-        """Return what happened after so many moves as text, or the table as a picture.
+    def show(self, table: Table, before: Table | None) -> str | NDArray[np.uint8] | None:
+        """Return what happened since the table stood as before, as text; or the table as a picture.
 
         What people see was printed when it happened, and is not printed again.
         """
         if self._mode is None:
             warnings.warn(f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3)
         if self._mode == "ansi":
-            return self.text(table, since)
+            return self.text(table, before)
         if self._mode == "rgb_array":
             from number_tower.envs.picture import picture  # noqa: PLC0415 - only who wants pictures needs what draws them
 
             return picture(table, self.voice)
         return None
 
-    def tell(self, table: Table, since: int) -> None:
-        """Print what happened after so many moves, if people look on."""
+    def tell(self, table: Table, before: Table | None) -> None:
+        """Print what happened since the table stood as before, if people look on."""
         if self._mode == "human":
-            print(self.text(table, since), end="", flush=True)
+            print(self.text(table, before), end="", flush=True)
 
-    def text(self, table: Table, since: int) -> str:
-        """Tell what happened after so many moves, up to whose turn it is now; after -1 moves means from the start."""
-        tables = [Table(game, table.rulebook) for game in table.game.history()]
-        pieces: list[str] = []
-        for moves, (before, now) in enumerate(pairwise([None, *tables])):
-            if moves > since and now is not None:
-                if before is not None:
-                    pieces.append(f"{self.voice.prompt(before)}{now.game.moves[-1]}\n")
-                pieces += [said.text for said in self.voice.tell(now)]
+    def text(self, table: Table, before: Table | None) -> str:
+        """Tell what happened since the table stood as before, up to whose turn it is now; all of it if that is None."""
+        now = before or Table(Game(table.game.rules, table.game.first), table.rulebook)
+        pieces = [said.text for said in self.voice.tell(now)] if before is None else []
+        for block in table.game.moves[len(now.game.moves) :]:
+            pieces.append(f"{self.voice.prompt(now)}{block}\n")
+            now = now.play(block)
+            pieces += [said.text for said in self.voice.tell(now)]
         if table.declared is not None:
             pieces += [said.text for said in self.voice.tell(table)]
         return "".join(pieces)

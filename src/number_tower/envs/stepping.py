@@ -5,7 +5,9 @@ of 64 bits or less: blocks are bits, a top is the place of its block counted fro
 
 The functions make values of values, and of arrays only the loops know much: those that branch with many arrays at hand
 are several times slower, for each array is counted in and out. All of it is one file, since what was compiled is kept
-until the file changes that it came from, and no other file is looked at.
+until the file changes that it came from, and no other file is looked at; `Book` and `State` stay with it, since what is
+kept names them, and could not even be thrown away without. Games are counted by numbers without a sign (`place_of`):
+any other would be tried for counting from the end, at every array anew.
 """
 
 from __future__ import annotations
@@ -50,6 +52,9 @@ _STRIDE, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 _PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 _BYTES, _TWO, _FOUR, _LAST = np.uint64(0x0101010101010101), np.uint64(2), np.uint64(4), np.uint64(56)
+_BYTE, _THREE, _SEVEN, _EIGHT = np.uint64(0xFF), np.uint64(3), np.uint64(7), np.uint64(8)
+_DIAGONAL, _TOPS = np.uint64(0x8040201008040201), np.uint64(0x8080808080808080)
+_BELOW_TOPS = ~_TOPS
 
 
 class Book(NamedTuple):
@@ -81,7 +86,7 @@ class State(NamedTuple):
     refusals: NDArray[np.int8]
 
 
-def book(rules: Rules) -> Book:
+def book_of(rules: Rules) -> Book:
     """Write rules down as numbers; there are at most 64 blocks."""
     largest = rules.blocks[-1]
     tabled = largest <= _LARGEST_IN_TABLE
@@ -99,7 +104,7 @@ def book(rules: Rules) -> Book:
     )
 
 
-def state(number: int) -> State:
+def room_for(number: int) -> State:
     """Make room for so many games, none of which has begun."""
     pair, each = (number, 2), (number,)
     return State(
@@ -236,7 +241,7 @@ def refusal(book: Book, mine: Side, legal: Any, action: int) -> int:
 
 
 @compiled
-def roll(dice: Any, i: int, which: int, sides: Any) -> Any:
+def roll(dice: Any, i: Any, which: int, sides: Any) -> Any:
     """Roll one of a game's dice (splitmix64): a number below `sides`, each as likely to within one in a million."""
     dice[i, which] += _STRIDE
     mixed = dice[i, which]
@@ -247,22 +252,48 @@ def roll(dice: Any, i: int, which: int, sides: Any) -> Any:
 
 
 @compiled
-def ones(mask: Any) -> Any:
-    """Count the blocks of a mask, all at once: by twos, fours, eights, and the bytes in the end."""
+def ones_by_byte(mask: Any) -> Any:
+    """Count the blocks of a mask, all at once, by twos, fours and bytes: each byte holds the sum of those up to it."""
     mask -= (mask >> _ONE) & _PAIRS
     mask = (mask & _FOURS) + ((mask >> _TWO) & _FOURS)
-    mask = (mask + (mask >> _FOUR)) & _EIGHTS
-    return (mask * _BYTES) >> _LAST
+    return ((mask + (mask >> _FOUR)) & _EIGHTS) * _BYTES
+
+
+@compiled
+def not_above(sums: Any, number: Any) -> Any:
+    """Count the bytes that are no larger than a number below 128, as they are themselves."""
+    return (((((number * _BYTES) | _TOPS) - sums) & _TOPS) >> _SEVEN) * _BYTES >> _LAST
+
+
+@compiled
+def one_of(mask: Any, which: Any) -> Any:
+    """Return the place of one of the blocks of a mask, the first of which is number 0; without a jump to guess."""
+    sums = ones_by_byte(mask)
+    start = not_above(sums, which) << _THREE
+    within = which - (((sums << _EIGHT) >> start) & _BYTE)
+    byte = (mask >> start) & _BYTE
+    bits = ((((byte * _BYTES) & _DIAGONAL) + _BELOW_TOPS) >> _SEVEN) & _BYTES
+    return start + not_above(bits * _BYTES, within)
+
+
+@compiled
+def drawn(legal: Any, dice: Any, i: Any) -> Any:
+    """Return one of the legal actions, each as likely as the others; 0 if there is none."""
+    which = roll(dice, i, CHOICES, ones_by_byte(legal) >> _LAST)
+    return np.int64(one_of(legal, which)) if legal else 0
 
 
 # All games --------------------------------------------------------------------------------------------------------
 
 
 class Row(NamedTuple):
-    """All that there is to one game: what player 0 has, what player 1 has, and the rest of its row in `State`."""
+    """All that there is to one game: what whoever is to move has, what the other has, and the rest of its `State`.
 
-    zero: Side
-    one: Side
+    So nothing has to be decided by whose turn it is, which no processor can guess.
+    """
+
+    mine: Side
+    theirs: Side
     turn: Turn
     plies: Any
     first: Any
@@ -270,12 +301,20 @@ class Row(NamedTuple):
 
 
 @compiled
-def row(now: State, i: int) -> Row:
+def place_of(game: int) -> Any:
+    """Return the place of a game in the arrays."""
+    return np.uint64(game)
+
+
+@compiled
+def row(now: State, i: Any) -> Row:
     """Take one game out of all."""
+    mover = np.int64(now.to_move[i])
+    me, other = np.uint64(mover), np.uint64(1 - mover)
     return Row(
-        Side(now.left[i, 0], now.heights[i, 0], np.int64(now.tops[i, 0])),
-        Side(now.left[i, 1], now.heights[i, 1], np.int64(now.tops[i, 1])),
-        Turn(np.int64(now.to_move[i]), now.legal[i], np.int64(now.endings[i]), np.int64(now.winners[i])),
+        Side(now.left[i, me], now.heights[i, me], np.int64(now.tops[i, me])),
+        Side(now.left[i, other], now.heights[i, other], np.int64(now.tops[i, other])),
+        Turn(mover, now.legal[i], np.int64(now.endings[i]), np.int64(now.winners[i])),
         now.plies[i],
         np.int64(now.first[i]),
         np.int64(now.refusals[i]),
@@ -283,10 +322,11 @@ def row(now: State, i: int) -> Row:
 
 
 @compiled
-def put(now: State, i: int, game: Row) -> None:
+def put(now: State, i: Any, game: Row) -> None:
     """Put one game among all."""
-    now.left[i, 0], now.heights[i, 0], now.tops[i, 0] = game.zero
-    now.left[i, 1], now.heights[i, 1], now.tops[i, 1] = game.one
+    me, other = np.uint64(game.turn.to_move), np.uint64(1 - game.turn.to_move)
+    now.left[i, me], now.heights[i, me], now.tops[i, me] = game.mine
+    now.left[i, other], now.heights[i, other], now.tops[i, other] = game.theirs
     now.to_move[i], now.legal[i], now.endings[i], now.winners[i] = game.turn
     now.plies[i], now.first[i], now.refusals[i] = game.plies, game.first, game.refusal
 
@@ -304,18 +344,19 @@ def acted(book: Book, game: Row, action: int) -> Row:
     if game.turn.ending:
         return game
     mover = game.turn.to_move
-    mine, theirs = (game.zero, game.one) if mover == 0 else (game.one, game.zero)
-    refused = refusal(book, mine, game.turn.legal, action)
+    refused = refusal(book, game.mine, game.turn.legal, action)
     if refused:
         lost = Turn(mover, _NONE, FORFEIT, 1 - mover)
-        return Row(game.zero, game.one, lost, game.plies, game.first, refused)
-    mine, theirs = place(book, mine, theirs, action)
-    zero, one = (mine, theirs) if mover == 0 else (theirs, mine)
-    return Row(zero, one, turn_after(book, mine, theirs, mover), game.plies + 1, game.first, 0)
+        return Row(game.mine, game.theirs, lost, game.plies, game.first, refused)
+    mine, theirs = place(book, game.mine, game.theirs, action)
+    turn = turn_after(book, mine, theirs, mover)
+    if turn.to_move == mover:
+        return Row(mine, theirs, turn, game.plies + 1, game.first, 0)
+    return Row(theirs, mine, turn, game.plies + 1, game.first, 0)
 
 
 @compiled
-def starter(starts: int, last: Any, dice: Any, i: int) -> Any:
+def starter(starts: int, last: Any, dice: Any, i: Any) -> Any:
     """Say who starts the next game."""
     if starts == AT_RANDOM:
         return np.int64(roll(dice, i, STARTS, _TWO))
@@ -323,19 +364,30 @@ def starter(starts: int, last: Any, dice: Any, i: int) -> Any:
 
 
 @compiled
-def unpack(legal: Any, i: int, masks: Any) -> None:
+def unpack(legal: Any, i: Any, masks: Any) -> None:
     """Write a game's legal actions out, a 1 or 0 for each."""
     for block in range(masks.shape[1]):
         masks[i, block] = (legal >> np.uint64(block)) & _ONE
 
 
+@compiled
+def answered(book: Book, game: Row, seat: Any, dice: Any, i: Any) -> Row:
+    """Return a game after random answers, to when it is this player's turn or the game is over."""
+    while game.turn.ending == 0 and game.turn.to_move != seat:
+        game = acted(book, game, drawn(game.turn.legal, dice, i))
+    return game
+
+
 @looping
 def begin_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int, stop: int, book: Book, now: State, some: Any, starts: int, dice: Any, masks: Any
+    start: int, stop: int, book: Book, now: State, last: State, some: Any, starts: int, dice: Any, masks: Any
 ) -> None:
-    """Begin some of the games anew."""
-    for i in range(start, stop):
+    """Begin some of the games anew; how those ended that were over is kept."""
+    for game_number in range(start, stop):
+        i = place_of(game_number)
         if some[i]:
+            if now.endings[i]:
+                put(last, i, row(now, i))
             game = begun(book, starter(starts, np.int64(now.first[i]), dice, i))
             put(now, i, game)
             unpack(game.turn.legal, i, masks)
@@ -346,9 +398,23 @@ def act_in_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things i
     start: int, stop: int, book: Book, now: State, some: Any, actions: Any, masks: Any
 ) -> None:
     """Take an action in some of the games, and leave those as they are that end."""
-    for i in range(start, stop):
+    for game_number in range(start, stop):
+        i = place_of(game_number)
         if some[i]:
             game = acted(book, row(now, i), actions[i])
+            put(now, i, game)
+            unpack(game.turn.legal, i, masks)
+
+
+@looping
+def answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int, stop: int, book: Book, now: State, seats: Any, dice: Any, masks: Any
+) -> None:
+    """Take random actions in every game, to when it is the turn of whoever has the seat or the game is over."""
+    for game_number in range(start, stop):
+        i = place_of(game_number)
+        if now.to_move[i] != seats[i] and now.endings[i] == 0:
+            game = answered(book, row(now, i), np.int64(seats[i]), dice, i)
             put(now, i, game)
             unpack(game.turn.legal, i, masks)
 
@@ -368,13 +434,14 @@ def step_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
     ended: Any,
 ) -> None:
     """Take an action in every game; write down what it brought the players, and begin those anew that end."""
-    for i in range(start, stop):
+    for game_number in range(start, stop):
+        i = place_of(game_number)
         game = acted(book, row(now, i), actions[i])
         winner = game.turn.winner
         rewards[i, 0] = 0 if winner == NOBODY else 1 - 2 * winner
         rewards[i, 1] = 0 if winner == NOBODY else 2 * winner - 1
         ended[i] = game.turn.ending != 0
-        if ended[i]:
+        if game.turn.ending:
             put(last, i, game)
             game = begun(book, starter(starts, game.first, dice, i))
         put(now, i, game)
@@ -382,37 +449,72 @@ def step_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
 
 
 @looping
-def choose_in_some(start: int, stop: int, now: State, some: Any, dice: Any, actions: Any) -> None:
-    """Choose a legal action in some of the games, each as likely as the others; 0 where there is none."""
-    for i in range(start, stop):
-        if some[i]:
-            legal = now.legal[i]
-            for _ in range(roll(dice, i, CHOICES, ones(legal))):
-                legal &= legal - _ONE
-            actions[i] = ones((legal - _ONE) & ~legal) if legal else 0
+def step_answered(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int,
+    stop: int,
+    book: Book,
+    now: State,
+    last: State,
+    actions: Any,
+    seats: Any,
+    following: Any,
+    starts: int,
+    dice: Any,
+    masks: Any,
+    rewards: Any,
+    ended: Any,
+) -> None:
+    """Take an action in every game and random answers, and begin those anew that end, where others may have the seat.
+
+    It is a step with `act_in_some`, `answer_all`, `begin_some` and `answer_all` in one.
+    """
+    for game_number in range(start, stop):
+        i = place_of(game_number)
+        seat = np.int64(seats[i])
+        game = answered(book, acted(book, row(now, i), actions[i]), seat, dice, i)
+        winner = game.turn.winner
+        rewards[i] = 0 if winner == NOBODY else 1 if winner == seat else -1
+        ended[i] = game.turn.ending != 0
+        if game.turn.ending:
+            put(last, i, game)
+            game = begun(book, starter(starts, game.first, dice, i))
+            game = answered(book, game, np.int64(following[i]), dice, i)
+        put(now, i, game)
+        unpack(game.turn.legal, i, masks)
 
 
 @looping
-def see_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
-    start: int, stop: int, book: Book, now: State, players: Any, highest: float, seen: Any
+def choose_in_some(start: int, stop: int, now: State, some: Any, dice: Any, actions: Any) -> None:
+    """Choose a legal action in some of the games, each as likely as the others; 0 where there is none."""
+    for game_number in range(start, stop):
+        i = place_of(game_number)
+        if some[i]:
+            actions[i] = drawn(now.legal[i], dice, i)
+
+
+@looping
+def see_some(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
+    start: int, stop: int, book: Book, now: State, games: Any, players: Any, highest: float, seen: Any
 ) -> None:
-    """Write down what a player sees of each game, as `seeing.Sight` lays it out; `seen` is all zeros before."""
+    """Write down what a player sees of some games, as `seeing.Sight` lays it out; `seen` is all zeros before."""
     count = book.blocks
     pools = 2 if book.supply == OWN else 1 if book.supply == SHARED else 0
     towers = 1 if book.one_tower else 2
-    for i in range(start, stop):
-        player = players[i]
+    for line_number in range(start, stop):
+        line = place_of(line_number)
+        i = place_of(games[line])
+        player = np.int64(players[i])
         if now.to_move[i] == player and now.legal[i] != _NONE:
-            seen[i, 0] = 1
+            seen[line, 0] = 1
         place = 1
         for turn in range(pools):
-            left = now.left[i, player if turn == 0 else 1 - player]
+            left = now.left[i, np.uint64(player ^ turn)]
             for block in range(count):
-                seen[i, place + block] = (left >> np.uint64(block)) & _ONE
+                seen[line, np.uint64(place + block)] = (left >> np.uint64(block)) & _ONE
             place += count
         for turn in range(towers):
-            side = player if turn == 0 else 1 - player
-            seen[i, place + now.tops[i, side]] = 1
+            side = np.uint64(player ^ turn)
+            seen[line, np.uint64(place + now.tops[i, side])] = 1
             place += count + 1
-            seen[i, place] = now.heights[i, side] / highest
+            seen[line, np.uint64(place)] = now.heights[i, side] / highest
             place += 1

@@ -23,6 +23,7 @@ from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from number_tower.position import Position
     from number_tower.rules import Rules
@@ -46,7 +47,7 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules,
+        game: str | os.PathLike[str] | Rules | Mapping[str, object],
         *,
         legal: bool = True,
         hidden: bool = False,
@@ -100,6 +101,8 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
             state.add_observation(said, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
             state.set_invalid_move(reason=sentence(answer.problem or ""))
             state.step_info["illegal"] = answer.reason
+            if state.done:
+                state.game_state["table"] = before.declare("forfeit", mover)
             return self._stepped()
         if self._values:
             state.step_info.update(_truth(before.game.position, answer.block))

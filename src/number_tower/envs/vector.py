@@ -15,9 +15,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from number_tower import rules as rules_of
 from number_tower.envs import register, stepping
 from number_tower.envs.games import Games, Step, turns_code
+from number_tower.envs.stage import chosen
 from number_tower.envs.stepping import ENDINGS, NOBODY, REFUSALS
 from number_tower.game import Game
 from number_tower.players import LEVELS, RANDOM, Computer
@@ -25,13 +25,17 @@ from number_tower.showing import shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from number_tower.envs.stage import Turns
     from number_tower.players import Level
     from number_tower.rules import Rules
 
 __all__ = ["Games", "NumberTowerVectorEnv", "Step"]
+
+_ENDINGS, _REFUSALS = np.array(ENDINGS, object), np.array(REFUSALS, object)
+_POINTS = np.array([0, -1, 1], np.float32)
+"""What is given to the agent: nobody has won, the opponent, the agent."""
 
 
 class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], NDArray[Any]]):
@@ -48,7 +52,7 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     def __init__(  # noqa: PLR0913 - each of them is a choice of its own
         self,
         num_envs: int,
-        game: str | os.PathLike[str] | Rules,
+        game: str | os.PathLike[str] | Rules | Mapping[str, object],
         *,
         opponent: str | Callable[[Games], NDArray[np.integer]] = RANDOM.name,
         seat: Turns = 0,
@@ -59,14 +63,13 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     ) -> None:
         if render_mode is not None:
             raise ValueError(f"render_mode: expected None, since so many games are not shown; got {shown(render_mode)}")
-        self.games = Games(rules_of(game, **options), num_envs, seed=0, threads=threads)
+        self.games = Games(chosen(game, options)[1], num_envs, seed=0, threads=threads)
         self.num_envs = num_envs
         self._turns = turns_code("seat", seat)
-        self.seats = np.arange(num_envs) % 2
+        self.seats = self._before(0)
         self._values = values
         self._begun = False
-        self._asked = _asked(opponent, self.games)
-        self._opponent = opponent if callable(opponent) else None
+        self._opponent = _opponent(opponent, self.games)
         self.single_observation_space = spaces.Box(0, 1, (self.games.sight.size,), np.float32)
         self.single_action_space = spaces.Discrete(self.games.sight.actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -78,7 +81,8 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         """Begin every game; opponents who begin have moved. All that is left to chance follows from the seed."""
         super().reset(seed=seed, options=options)
         if seed is not None:
-            self.seats = 1 - (np.arange(self.num_envs) + seed) % 2
+            self.seats = self._before(seed)
+        self.seats = self._following()
         self.games.reset(int(self.np_random.integers(2**63)))
         self._begin(np.ones(self.num_envs, np.bool_))
         self._begun = True
@@ -90,74 +94,106 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
         """Take an action in every game, and let the opponents answer; games that were over already only end."""
         if not self._begun:
             raise ResetNeeded("call reset() before anything else: no game has begun")
-        now = self.games.now
-        self._act(self.games.read(actions), now.endings == 0)
-        self._answer()
-        ended = now.endings != 0
-        rewards = np.where(now.winners == NOBODY, 0, np.where(now.winners == self.seats, 1, -1)).astype(np.float32)
-        info: dict[str, Any] = {}
-        if ended.any():
-            info = self._final(ended)
+        seats, following = self.seats, self._following()
+        if self._opponent is None:
+            rewards, ended = self.games.step_answered(actions, seats, following)
+            self.seats = np.where(ended, following, seats)
+        else:
+            now = self.games.now
+            self._act(self.games.read(actions), now.endings == 0)
+            self._answer()
+            ended = now.endings != 0
+            rewards = _POINTS[(now.winners != NOBODY) * (1 + (now.winners == seats))]
+            self.seats = np.where(ended, following, seats)
             self._begin(ended)
+        info = self._final(ended, seats) if ended.any() else {}
         return self.games.observations(self.seats), rewards, ended, np.zeros_like(ended), info | self._info()
 
-    def _begin(self, some: NDArray[np.bool_]) -> None:
+    def _before(self, seed: int) -> NDArray[np.int8]:
+        """Return the seats that would come before those of a seed, where they are taken by turns."""
+        return ((np.arange(self.num_envs) + seed % 2 + 1) % 2).astype(np.int8)
+
+    def _following(self) -> NDArray[np.int8]:
+        """Return the seat that the agent would have in each game that began now."""
         if self._turns == stepping.ALTERNATING:
-            self.seats = np.where(some, 1 - self.seats, self.seats)
-        elif self._turns == stepping.AT_RANDOM:
-            self.seats[some] = self.np_random.integers(2, size=int(some.sum()))
-        else:
-            self.seats[some] = self._turns
+            return 1 - self.seats
+        if self._turns == stepping.AT_RANDOM:
+            return self.np_random.integers(2, size=self.num_envs, dtype=np.int8)
+        return np.full(self.num_envs, self._turns, np.int8)
+
+    def _begin(self, some: NDArray[np.bool_]) -> None:
         self.games.begin(some)
-        if self._asked is not None:
-            self._asked.begin(some, self.np_random)
+        if self._opponent is not None:
+            self._opponent.begin(some, self.np_random)
         self._answer()
 
     def _answer(self) -> None:
         """Let opponents move until it is the agent's turn in every game, or the game is over."""
-        games, now = self.games, self.games.now
+        now = self.games.now
+        if self._opponent is None:
+            self.games.answer(self.seats)
+            return
         while (turn := (now.endings == 0) & (now.to_move != self.seats)).any():
-            if self._asked is not None:
-                actions = self._asked.choose(turn)
-            elif self._opponent is not None:
-                actions = games.read(self._opponent(games))
-            else:
-                actions = games.random_actions(turn)
-            self._act(actions, turn)
+            self._act(self._opponent.choose(turn), turn)
 
     def _act(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
-        if self._asked is not None:
-            self._asked.see(actions, some)
         self.games.act(actions, some)
+        if self._opponent is not None:
+            self._opponent.see(actions, some & (self.games.now.refusals == 0))
 
     def _info(self) -> dict[str, Any]:
         endings = self.games.now.endings
         on = endings == 0
-        info = _marked(np.ones_like(on), action_mask=self.games.masks.copy(), seat=self.seats.copy())
+        info = _marked(np.ones_like(on), action_mask=self.games.masks.copy(), seat=self.seats.astype(np.int64))
         if not on.all():
-            info |= _marked(~on, outcome=_words(ENDINGS, endings))
+            info |= _marked(~on, outcome=_ENDINGS.take(endings))
         if self._values:
-            info |= _marked(on, value=self.games.worths(), action_values=self.games.values())
+            worths, values = self.games.truth()
+            info |= _marked(on, value=worths, action_values=values)
         return info
 
-    def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return what there is to know of games that have ended, as Gymnasium wants it before they begin anew."""
-        now = self.games.now
+    def _final(self, ended: NDArray[np.bool_], seats: NDArray[np.int8]) -> dict[str, Any]:
+        """Return what there is to know of games that have ended, as Gymnasium wants it beside those that have begun."""
+        last = self.games.last
+        rows = self.games.last_observations(seats, ended)
         seen: NDArray[Any] = np.full(self.num_envs, None)
-        for index, row in zip(np.flatnonzero(ended), self.games.observations(self.seats)[ended], strict=True):
-            seen[index] = row
+        seen[ended] = np.fromiter(rows, object, len(rows))
         told = _marked(
             ended,
             action_mask=np.zeros_like(self.games.masks),
-            seat=self.seats.copy(),
-            outcome=_words(ENDINGS, now.endings),
+            seat=seats.astype(np.int64),
+            outcome=_ENDINGS.take(last.endings * ended),
         )
-        lost = now.winners != self.seats
-        for key, some in (("illegal", ended & lost), ("forfeit", ended & ~lost)):
-            refused = some & (now.refusals != 0)
-            if refused.any():
-                told |= _marked(refused, **{key: _words(REFUSALS, now.refusals * refused)})
+        refused = ended & (last.refusals != 0)
+        if refused.any():
+            lost = last.winners != seats
+            for key, some in (("illegal", refused & lost), ("forfeit", refused & ~lost)):
+                if some.any():
+                    told |= _marked(some, **{key: _REFUSALS.take(last.refusals * some)})
         return _marked(ended, final_obs=seen, final_info=told)
+
+
+class _Policy:
+    """A function that is asked about all games at once."""
+
+    def __init__(self, function: Callable[[Games], NDArray[np.integer]], games: Games) -> None:
+        self._function = function
+        self._games = games
+
+    def begin(self, some: NDArray[np.bool_], rng: np.random.Generator) -> None:
+        """Sit down at new games: they say all themselves."""
+
+    def see(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
+        """Take note of what is played: likewise."""
+
+    def choose(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:  # noqa: ARG002 - it is asked about all of them
+        """Return an action for each game; only some of them count."""
+        said = self._function(self._games)
+        try:
+            return self._games.read(said)
+        except (TypeError, ValueError) as wrong:
+            takes = "opponent: the function is given Games and returns an action for each"
+            raise type(wrong)(f"{takes}: {wrong}") from None
 
 
 class _Asked:
@@ -176,11 +212,9 @@ class _Asked:
             self._players[index] = Computer(self._level, int(rng.integers(2**31)))
 
     def see(self, actions: NDArray[np.int64], some: NDArray[np.bool_]) -> None:
-        """Take note of what is played, by whomever; a game that an illegal action ends goes no further."""
+        """Take note of what was played, by whomever."""
         for index in np.flatnonzero(some):
-            game, action = self._games[index], int(actions[index])
-            if 0 <= action < len(self._rules.blocks) and self._rules.blocks[action] in game.legal:
-                self._games[index] = game.play(self._rules.blocks[action])
+            self._games[index] = self._games[index].play(self._rules.blocks[actions[index]])
 
     def choose(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return each player's action where it is their turn."""
@@ -190,20 +224,19 @@ class _Asked:
         return actions
 
 
-def _asked(opponent: object, games: Games) -> _Asked | None:
-    if callable(opponent) or opponent == RANDOM.name:
+def _opponent(opponent: object, games: Games) -> _Policy | _Asked | None:
+    """Return who is asked, game by game or about all at once; nobody, where chance answers."""
+    if callable(opponent):
+        return _Policy(opponent, games)
+    name = opponent.lower() if isinstance(opponent, str) else None
+    if name == RANDOM.name:
         return None
-    level = LEVELS.get(opponent.lower()) if isinstance(opponent, str) else None
-    if level is None:
+    if name not in LEVELS:
         raise ValueError(
             f"opponent: expected {RANDOM.name}, a level ({', '.join(LEVELS)}), or a function that takes Games and"
             f" returns an action for each; got {shown(opponent)}"
         )
-    return _Asked(level, games)
-
-
-def _words(vocabulary: tuple[str | None, ...], codes: NDArray[np.int8]) -> NDArray[Any]:
-    return np.array(vocabulary, object)[codes]
+    return _Asked(LEVELS[name], games)
 
 
 def _marked(some: NDArray[np.bool_], **told: object) -> dict[str, Any]:

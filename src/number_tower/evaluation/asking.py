@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from number_tower.arena.pool import Stopped
 from number_tower.evaluation.positions import differ, worth
 from number_tower.players import Forfeit, Player
 from number_tower.players.program import asked
-from number_tower.prompt import judged, prompt
+from number_tower.position import Refusal
+from number_tower.prompt import Misread, judged, prompt
+from number_tower.showing import shown_text
+from number_tower.table import Unplaceable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,10 +22,13 @@ if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.table import Table
 
-_LONGEST_ANSWER = 10_000
-"""Characters of an answer that are read and kept: half of them from its beginning, and half from its end."""
+LONGEST_ANSWER = 100_000
+"""Characters of an answer that are kept: its last ones, which are all that is read of it, where the block should be."""
 
-_CUT = "\n[... the middle of a long answer is left out ...]\n"
+_CUT = "[... the beginning of a very long answer is left out ...]\n"
+
+Reason = Refusal | Unplaceable | Misread | Literal["failed"]
+"""Why an answer was illegal: why its block cannot be placed, why none can be read, or that no answer came at all."""
 
 
 class Attempt(NamedTuple):
@@ -29,9 +36,11 @@ class Attempt(NamedTuple):
 
     prompt: str
     answer: str
-    """What was said, or nothing where nothing came; the middle of a very long answer is left out."""
+    """What was said, or nothing where nothing came; the beginning of a very long answer is left out."""
     block: int | None
     problem: str | None
+    reason: Reason | None = None
+    """The problem in a word, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,8 @@ class Decision:
 
     @property
     def counts(self) -> bool:
-        """Whether it matters which block is chosen, and is known to."""
-        return differ(self.values)
+        """Whether something could be lost, and is known to be: by the choice, or by giving up all that could be had."""
+        return differ(self.values) or (self.block is None and bool(self.best))
 
     @property
     def best(self) -> float | None:
@@ -80,10 +89,19 @@ class Respondent(Protocol):
 
 
 class Asked(Player):
-    """A player that is asked in words, as often as it may try; every decision is noted."""
+    """A player that is asked in words, as often as it may try; every decision is noted.
+
+    To `stop` is to note nothing of an answer that does not come, but to raise `Stopped`.
+    """
 
     def __init__(
-        self, respondent: Respondent, task: Task, suite: Suite, worth: Callable[[Game], Values | None] = worth
+        self,
+        respondent: Respondent,
+        task: Task,
+        suite: Suite,
+        worth: Callable[[Game], Values | None] = worth,
+        *,
+        stop: bool = False,
     ) -> None:
         self.name = task.player
         self.decisions: list[Decision] = []
@@ -92,6 +110,7 @@ class Asked(Player):
         self._table = suite.table(task)
         self._book = suite.book(task)
         self._worth = worth
+        self._stop = stop
 
     def choose(self, game: Game) -> int:
         """Ask until a block is named that can be placed; after the last try the problem is why it forfeits."""
@@ -100,7 +119,7 @@ class Asked(Player):
         table = replace(self._table, game=game, log=())
         while block is None and len(attempts) < self._suite.tries:
             attempts.append(self._attempt(table, problem))
-            block, problem = attempts[-1][2:]
+            block, problem = attempts[-1].block, attempts[-1].problem
         self.decisions.append(Decision(game.moves, tuple(attempts), block, self._worth(game)))
         if block is None:
             raise Forfeit(problem)
@@ -121,16 +140,14 @@ class Asked(Player):
         if told_legal:
             question["legal"] = legal
         try:
-            answer = cut(self._respondent.answer(question, table.game))
+            answer = self._respondent.answer(question, table.game)
         except Forfeit as none:
-            return Attempt(text, "", None, str(none))
-        found = judged(table, answer, legal=told_legal)
-        return Attempt(text, answer, found.block, found.problem)
+            if self._stop:
+                raise Stopped(f"{shown_text(self.name)} gave no answer: {none}") from none
+            return Attempt(text, "", None, str(none), "failed")
+        return Attempt(text, cut(answer), *judged(table, answer, legal=told_legal))
 
 
 def cut(answer: str) -> str:
-    """Leave the middle of a very long answer out; what is left is what is judged and kept."""
-    if len(answer) <= _LONGEST_ANSWER:
-        return answer
-    half = (_LONGEST_ANSWER - len(_CUT)) // 2
-    return f"{answer[:half]}{_CUT}{answer[-half:]}"
+    """Leave the beginning of a very long answer out; what is left is judged as all of it would be."""
+    return answer if len(answer) <= LONGEST_ANSWER else f"{_CUT}{answer[-LONGEST_ANSWER:]}"

@@ -39,7 +39,9 @@ def mean(clusters: Iterable[Cluster]) -> Estimate:
 
     It is Wilson's interval for as many independent values as would be just as unsure: how much the clusters differ
     says how many those are (their linearised variance, with Student's quantile as there are few of them), and never
-    more than there are values. So it stays within 0 and 1, and is of use even if all values are the same.
+    more than there are values. Where clusters do not differ they tell nothing about that, and each counts as one value:
+    whatever is the same in all that were seen may still be otherwise in one of so many. So the interval stays within 0
+    and 1, and is of use even if all values are the same.
     """
     parts = [(total, number) for total, number in clusters if number]
     number = sum(number for _, number in parts)
@@ -47,21 +49,21 @@ def mean(clusters: Iterable[Cluster]) -> Estimate:
         return Estimate(None, 0.0, 1.0, 0)
     value = fsum(total for total, _ in parts) / number
     error = _error(parts, value, number)
-    as_sure = min(number, value * (1 - value) * (SURE / error) ** 2) if error else number
+    as_sure = min(number, value * (1 - value) * (SURE / error) ** 2) if error else len(parts)
     return Estimate(value, *interval(value * as_sure, as_sure), number)
 
 
 def difference(clusters: Iterable[Cluster]) -> Estimate:
     """Estimate the mean of values from -1 to 1, such as what one player lost more than another at the same positions.
 
-    Where all values are the same there is no spread to go by; then it is as sure as a share of so many would be.
+    Where clusters do not differ there is no spread to go by; then it is as sure as a share of so many clusters is.
     """
     parts = [(total, number) for total, number in clusters if number]
     number = sum(number for _, number in parts)
     if not number:
         return Estimate(None, -1.0, 1.0, 0)
     value = fsum(total for total, _ in parts) / number
-    reach = _error(parts, value, number) or interval(0, number)[1]
+    reach = _error(parts, value, number) or interval(0, len(parts))[1]
     return Estimate(value, max(-1.0, value - reach), min(1.0, value + reach), number)
 
 
@@ -97,6 +99,18 @@ def _within(reach: float, freedom: int) -> float:
         return sin(angle) * fsum(terms)
     beside = sin(angle) * cos(angle) * fsum(terms) if freedom > 1 else 0.0
     return (angle + beside) / atan(1) / 2
+
+
+def points(estimate: Estimate, to: str = " to ") -> str:
+    """Write points and their interval."""
+    mean, low, high, _ = estimate
+    return "-" if mean is None else f"{mean:.3f} ({low:.3f}{to}{high:.3f})"
+
+
+def share(estimate: Estimate, to: str = " to ", sign: str = "%") -> str:
+    """Write a share and its interval, in hundredths."""
+    mean, low, high, _ = estimate
+    return "-" if mean is None else f"{100 * mean:.1f}{sign} ({100 * low:.1f}{to}{100 * high:.1f})"
 
 
 def _round(value: float) -> float:

@@ -6,22 +6,24 @@ worth. Everything else, prompts included, has to follow from that.
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from number_tower import __version__
-from number_tower.arena.lines import Lines
+from number_tower.arena.lines import Damaged, Lines
+from number_tower.arena.schedule import ArenaError
 from number_tower.evaluation.asking import Asked, Respondent
 from number_tower.evaluation.positions import POINTS, Values
 from number_tower.evaluation.runner import Done, moved, played
 from number_tower.players import Forfeit, Player
+from number_tower.showing import shown_path
 
 if TYPE_CHECKING:
-    import os
-
     from number_tower.evaluation.suite import Suite
     from number_tower.game import Game
 
-FORMAT = 1
+FORMAT = 2
 """The form of the file; another program may write another."""
 
 
@@ -78,6 +80,23 @@ class Log(Lines[Done]):
         return played(task, suite, asked, _Opponent(document["moves"], document["conceded"]))
 
 
+def settings_in(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the settings of the evaluation that a file holds; whether they are its own is seen when it is resumed."""
+    name = shown_path(os.fspath(path))
+    try:
+        with open(path, "rb") as file:
+            settings = json.loads(file.readline())
+    except OSError as trouble:
+        raise ArenaError(f"there is nothing to go on with in {name}: {trouble.strerror}") from None
+    except (ValueError, RecursionError):
+        settings = None
+    if not isinstance(settings, dict) or set(settings) != set(Log.titles):
+        raise Damaged(f"{name} is not the file of an evaluation")
+    if settings["number_tower_eval"] != FORMAT:
+        raise ArenaError(f"{name} was written by another version of this program")
+    return settings
+
+
 class _Kept(Respondent):
     """Answers what was answered, and values blocks as they were valued."""
 
@@ -87,18 +106,18 @@ class _Kept(Respondent):
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - it was asked before
         attempt = self._attempts.pop()
-        answer: str = attempt["answer"]
-        if not answer:
+        if attempt["reason"] == "failed":
             raise Forfeit(attempt["problem"])
+        answer: str = attempt["answer"]
         return answer
 
     def worth(self, game: Game) -> Values | None:
         kept = self._values.pop()
         if kept is None:
             return None
-        values = {int(block): points for block, points in kept.items()}
+        values = {int(block): points for block, points in kept.items()} if isinstance(kept, dict) else {}
         if tuple(values) != game.legal or not all(
-            type(each) is float and each in POINTS.values() for each in kept.values()
+            type(each) is float and each in POINTS.values() for each in values.values()
         ):
             raise ValueError("not what the legal blocks can be worth")
         return values

@@ -12,7 +12,7 @@ from number_tower.players.knowing import knowledge
 from number_tower.solve.limits import NotSolved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from number_tower.arena.schedule import Entry
     from number_tower.rules import Rules
@@ -26,8 +26,8 @@ POINTS: Mapping[Value, float] = {"win": 1.0, "draw": 0.5, "loss": 0.0}
 _MISSES = 200
 """Games at random that bring nothing new, one after the other, after which there is taken to be no more."""
 
-_UNKNOWN = 20
-"""Such games that a search in vain counts for, since it takes so much longer."""
+_UNSOLVED = 12
+"""Searches in vain after which no more positions of a game are looked for, since each takes so long."""
 
 _LONGEST_GAME = 60
 """Plies of a game at random."""
@@ -65,12 +65,20 @@ def random_game(rules: Rules, rng: Random) -> list[Game]:
     return games
 
 
-def spots(games: Sequence[Entry], number: int, seed: int) -> tuple[Spot, ...]:
+def spots(
+    games: Sequence[Entry], number: int, seed: int, progress: Callable[[int, int], object] | None = None
+) -> tuple[Spot, ...]:
     """Find so many positions that matter, all different, the games in turn and for either seat in turn.
 
-    What a game or a seat cannot give, others do; where there are not so many, they are fewer.
+    What a game or a seat cannot give, others do; where there are not so many, they are fewer. If fewer are wanted they
+    are the first of more. `progress` is told how many there are now, and will be at most.
     """
-    streams = [_Stream(place, entry, seed) for place, entry in enumerate(games)]
+
+    def tick() -> None:
+        if progress is not None:
+            progress(min(sum(stream.given for stream in streams), number), number)
+
+    streams = [_Stream(place, entry, seed, tick) for place, entry in enumerate(games)]
     share = -(-number // len(streams))
     shares = [[stream.take((turn + place) % 2) for turn in range(share)] for place, stream in enumerate(streams)]
     found = [spot for turn in zip(*shares, strict=True) for spot in turn if spot is not None]
@@ -85,20 +93,25 @@ def spots(games: Sequence[Entry], number: int, seed: int) -> tuple[Spot, ...]:
 class _Stream:
     """The positions of one game that matter, found by playing at random until nothing new turns up."""
 
-    def __init__(self, place: int, entry: Entry, seed: int) -> None:
+    def __init__(self, place: int, entry: Entry, seed: int, tick: Callable[[], object]) -> None:
         self._place = place
         self._rules = entry.table.game.rules
         self._rng = Random(f"{seed} positions {entry.text}")  # noqa: S311 - play, not secrets
         self._found: tuple[list[Spot], list[Spot]] = ([], [])
         self._misses = [0, 0]
         self._known: set[object] = set()
+        self._unsolved = 0
+        self._tick = tick
+        self.given = 0
 
     def take(self, seat: int) -> Spot | None:
         """Return one more, for this seat if there is one; None if there is none for either."""
         for each in (seat, 1 - seat):
-            while not self._found[each] and self._misses[each] < _MISSES:
+            while not self._found[each] and self._misses[each] < _MISSES and self._unsolved < _UNSOLVED:
                 self._play()
+                self._tick()
             if self._found[each]:
+                self.given += 1
                 return self._found[each].pop(0)
         return None
 
@@ -113,7 +126,7 @@ class _Stream:
                 self._known.add(at)
                 points = worth(game)
                 if points is None:
-                    self._misses[seat] += _UNKNOWN
+                    self._unsolved += 1
                     break
                 if differ(points):
                     self._misses[seat] = 0

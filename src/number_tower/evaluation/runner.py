@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from number_tower.arena.runner import play_out
+from number_tower.arena.schedule import seed_of
 from number_tower.evaluation.asking import Asked
-from number_tower.evaluation.respondents import respondent
 from number_tower.players import Forfeit, let_move, player
 
 if TYPE_CHECKING:
     from number_tower.evaluation.asking import Decision
-    from number_tower.evaluation.respondents import Maker
+    from number_tower.evaluation.respondents import Respondents
     from number_tower.evaluation.suite import Suite, Task
     from number_tower.players import Player
     from number_tower.position import Ending
@@ -78,12 +78,13 @@ def _written(decision: Decision) -> dict[str, object]:
     }
 
 
-def perform(task: Task, suite: Suite, make: Maker = respondent) -> Done:
-    """Do one task of an evaluation."""
-    asked = Asked(make(task.player, seed=task.seed, patience=suite.patience), task, suite)
+def perform(task: Task, suite: Suite, make: Respondents, *, stop: bool = False) -> Done:
+    """Do one task of an evaluation. The opponent has a seed of its own, or one that is its equal would do the same."""
+    asked = Asked(make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop)
     if task.opponent is None:
         return moved(task, suite, asked)
-    return played(task, suite, asked, player(task.opponent, seed=task.seed, patience=suite.patience))
+    opponent = player(task.opponent, seed=seed_of(task.seed, "opponent"), patience=suite.patience)
+    return played(task, suite, asked, opponent)
 
 
 def moved(task: Task, suite: Suite, asked: Asked) -> Done:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from number_tower.evaluation.asking import Reason
 from number_tower.evaluation.estimates import Estimate, difference, mean
 
 if TYPE_CHECKING:
@@ -19,6 +20,24 @@ if TYPE_CHECKING:
     from number_tower.evaluation.suite import Suite, Task
 
 KINDS = ("game", "position")
+REASONS: tuple[str, ...] = tuple(word for each in get_args(Reason) for word in get_args(each))
+"""All reasons why an answer may be illegal."""
+
+WHY: Mapping[str, str] = {
+    "not_a_block": "no block of the game",
+    "over": "after the end",
+    "used": "used already",
+    "opening": "not for the ground",
+    "fit": "did not fit",
+    "target": "past the target",
+    "unavailable": "not available",
+    "empty": "empty",
+    "no_number": "without a number",
+    "many_numbers": "with several numbers",
+    "failed": "did not come",
+}
+"""What reasons are called, to follow how many answers had them."""
+
 EXAMPLES = 3
 """Of each player's decisions, how many of the worst are kept to be shown."""
 
@@ -64,7 +83,7 @@ class _Sums:
 
 @dataclass(frozen=True)
 class Figures:
-    """What some of a player's tasks show; `regret` and `kept` are of the decisions that count, where moves differ."""
+    """What some of a player's tasks show; `regret` and `kept` are of the decisions that count."""
 
     tasks: int
     won: int
@@ -129,6 +148,10 @@ class PlayerScore:
     by_seat: tuple[Figures, Figures]
     by_plies: Mapping[int, Estimate]
     worst: tuple[Blunder, ...] = ()
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why answers were illegal, and how many of them; in the order of `REASONS`."""
+    failure: str | None = None
+    """What the problem was when the first answer failed to come, if one did."""
 
 
 class Pair(NamedTuple):
@@ -165,6 +188,8 @@ class Scores:
                 {
                     "player": score.player,
                     **score.overall.document(),
+                    "reasons": score.reasons,
+                    "failure": score.failure,
                     "by_kind": {kind: figures.document() for kind, figures in score.by_kind.items()},
                     "by_seat": [figures.document() for figures in score.by_seat],
                     "by_game": {game: figures.document() for game, figures in score.by_game.items()},
@@ -178,7 +203,7 @@ class Scores:
 
 
 def guessing(decision: Decision) -> float:
-    """Return what a blind guess among the legal blocks loses on average."""
+    """Return what a blind guess among the legal blocks loses on average: nothing where they are all worth the same."""
     values = list((decision.values or {0: 0.0}).values())
     return max(values) - fsum(values) / len(values)
 
@@ -189,12 +214,18 @@ def scores(suite: Suite, done: Iterable[Done]) -> Scores:
     for each in done:
         ledgers[each.task.player].add(each)
     found = [ledger.score(player) for player, ledger in ledgers.items()]
-    found.sort(key=lambda score: 2.0 if score.overall.regret.mean is None else score.overall.regret.mean)
+    found.sort(key=lambda score: _place(score.overall))
     pairs = (
         Pair((one.player, other.player), _difference(ledgers[one.player].positions, ledgers[other.player].positions))
         for one, other in combinations(found, 2)
     )
     return Scores(suite, tuple(found), tuple(pairs))
+
+
+def _place(figures: Figures) -> tuple[float, float, float]:
+    """Rank by the points lost; of equals, by the points of games, and then by forfeits."""
+    lost, gained, forfeits = figures.regret.mean, figures.points.mean, figures.forfeits.mean
+    return 2.0 if lost is None else lost, -(gained or 0.0), forfeits or 0.0
 
 
 _Where = tuple[str, tuple[int, ...]]
@@ -214,6 +245,8 @@ class _Ledger:
         self.positions: dict[_Where, tuple[int, float]] = {}
         self._parts: defaultdict[_Part, defaultdict[int, _Sums]] = defaultdict(lambda: defaultdict(_Sums))
         self._worst: list[Blunder] = []
+        self._reasons: Counter[str] = Counter()
+        self._failure: tuple[int, str] | None = None
 
     def add(self, done: Done) -> None:
         """Take one task into every part that it belongs to; within one variant, what hangs together is a task."""
@@ -225,6 +258,10 @@ class _Ledger:
             sums.add_task(done)
             for decision in done.decisions:
                 sums.add(decision)
+        for attempt in (attempt for decision in done.decisions for attempt in decision.attempts if attempt.reason):
+            self._reasons[attempt.reason or ""] += 1
+            if attempt.reason == "failed" and (self._failure is None or task.index < self._failure[0]):
+                self._failure = task.index, attempt.problem or ""
         for decision in done.decisions:
             self._parts["plies", len(decision.moves)][cluster].add(decision)
             if decision.regret:
@@ -244,6 +281,8 @@ class _Ledger:
             (self._figures("seat", 0), self._figures("seat", 1)),
             {number: regret for number, regret in regrets.items() if regret.number},
             tuple(self._worst),
+            {reason: self._reasons[reason] for reason in REASONS if self._reasons[reason]},
+            None if self._failure is None else self._failure[1],
         )
 
     def _figures(self, kind: str, which: str | int = "") -> Figures:

@@ -8,27 +8,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import merge
+from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from number_tower.arena.schedule import ArenaError, check_different, entry, names_of, seed_of
+from number_tower.arena.schedule import ArenaError, check_different, entry, names_of, seed_of, tidied
 from number_tower.catalogue import rulebook_for
 from number_tower.evaluation.positions import spots
-from number_tower.evaluation.respondents import respondent, tidied
+from number_tower.evaluation.respondents import Respondents, is_function
 from number_tower.evaluation.variants import variants as made
 from number_tower.game import Game
-from number_tower.players import PATIENCE, player
+from number_tower.players import UnknownPlayer, player
 from number_tower.record import to_line
-from number_tower.rules import UNNAMED
+from number_tower.rules import UNNAMED, Rules, RulesError
+from number_tower.showing import shown, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from number_tower.arena.schedule import Entry
     from number_tower.catalogue import Rulebook
     from number_tower.evaluation.positions import Spot
-    from number_tower.evaluation.respondents import Maker
-    from number_tower.rules import Rules
     from number_tower.table import Table
 
 Kind = Literal["game", "position"]
@@ -38,6 +39,8 @@ GAMES = 40
 POSITIONS = 200
 AGAINST = "fair"
 TRIES = 3
+PATIENCE = 60.0
+"""Seconds that a player has for an answer: a language model needs longer than a bot."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,21 +81,22 @@ class Suite:
     legal: bool = True
     """Whether players are told which blocks may be placed."""
     patience: float = PATIENCE
-    """Seconds that a command has for an answer."""
+    """Seconds that a command or a named function has for an answer."""
     fresh: bool = False
     """Whether the games are variants made for this evaluation."""
 
     def __post_init__(self) -> None:
         check_different("games", tuple(entry.text for entry in self.games), 1, "expected a game")
         check_different("players", self.players, 1, "expected a player, such as perfect or module:function")
-        if self.number < 0 or self.number % 2:
+        check_whole("number", self.number, 0)
+        check_whole("tries", self.tries, 1)
+        if self.number % 2:
             raise ArenaError(
-                f"expected an even number of games, 0 or more, since each is played from both seats; got {self.number}"
+                f"expected an even number of games, since each is played from both seats; got {self.number}"
             )
         if not len(self):
             raise ArenaError("expected games or positions, or both; there are none")
-        if self.tries < 1:
-            raise ArenaError(f"expected one try or more; got {self.tries}")
+        _check_seconds(self.patience)
 
     def __len__(self) -> int:
         return (self.number + len(self.spots)) * len(self.players)
@@ -160,23 +164,71 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
     tries: int = TRIES,
     legal: bool = True,
     patience: float = PATIENCE,
-    make: Maker = respondent,
+    make: Respondents | None = None,
     progress: Callable[[int, int], object] | None = None,
+    finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
     """Set up an evaluation from what people write, and say what is wrong with it before anybody is asked.
 
-    Without games, so many variants are made. `progress` is told how many of them there are now, and will be. An odd
-    number of games becomes the next even one, since each is played from both seats.
+    Without games, so many variants are made. `progress` is told how many of them there are now, and will be, and
+    `finding` how many positions. An odd number of games becomes the next even one, since each is played from both
+    seats. Whoever is asked later may be given as `make`: what it had to start for this stays until it is closed.
     """
     named = tuple(map(entry, games))
-    specs = tuple(map(tidied, players))
-    for spec in specs:
-        make(spec, seed=seed, patience=patience).close()
-    opponent = tidied(against)
-    player(opponent, seed=seed, patience=patience).close()
-    if positions < 0:
-        raise ArenaError(f"expected 0 positions or more; got {positions}")
+    check_whole("number", number, 0)
+    check_whole("positions", positions, 0)
+    check_whole("variants", variants, 0)
+    asked = Respondents() if make is None else make
+    specs = tuple(spec if spec in asked.functions else tidied(spec) for spec in players)
+    start = Suite(specs, named or _NOTHING_YET, 2, (), tidied(against), seed, tries, legal, patience, fresh=not named)
+    try:
+        for spec in specs:
+            asked(spec, seed=seed, patience=patience).close()
+    finally:
+        if make is None:
+            asked.close()
+    _check_opponent(start.against, patience)
     entries = named or tuple(map(entry, made(variants, seed, progress)))
-    found = spots(entries, positions, seed)
-    even = number + number % 2
-    return Suite(specs, entries, even, found, opponent, seed, tries, legal, patience, fresh=not named)
+    found = spots(entries, positions, seed, finding)
+    if positions and not number and not found:
+        raise ArenaError("no position was found in which it is known to matter which block is placed; expected games")
+    return replace(start, games=entries, number=number + number % 2, spots=found)
+
+
+_NOTHING_YET = (entry(Rules()),)
+"""What stands for games that are still to be made."""
+
+
+def rearranged(
+    settings: Mapping[str, Any],
+    *,
+    make: Respondents | None = None,
+    finding: Callable[[int, int], object] | None = None,
+) -> Suite:
+    """Set up an evaluation from the settings that the first line of its file has."""
+    try:
+        fresh = settings["fresh"]
+        games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
+        same = {key: settings[key] for key in ("number", "positions", "against", "seed", "tries", "legal", "patience")}
+        return replace(arranged(settings["players"], games, **same, make=make, finding=finding), fresh=fresh)
+    except (LookupError, TypeError, AttributeError, RulesError):
+        raise ArenaError("the settings on the first line of the file cannot be understood") from None
+
+
+def check_whole(what: str, number: object, least: int) -> None:
+    """Refuse what is no whole number, or too small."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise ArenaError(f"{what}: expected a whole number from {least}; got {shown(number)}")
+
+
+def _check_seconds(patience: object) -> None:
+    if isinstance(patience, bool) or not isinstance(patience, int | float) or not 0 < patience < inf:
+        raise ArenaError(f"patience: expected a number of seconds above 0; got {shown(patience)}")
+
+
+def _check_opponent(spec: str, patience: float) -> None:
+    if is_function(spec):
+        raise UnknownPlayer(
+            f"{shown_text(spec)} cannot sit opposite: functions are players only; expected a level or a command"
+        )
+    player(spec, patience=patience).close()

@@ -2,151 +2,51 @@
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel, Field
 
 from number_tower import catalogue
+from number_tower.mcp.models import (
+    GameOnOffer,
+    Going,
+    Help,
+    LevelOnOffer,
+    MoveWorth,
+    Offer,
+    OpenGames,
+    Placed,
+    Player,
+    Result,
+    State,
+    Told,
+    Truth,
+)
 from number_tower.mcp.wishes import OPPONENTS
-from number_tower.position import Ending  # noqa: TC001 - pydantic reads it at run time
 from number_tower.prompt import numbers, rules_text, situation
 from number_tower.record import to_line
-from number_tower.solve.worth import Value  # noqa: TC001 - likewise
+from number_tower.rules import UNNAMED
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pydantic import BaseModel
+
     from number_tower.coach.analysis import Analysis, Hinted
     from number_tower.mcp.games import Playing
     from number_tower.mcp.wishes import Sort
+    from number_tower.solve.worth import Value
 
 _MOST_TOLD = 60
 """Moves of a position that are told one by one; all of them stand in the values."""
 
+_AGAIN = re.compile(r"(?:wins by force|wins|loses|leads to a draw)(?:[:;] (?P<more>.*)|,.*|)")
+"""A reason that says again what a move is worth, and perhaps more."""
+
 _WORDS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
-
-
-class GameOnOffer(BaseModel):
-    """A game of the catalogue."""
-
-    name: str
-    title: str
-    summary: str
-    options: list[str] = Field(description="what start_game may change about it")
-
-
-class LevelOnOffer(BaseModel):
-    """A level of the computer."""
-
-    name: str
-    about: str
-
-
-class Offer(BaseModel):
-    """What can be played, and against whom."""
-
-    games: list[GameOnOffer]
-    opponents: list[LevelOnOffer]
-
-
-class Told(BaseModel):
-    """The rules of a game: in sentences, and as start_game takes them."""
-
-    title: str
-    about: str
-    sentences: list[str]
-    rules: dict[str, str | int]
-
-
-class Placed(BaseModel):
-    """A move that was made."""
-
-    seat: int
-    block: int
-
-
-class Result(BaseModel):
-    """How a game ended."""
-
-    winner: int | None = Field(description="the winner's seat; null if nobody won")
-    reason: Ending
-
-
-class Player(BaseModel):
-    """A side of a game; what the players share stands with both."""
-
-    seat: int
-    name: str
-    computer: str | None = Field(description="the computer's level; null if you move for this side")
-    tower: list[int] = Field(description="from the ground up")
-    height: int
-    left: list[int] | None = Field(description="the blocks left; null if they are hidden")
-
-
-class State(BaseModel):
-    """A game as it stands."""
-
-    id: str
-    game: str
-    rules: dict[str, str | int]
-    hidden: bool
-    seed: int
-    players: list[Player]
-    moves: list[Placed]
-    to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
-    legal: list[int] | None = Field(description="the blocks that may be placed now; null if they are not listed")
-    result: Result | None = Field(description="null while the game goes on")
-    record: str = Field(description="the game on one line, to be kept, replayed or reviewed elsewhere")
-
-
-class Going(BaseModel):
-    """A game in short."""
-
-    id: str
-    game: str
-    moves: int
-    to_move: int | None
-    opponent: str | None
-    result: Result | None
-
-
-class OpenGames(BaseModel):
-    """The games that are kept, the oldest first."""
-
-    games: list[Going]
-
-
-class Help(BaseModel):
-    """A hint, as much of it as was asked for."""
-
-    id: str
-    hints: list[str]
-    block: int | None = Field(description="the block to place, if it was named")
-    more: bool = Field(description="whether a higher step tells more")
-
-
-class MoveWorth(BaseModel):
-    """What placing a block is worth to the player to move."""
-
-    block: int
-    value: Value | None = Field(description="null: not found in the time there was")
-    plies: int | None = Field(description="moves to the end, this one included; null: not known")
-    reason: str
-
-
-class Truth(BaseModel):
-    """What a position is worth to the player to move, exactly."""
-
-    id: str
-    to_move: int | None
-    value: Value | None = Field(description="null: not found in the time there was")
-    plies: int | None = Field(description="moves to the end with best play; null: not known")
-    verdict: str
-    method: str
-    moves: list[MoveWorth] | None = Field(description="the best first; null if legal blocks are not listed")
-    note: str = Field(description="what is not known, and why not")
 
 
 def offer() -> CallToolResult:
@@ -198,7 +98,7 @@ def state(playing: Playing, *heading: str, rules: bool = False) -> CallToolResul
         result=result,
         record=to_line(table),
     )
-    lines = [*heading, f"{playing.id}, {table.rulebook}. {_sides(players)}", playing.remark]
+    lines = [*heading, f"{playing.id}, {_called(playing)}. {_sides(players)}", playing.remark]
     lines += [rules_text(table, playing.book)] if rules else []
     lines += [situation(table, playing.book, legal=playing.lists)]
     again = f"Call move with the id {playing.id} and the block that you place."
@@ -220,9 +120,9 @@ def opened(games: list[Playing]) -> CallToolResult:
         for playing in games
     ]
     lines = [
-        f"- {each.id}: {each.game}, {each.moves} moves, "
-        + (f"seat {each.to_move} is to move" if each.result is None else f"over ({each.result.reason})")
-        for each in going
+        f"- {each.id}: {_called(playing)}, {each.moves} move{'' if each.moves == 1 else 's'}, "
+        + (f"seat {each.to_move} is to move" if each.result is None else f"over: {_won(playing)}")
+        for each, playing in zip(going, games, strict=True)
     ]
     return _answer(OpenGames(games=going), "\n".join(lines) or "No game is open; begin one with start_game.")
 
@@ -235,7 +135,6 @@ def helped(playing: Playing, hinted: Hinted) -> CallToolResult:
 
 def truth(playing: Playing, analysis: Analysis, only: int | None) -> CallToolResult:
     """Tell what a position and its moves are worth: all of them, one of them, or none where they are not listed."""
-    table = playing.table
     moves = None
     if playing.lists or only is not None:
         moves = [
@@ -245,9 +144,10 @@ def truth(playing: Playing, analysis: Analysis, only: int | None) -> CallToolRes
         ]
     answer = Truth(
         id=playing.id,
-        to_move=None if table.outcome else table.game.to_move + 1,
+        to_move=playing.table.game.to_move + 1,
         value=analysis.value,
         plies=analysis.plies,
+        result=None,
         verdict=analysis.verdict,
         method=analysis.method,
         moves=moves,
@@ -257,6 +157,16 @@ def truth(playing: Playing, analysis: Analysis, only: int | None) -> CallToolRes
     if moves is None:
         lines.append("The moves are not listed in this game; give a block to hear about that one.")
     return _answer(answer, "\n".join(filter(None, lines)))
+
+
+def over(playing: Playing) -> CallToolResult:
+    """Tell who won, where there is nothing left to be worth something."""
+    verdict = f"The game is over: {_won(playing)}."
+    answer = Truth(
+        id=playing.id, to_move=None, value=None, plies=0, result=_result(playing), verdict=verdict, method="", moves=[],
+        note="",
+    )  # fmt: skip
+    return _answer(answer, verdict)
 
 
 def _answer(answer: BaseModel, text: str) -> CallToolResult:
@@ -276,6 +186,17 @@ def _result(playing: Playing) -> Result | None:
     return Result(winner=None if outcome.winner is None else outcome.winner + 1, reason=outcome.reason)
 
 
+def _won(playing: Playing) -> str:
+    outcome = playing.table.outcome
+    if outcome is None or outcome.winner is None:
+        return "nobody has won"
+    return f"{Voice(playing.book).name(playing.table, outcome.winner)} has won"
+
+
+def _called(playing: Playing) -> str:
+    return "rules of your own" if playing.table.rulebook == UNNAMED else playing.table.rulebook
+
+
 def _sides(players: list[Player]) -> str:
     for player, other in (players, players[::-1]):
         if other.computer is not None:
@@ -286,10 +207,21 @@ def _sides(players: list[Player]) -> str:
 def _lines(moves: list[MoveWorth]) -> Iterator[str]:
     """Tell of the first moves one by one, and of the rest, or those about which nothing is known, in one line each."""
     told = [move for move in moves[:_MOST_TOLD] if move.value is not None]
-    for move in told:
-        soon = "" if move.plies is None else f" in {move.plies:,}"
-        yield f"- {move.block} ({_WORDS[move.value]}{soon})" + (f": it {move.reason}" if move.reason else "")
+    for (value, plies, reason), alike in groupby(told, lambda move: (move.value, move.plies, move.reason)):
+        blocks = sorted(move.block for move in alike)
+        soon = "" if plies is None else f" in {plies:,}"
+        each = "each " if len(blocks) > 1 else ""
+        because = _because(reason)
+        yield f"- {numbers(blocks)} ({each}{_WORDS[value]}{soon})" + (f": {because}" if because else "")
     for value, word in _WORDS.items():
         rest = sorted(move.block for move in moves[len(told) :] if move.value == value)
         if rest:
             yield f"- {'also ' if told and value else ''}{word}: {numbers(rest)}"
+
+
+def _because(reason: str) -> str:
+    """Give a reason without what has just been said."""
+    again = _AGAIN.fullmatch(reason)
+    if again is None:
+        return reason and f"it {reason}"
+    return again["more"] or ""

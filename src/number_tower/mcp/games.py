@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from number_tower.players import Computer, let_move
 from number_tower.showing import shown
+from number_tower.solve.limits import NotSolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 MOST_GAMES = 100
 """Games that are kept at once."""
+
+ANSWERING = 10.0
+"""Seconds that a computer searches before it answers; its own limits are positions, slow in large games."""
 
 _MOST_NAMED = 20
 """Ids that an error lists."""
@@ -45,11 +50,23 @@ class Playing:
     """What the computer said about its last move, mostly nothing."""
 
     def answered(self, progress: Callable[[Progress], object] | None = None) -> Playing:
-        """Let the computer move as long as it is its turn."""
-        playing = self
+        """Let the computer move as long as it is its turn; what it cannot search in time it plays as far as it sees."""
+        playing, until = self, monotonic() + ANSWERING
+
+        def check(so_far: Progress) -> None:
+            if progress is not None:
+                progress(so_far)
+            if monotonic() > until:
+                raise NotSolved(f"not solved within {ANSWERING:g} seconds")
+
         while playing.opponent is not None and not playing.waits:
-            computer = Computer(playing.opponent, playing.seed, progress)
-            playing = replace(playing, table=let_move(playing.table, computer), remark=computer.remark)
+            computer = Computer(playing.opponent, playing.seed, check)
+            try:
+                table = let_move(playing.table, computer)
+            except NotSolved:  # only once the game is solved from its start: then the rest is at hand
+                computer.progress = progress
+                table = let_move(playing.table, computer)
+            playing = replace(playing, table=table, remark=computer.remark)
         return playing
 
     @property

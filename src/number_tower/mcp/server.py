@@ -6,10 +6,12 @@ and ends at once when whoever asked no longer wants to know.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from dataclasses import replace
 from functools import lru_cache, partial
 from inspect import getdoc
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, from_thread, to_thread
 from mcp.server.mcpserver import MCPServer
@@ -19,9 +21,9 @@ from mcp_types import CallToolResult, ToolAnnotations
 from number_tower import __version__
 from number_tower.catalogue import CatalogueError
 from number_tower.coach.analysis import analysed, hint_within, hinted
-from number_tower.mcp import answers, wishes
+from number_tower.mcp import answers, models, wishes
 from number_tower.mcp.games import MOST_GAMES, CannotDo, Games, Playing
-from number_tower.prompt import Misread, judged
+from number_tower.prompt import judged
 from number_tower.showing import shown
 from number_tower.solve.limits import NotSolved
 from number_tower.table import TableError
@@ -63,7 +65,7 @@ class Tools:
         self._one_at_a_time = lru_cache(maxsize=2 * most)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
         """What computers know of a game by some rules is kept in one place, which only one of them may use."""
 
-    def list_games(self) -> Annotated[CallToolResult, answers.Offer]:
+    def list_games(self) -> Annotated[CallToolResult, models.Offer]:
         """Tell which games there are, which options they take, and at which levels the computer plays."""
         return answers.offer()
 
@@ -74,7 +76,7 @@ class Tools:
         target: wishes.Target = None,
         blocks: wishes.Blocks = None,
         opening: wishes.Opening = None,
-    ) -> Annotated[CallToolResult, answers.Told]:
+    ) -> Annotated[CallToolResult, models.Told]:
         """Tell the rules of a game: one of list_games with its options, or rules of your own."""
         sort = wishes.sort_of(game, rules, {"target": target, "blocks": blocks, "opening": opening})
         return answers.rules_of(sort, wishes.begun(sort, wishes.Wish()))
@@ -93,7 +95,7 @@ class Tools:
         first: wishes.First = 1,
         seed: wishes.Seed = None,
         legal: wishes.Lists = True,
-    ) -> Annotated[CallToolResult, answers.State]:
+    ) -> Annotated[CallToolResult, models.State]:
         """Begin a game and give its id: by a name of list_games and options, or by rules of your own.
 
         Files cannot be named. Without an opponent you move for both sides; a computer that begins has moved already.
@@ -104,7 +106,7 @@ class Tools:
         answered = await self._answered(replace(begun, lists=begun.lists and self._lists))
         return answers.state(self._games.add(answered), rules=True)
 
-    def see_game(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+    def see_game(self, id: wishes.GameId) -> Annotated[CallToolResult, models.State]:  # noqa: A002 - the tool's own
         """Tell how a game stands, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
         return answers.state(self._games.get(id), rules=True)
 
@@ -112,7 +114,7 @@ class Tools:
         self,
         id: wishes.GameId,  # noqa: A002 - the tool's own
         block: wishes.Block,
-    ) -> Annotated[CallToolResult, answers.State]:
+    ) -> Annotated[CallToolResult, models.State]:
         """Place a block for the player whose turn it is; an opponent answers at once.
 
         A block that cannot be placed changes nothing: the error says why, and you may try again.
@@ -123,18 +125,19 @@ class Tools:
         after = self._games.change(before, await self._answered(placed))
         return answers.state(after, _happened(before, after))
 
-    def take_back(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+    def take_back(self, id: wishes.GameId) -> Annotated[CallToolResult, models.State]:  # noqa: A002 - the tool's own
         """Take your last move back, and with it whatever an opponent answered; also the move that ended a game."""
         before = self._games.get(id)
+        _check_undo(before)
         after = self._games.change(before, replace(before, table=before.table.undo(), remark=""))
         gone = before.table.game.moves[len(after.table.game.moves) :]
         return answers.state(after, f"Taken back: {', '.join(map(str, gone))}.")
 
-    def open_games(self) -> Annotated[CallToolResult, answers.OpenGames]:
+    def open_games(self) -> Annotated[CallToolResult, models.OpenGames]:
         """List the games by their ids: those that go on, and the last that were finished."""
         return answers.opened(self._games.all())
 
-    def resign(self, id: wishes.GameId) -> Annotated[CallToolResult, answers.State]:  # noqa: A002 - the tool's own
+    def resign(self, id: wishes.GameId) -> Annotated[CallToolResult, models.State]:  # noqa: A002 - the tool's own
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_going(before, "there is nothing to give up")
@@ -146,7 +149,7 @@ class Tools:
         self,
         id: wishes.GameId,  # noqa: A002 - the tool's own
         step: wishes.Step = 1,
-    ) -> Annotated[CallToolResult, answers.Help]:
+    ) -> Annotated[CallToolResult, models.Help]:
         """Help whoever is to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
         playing, most = self._games.get(id), wishes.number("step", step, 1, 3)
         _check_open(playing)
@@ -160,7 +163,7 @@ class Tools:
         id: wishes.GameId,  # noqa: A002 - the tool's own
         block: wishes.OneBlock = None,
         seconds: wishes.Seconds = wishes.SECONDS,
-    ) -> Annotated[CallToolResult, answers.Truth]:
+    ) -> Annotated[CallToolResult, models.Truth]:
         """Tell what a position is worth to the player to move, and every move, exactly: value, moves to the end, why.
 
         What is not found within the seconds is said to be unknown; there is never a guess. In a game without lists of
@@ -168,10 +171,11 @@ class Tools:
         """
         playing, limit = self._games.get(id), wishes.seconds(seconds)
         _check_open(playing)
-        only = None
         if block is not None:
             _check_going(playing, "there is no move to value")
-            only = _block(playing, block)
+        if playing.table.outcome is not None:
+            return answers.over(playing)
+        only = None if block is None else _block(playing, block)
         told = await _thought(self._searches, analysed, playing.table, playing.book, limit)
         return answers.truth(playing, told, only)
 
@@ -190,9 +194,10 @@ class Server(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool; what is wrong with a call is told in words, and nothing of it is guessed."""
-        _check_call(name, arguments, {tool.name: tool.input_schema for tool in await self.list_tools()})
+        given = {key: value for key, value in arguments.items() if not wishes.left_out(value)}
+        _check_call(name, arguments, given, {tool.name: tool.input_schema for tool in await self.list_tools()})
         try:
-            return await super().call_tool(name, arguments, context)
+            return await super().call_tool(name, given, context)
         except UnexpectedToolError as wrong:
             if isinstance(wrong.__cause__, _EXPECTED):
                 raise ToolError(_ended(str(wrong.__cause__))) from None
@@ -235,7 +240,17 @@ def run(*, lists: bool = True, helps: bool = True) -> None:
 
 async def _thought(limiter: CapacityLimiter, work: Callable[..., T], *args: object) -> T:
     """Do what takes thought in a thread; it is left when whoever asked has gone."""
-    return await to_thread.run_sync(partial(work, *args, progress=_check_wanted), limiter=limiter)
+    gone = Event()
+
+    def check(_: object) -> None:
+        from_thread.check_cancelled()
+        if gone.is_set():
+            raise CancelledError
+
+    try:
+        return await to_thread.run_sync(partial(work, *args, progress=check), limiter=limiter)
+    finally:
+        gone.set()
 
 
 def _ended(text: str) -> str:
@@ -243,11 +258,9 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _check_wanted(_: object) -> None:
-    from_thread.check_cancelled()
-
-
-def _check_call(name: str, arguments: dict[str, Any], schemas: dict[str, dict[str, Any]]) -> None:
+def _check_call(
+    name: str, arguments: dict[str, Any], given: dict[str, Any], schemas: dict[str, dict[str, Any]]
+) -> None:
     if name not in schemas:
         raise ToolError(f"there is no tool {shown(name)}; the tools are {', '.join(schemas)}.")
     known = list(schemas[name].get("properties", {}))
@@ -255,23 +268,30 @@ def _check_call(name: str, arguments: dict[str, Any], schemas: dict[str, dict[st
         if key not in known:
             raise ToolError(f"{name} takes no argument {shown(key)}; it takes {', '.join(known) or 'none'}.")
     for key in schemas[name].get("required", ()):
-        if key not in arguments:
+        if key not in given:
             raise ToolError(f"{name} needs the argument {key}: {schemas[name]['properties'][key]['description']}")
 
 
 def _block(playing: Playing, given: object) -> int:
     """Return the block that is meant, if it can be placed."""
-    answer = judged(playing.table, given, legal=playing.lists)
-    if answer.block is not None:
-        return answer.block
-    if answer.reason in get_args(Misread):
-        raise CannotDo(f"block: expected the number on a block, as in 7; got {shown(given)}")
-    raise CannotDo(f"{answer.problem}")
+    answer = judged(playing.table, wishes.block(given), legal=playing.lists)
+    if answer.block is None:
+        raise CannotDo(f"{answer.problem}")
+    return answer.block
 
 
 def _check_going(playing: Playing, so: str) -> None:
     if playing.table.outcome is not None:
-        raise CannotDo(f"the game {playing.id} is over: {so}; begin another with start_game")
+        raise CannotDo(f"{playing.id} is over: {so}; begin another with start_game")
+
+
+def _check_undo(playing: Playing) -> None:
+    if playing.table.declared is not None:
+        raise CannotDo(
+            f"{playing.id} was given up, and after that no move can be taken back; begin another with start_game"
+        )
+    if not playing.table.may_undo:
+        raise CannotDo(f"you have made no move in {playing.id} that could be taken back")
 
 
 def _check_open(playing: Playing) -> None:
@@ -280,11 +300,9 @@ def _check_open(playing: Playing) -> None:
 
 
 def _happened(before: Playing, after: Playing) -> str:
-    """Say who placed what since, and who had to skip at the end of it."""
+    """Say what the computer placed since, if there is one."""
     game, made = after.table.game, len(before.table.game.moves)
-    name = partial(Voice(after.book).name, after.table)
-    said = [
-        f"{name(mover)} placed {block}." for mover, block in zip(game.movers[made:], game.moves[made:], strict=True)
-    ]
-    said += [f"{name(event.player)} had to skip." for event in game.events if event.kind == "skipped"]
-    return " ".join(said)
+    new = list(zip(game.movers, game.moves, strict=True))[made:]
+    blocks = [str(block) for mover, block in new if after.table.automatic[mover]]
+    name = Voice(after.book).name(after.table, 1 - after.seat)
+    return f"{name} placed {', then '.join(blocks)}." if blocks else ""

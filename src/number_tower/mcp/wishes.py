@@ -6,6 +6,7 @@ A game is one of the catalogue, or rules that are given whole: no name is ever l
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
@@ -33,12 +34,15 @@ MOST_PLIES = 10_000
 """Moves that a game may take, so that a computer who builds on alone comes to an end."""
 
 SECONDS, MOST_SECONDS = 5.0, 30.0
-"""What an analysis may take, usually and at most."""
+"""What a hint or an analysis may take, usually and at most."""
 
 OPPONENTS: dict[str, Level] = {RANDOM.name: RANDOM, **LEVELS}
 NOBODY = "none"
 
 _MOST_SEEDS = 2**31
+
+_MOST_FLOAT = 2.0**53
+"""Where whole numbers written with a point are no longer told apart."""
 
 
 def _told(about: str, **schema: object) -> WithJsonSchema:
@@ -80,32 +84,37 @@ Blocks = Annotated[Any, _or_none("Option of a named game: the blocks to play wit
 Opening = Annotated[Any, _or_none("Option of a named game: the blocks that may lie on an empty tower.", _BLOCKS)]
 Hidden = Annotated[
     Any,
-    _told("Tell nobody which blocks are left, where the game has that option; no hints then.", type="boolean"),
+    _or_none("Tell nobody which blocks are left, where the game has that option; no hints then.", {"type": "boolean"}),
 ]
 Opponent = Annotated[
     Any,
-    _told(
+    _or_none(
         "The computer's level, from the weakest to one that never errs; none: you move for both sides.",
-        type="string",
-        enum=[NOBODY, *OPPONENTS],
+        {"type": "string", "enum": [NOBODY, *OPPONENTS]},
     ),
 ]
-Seat = Annotated[Any, _told("Your seat, if there is an opponent.", type="integer", enum=[1, 2])]
+Seat = Annotated[Any, _or_none("Your seat, if there is an opponent.", {"type": "integer", "enum": [1, 2]})]
 First = Annotated[
-    Any, _told("Which seat begins; random tosses a coin by the seed.", anyOf=[{"enum": [1, 2]}, {"const": "random"}])
+    Any, _or_none("Which seat begins; random tosses a coin by the seed.", {"enum": [1, 2]}, {"const": "random"})
 ]
 Seed = Annotated[
     Any,
     _or_none("What chance follows from: the same seed, the same opponent.", {"type": "integer", "minimum": 0}),
 ]
-Lists = Annotated[Any, _told("Whether the blocks that may be placed are listed on every turn.", type="boolean")]
+Lists = Annotated[Any, _or_none("Whether the blocks that may be placed are listed on every turn.", {"type": "boolean"})]
 GameId = Annotated[Any, _told("The id of a game, as start_game gave it, such as game-1.", type="string")]
 Block = Annotated[Any, _told("The number on the block to place.", **_NUMBER)]
 OneBlock = Annotated[Any, _or_none("Say more about placing this one block, and about no other.", _NUMBER)]
 Step = Annotated[
-    Any, _told("How much to tell: 1 what to look for, 2 also the move, 3 also why.", type="integer", enum=[1, 2, 3])
+    Any,
+    _or_none(
+        "How much to tell: 1 what to look for, 2 also the move, 3 also why.", {"type": "integer", "enum": [1, 2, 3]}
+    ),
 ]
-Seconds = Annotated[Any, _told("How long to search at most.", type="number", exclusiveMinimum=0, maximum=MOST_SECONDS)]
+Seconds = Annotated[
+    Any,
+    _or_none("How long to search at most.", {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_SECONDS}),
+]
 
 
 class Sort(NamedTuple):
@@ -137,13 +146,11 @@ def _named(game: object, chosen: dict[str, object], hidden: bool) -> Sort:  # no
     if not isinstance(game, str):
         raise CannotDo(f"game: expected one of {_names()}; got {shown(game)}")
     book = catalogue.named(game.strip())
-    if "target" in chosen:
-        chosen["target"] = number("target", chosen["target"], 1, LARGEST_NUMBER)
     try:
         book.check_options([*chosen, *(["hidden"] if hidden else [])])
     except OptionError as wrong:
         raise CannotDo(f"{wrong}; give rules of your own for anything else") from None
-    return Sort(book, book.with_options(chosen), hidden)
+    return Sort(book, book.with_options(_rules_read(chosen)), hidden)
 
 
 def _own(rules: object, chosen: dict[str, object], hidden: bool) -> Sort:  # noqa: FBT001 - one caller
@@ -151,8 +158,19 @@ def _own(rules: object, chosen: dict[str, object], hidden: bool) -> Sort:  # noq
         raise CannotDo(f"{', '.join(chosen)}: an option of a named game; with rules of your own it belongs into them")
     if not isinstance(rules, dict):
         raise CannotDo(f'rules: expected an object such as {{"blocks": "1-9", "target": 15}}; got {shown(rules)}')
-    made = Rules.read({key: value for key, value in rules.items() if value is not None})
+    made = Rules.read(_rules_read({key: value for key, value in rules.items() if value is not None}))
     return Sort(catalogue.rulebook_for(UNNAMED, made), made, hidden)
+
+
+def _rules_read(given: Mapping[str, object]) -> dict[str, object]:
+    """Read the numbers among rules as all numbers are read here; the rules themselves judge everything else."""
+    read = dict(given)
+    for key, value in given.items():
+        if key in {"target", "step"}:
+            read[key] = number(key, value, 1, LARGEST_NUMBER)
+        elif isinstance(value, list):
+            read[key] = [each if (found := _whole(each)) is None else found for each in value]
+    return read
 
 
 class Wish(NamedTuple):
@@ -186,10 +204,21 @@ def opponent(given: object) -> Level | None:
     return OPPONENTS[name]
 
 
+def block(given: object) -> int:
+    """Read the number on a block; also in brackets, which other games ask of models, and which make it a list."""
+    inner = given[0] if isinstance(given, list) and len(given) == 1 else given
+    if isinstance(inner, str):
+        inner = inner.strip().removeprefix("[").removesuffix("]")
+    found = _whole(inner)
+    if found is None:
+        raise CannotDo(f"block: expected the number on a block, such as 6; got {shown(given)}")
+    return found
+
+
 def number(key: str, given: object, least: int, most: int) -> int:
-    """Read a whole number, also one that came as text."""
-    found = whole_number(given) if isinstance(given, str) else given
-    if type(found) is not int or not least <= found <= most:
+    """Read a whole number within bounds."""
+    found = _whole(given)
+    if found is None or not least <= found <= most:
         expected = " or ".join(map(str, range(least, most + 1))) if most - least < 3 else f"{least} to {most:,}"
         raise CannotDo(f"{key}: expected a whole number, {expected}; got {shown(given)}")
     return found
@@ -197,9 +226,27 @@ def number(key: str, given: object, least: int, most: int) -> int:
 
 def seconds(given: object) -> float:
     """Read how long to search."""
-    if type(given) not in {int, float} or not 0 < given <= MOST_SECONDS:  # type: ignore[operator]  # it is a number
+    found: float | None = given if isinstance(given, float) else _whole(given)
+    if found is None and isinstance(given, str):
+        with suppress(ValueError):
+            found = float(given)
+    if found is None or not 0 < found <= MOST_SECONDS:
         raise CannotDo(f"seconds: expected a number above 0, at most {MOST_SECONDS:g}; got {shown(given)}")
-    return float(given)  # type: ignore[arg-type]  # likewise
+    return float(found)
+
+
+def left_out(given: object) -> bool:
+    """Say whether an argument counts as not given: null, also as text, of which the protocol's library makes null."""
+    return given is None or (isinstance(given, str) and given.strip() == "null")
+
+
+def _whole(given: object) -> int | None:
+    """Read a whole number: as it is, with a point and nothing behind it, or in plain digits; None if it is none."""
+    if isinstance(given, float):
+        return int(given) if given.is_integer() and abs(given) <= _MOST_FLOAT else None
+    if isinstance(given, str):
+        return whole_number(given)
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
 def yes_or_no(key: str, given: object) -> bool:

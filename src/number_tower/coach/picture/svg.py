@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import fsum
 from unicodedata import bidirectional, combining, east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
@@ -42,7 +43,7 @@ def kept_apart(name: str) -> str:
 
 def width(text: str, size: float) -> float:
     """Return how wide a text of some size is at most, in the wider of the usual fonts."""
-    return size * sum(map(_breadth, text))
+    return size * fsum(map(_breadth, text))
 
 
 def lines(text: str, size: float, most: float) -> list[str]:

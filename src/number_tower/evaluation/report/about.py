@@ -36,9 +36,11 @@ _VALUE = (
 
 _TERMS = {
     "Points lost per decision": "the mean over the decisions that count: those where the legal blocks differ in value, "
-    "in games and in single positions. Less is better, and 0 is perfect.",
+    "in games and in single positions, and those where a player gave up what could be had, without a legal answer. "
+    "Less is better, and 0 is perfect.",
     "A blind guess": "what choosing any legal block at random would lose on average at the very same decisions. "
-    "Whoever loses as much as that knows as little of the game.",
+    "Whoever loses as much as that knows as little of the game. Where all legal blocks are worth the same, and only "
+    "giving up could lose something, a guess loses nothing.",
     "Decisions kept": "the share of these decisions at which nothing was lost.",
     "Points per game": "against the opponent; a win counts 1, a draw 1/2.",
     "95%": "what very many such decisions, games or answers would show lies in this interval 95 times in 100. Two "
@@ -78,7 +80,8 @@ def answers(suite: Suite) -> Paragraph:
     return Paragraph(
         f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for each "
         f"decision and {told} which blocks may be placed. Whoever gave no legal answer in these tries forfeited the "
-        "game or the position, and lost all that could be had there. Nothing is left out of the numbers for that."
+        "game or the position, and lost all that could be had there, even where every legal block was worth the same. "
+        "In a lost position that is nothing, and does not count. Nothing else is left out of the numbers."
     )
 
 
@@ -119,12 +122,14 @@ def limits(scores: Scores) -> Iterator[str]:
         f"{'Decisions by the same rules' if fresh else 'Decisions in two games with the same seed'} are not "
         "independent. So intervals are made from how much such groups differ from each other (clusters), with "
         "Student's quantile as there are few of them. They are Wilson's intervals, for as many independent decisions "
-        "as would be just as unsure, and never narrower than for all of them. They know of chance, and of nothing else."
+        "as would be just as unsure, and never narrower than for all of them; where such groups do not differ at all, "
+        "for as many as there are groups. They know of chance, and of nothing else: a weakness that only few rules "
+        "would show is not in them if none of those was among these."
     )
     if unknown := sum(score.overall.unknown for score in scores.players):
         yield f"{counted(unknown, 'decision')} could not be judged within the solver's limits, and did not count."
     yield (
-        "In a lost position all blocks are worth the same, so it never counts; and what is decided in a game depends "
+        "In a lost position nothing can be lost, so it never counts; and what is decided in a game depends "
         "on the moves before. So whoever plays better meets other decisions in games. Single positions are the same "
         "for all."
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.coach.picture.svg import number, width
 from number_tower.evaluation.report.charting import MARGIN, NARROW, SMALL, Plot, Scale, Sheet, fitted, round_up, told
+from number_tower.evaluation.report.tables import game_labels, own_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,11 +32,11 @@ def by_game(scores: Scores, named: Named) -> Plot | None:
     games = [entry.text for entry in scores.suite.games]
     if len(games) < 2 or not any(score.overall.regret.number for _, score in named):
         return None
-    shown = named[:_MOST_COLUMNS]
-    left_out = "" if len(shown) == len(named) else f" The {len(shown)} players who lost least."
+    shown = own_first(named)[:_MOST_COLUMNS]
+    left_out = "" if len(shown) == len(named) else f" {len(shown)} of the players; the table has them all."
     numbers = " Games have the numbers of the list below." if scores.suite.fresh else ""
     best = (f"{name}: {_spread(score)}" for name, score in shown)
-    labels = [str(place) if scores.suite.fresh else text for place, text in enumerate(games, 1)]
+    labels = game_labels(scores)
     return Plot(
         "games",
         "Points lost per decision in every game",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.picture.svg import width
+from number_tower.evaluation.estimates import points, share
 from number_tower.evaluation.report.charting import MARGIN, NARROW, SMALL, Plot, Scale, Sheet, fitted, round_up
 from number_tower.evaluation.report.parts import by_game, by_plies
-from number_tower.evaluation.report.tables import points, share
 from number_tower.showing import shown_text
 
 if TYPE_CHECKING:

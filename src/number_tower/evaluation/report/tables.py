@@ -5,13 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from number_tower.evaluation import BASELINES
+from number_tower.evaluation.estimates import points, share
 from number_tower.evaluation.report.document import Code, Grid
+from number_tower.evaluation.scoring import REASONS, WHY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from number_tower.evaluation.estimates import Estimate
-    from number_tower.evaluation.scoring import PlayerScore
+    from number_tower.evaluation.scoring import PlayerScore, Scores
 
     Named = Sequence[tuple[str, PlayerScore]]
     """What players are called, and how they came off."""
@@ -38,6 +41,34 @@ def illegal(named: Named) -> Grid:
         row = (Code(name), share(found.illegal), f"{found.illegal.number:,}", share(found.troubled))
         rows.append((*row, f"{found.decisions:,}", share(found.forfeits), f"{found.tasks:,}"))
     return Grid("Illegal answers and forfeits", (*head, "games and positions"), tuple(rows))
+
+
+def reasons(named: Named) -> Grid:
+    """Say why answers were illegal."""
+    found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
+    rows = [(Code(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found)) for name, score in named]
+    return Grid("Illegal answers, by what was wrong with them", ("player", *map(WHY.__getitem__, found)), tuple(rows))
+
+
+def by_game(scores: Scores, named: Named) -> Grid:
+    """Say what every player lost in every game; those who are no baselines come first."""
+    shown = own_first(named)
+    rows = []
+    for label, entry in zip(game_labels(scores), scores.suite.games, strict=True):
+        means = (score.by_game[entry.text].regret.mean for _, score in shown)
+        rows.append((Code(label), *("-" if mean is None else f"{mean:.3f}" for mean in means)))
+    return Grid("Points lost per decision in every game", ("game", *(name for name, _ in shown)), tuple(rows))
+
+
+def own_first(named: Named) -> Named:
+    """Put those who are no baselines before all others, and otherwise leave the order."""
+    return sorted(named, key=lambda each: each[1].player in BASELINES)
+
+
+def game_labels(scores: Scores) -> list[str]:
+    """Return what games are called beside their numbers: new games by their place in the list of all."""
+    games = scores.suite.games
+    return [str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)]
 
 
 def by_kind(named: Named) -> Grid:
@@ -71,18 +102,6 @@ def compared(named: Named, differences: Sequence[Estimate]) -> Grid:
         rows.append((Code(name), Code(other), more, f"{found.number:,}"))
     head = ("player", "and the next", "the next lost more by (95%)", "positions")
     return Grid("Points lost per position, compared", head, tuple(rows))
-
-
-def points(estimate: Estimate) -> str:
-    """Write points and their interval."""
-    return "-" if estimate.mean is None else f"{estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
-
-
-def share(estimate: Estimate) -> str:
-    """Write a share and its interval."""
-    if estimate.mean is None:
-        return "-"
-    return f"{100 * estimate.mean:.1f}% ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
 def _signed(value: float) -> str:

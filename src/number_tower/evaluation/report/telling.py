@@ -57,6 +57,8 @@ def _pieces(scores: Scores, named: Named, shown: Mapping[str, Picture], command:
     yield about.answers(scores.suite)
     if any(score.overall.troubled.mean for _, score in named):
         yield tables.illegal(named)
+        yield tables.reasons(named)
+        yield from _failures(named)
     else:
         yield Paragraph("Nobody gave an illegal answer.")
     yield from pictures("illegal")
@@ -64,6 +66,8 @@ def _pieces(scores: Scores, named: Named, shown: Mapping[str, Picture], command:
     yield tables.by_kind(named)
     yield tables.by_seat(named)
     yield from pictures("plies", "games")
+    if len(scores.suite.games) > 1:
+        yield tables.by_game(scores, named)
     if any(pair.difference.number for pair in scores.pairs):
         yield Heading("One beside the next")
         yield Paragraph(_COMPARED)
@@ -100,8 +104,30 @@ def _summary(named: Named) -> Paragraph:
     if len(known) == 1:
         return Paragraph((*first, f"; a blind guess at the same decisions loses {best.guessing or 0.0:.3f}."))
     last, worst = known[-1]
+    least = "" if known[1][1].regret.mean == best.regret.mean else ", the least"
+    most = "" if known[-2][1].regret.mean == worst.regret.mean else ", the most"
     guess = f". A blind guess at the same decisions as the latter's loses {worst.guessing or 0.0:.3f}."
-    return Paragraph((*first, ", the least; ", Code(last), f" lost {_lost(worst.regret)}, the most", guess))
+    return Paragraph((*first, f"{least}; ", Code(last), f" lost {_lost(worst.regret)}{most}", guess))
+
+
+def _failures(named: Named) -> Iterator[Piece]:
+    """Say of whom answers failed to come, and why at first: that need not be what a player is like."""
+    failing = [(name, score) for name, score in named if score.failure is not None]
+    if failing:
+        yield Paragraph(
+            "Some answers did not come at all, since the player failed, was too slow or ended. They count as illegal. "
+            "How often, and what the problem was at first:"
+        )
+        yield Items(
+            tuple(
+                (
+                    Code(name),
+                    f": {about.counted(score.reasons['failed'], 'time')}; ",
+                    Code(shown_text(score.failure or "")),
+                )
+                for name, score in failing
+            )
+        )
 
 
 def _lost(estimate: Estimate) -> str:

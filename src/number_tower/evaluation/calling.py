@@ -1,0 +1,97 @@
+"""The process that a function answers in: a question comes on each line, and its answer goes out as lines of JSON.
+
+The first line says where modules are found, and is answered once the function is there. Whatever the function prints or
+lets others print goes to standard error, what it reads is empty, and when nobody listens any more the process ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from itertools import islice
+from queue import SimpleQueue
+from threading import Thread
+from time import sleep
+from typing import IO, TYPE_CHECKING
+
+from number_tower.evaluation.asking import LONGEST_ANSWER
+from number_tower.evaluation.functions import called, function, told
+from number_tower.players import Forfeit, UnknownPlayer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from number_tower.evaluation.functions import Function
+
+PIECE = 5_000
+"""Characters of an answer on one line, however they are written; after each, the next line asks for more."""
+
+_GRACE = 0.4
+"""Seconds in which a function may end what it is at once nobody listens."""
+
+
+def main(spec: str) -> None:
+    """Answer questions until there are no more."""
+    asking, telling = _pipes()
+    lines: SimpleQueue[bytes | None] = SimpleQueue()
+    Thread(target=_listen, args=(asking, lines), daemon=True).start()
+    answers = _answers(spec, iter(lines.get, None))
+    with suppress(BrokenPipeError):
+        for answer in answers:
+            telling.write(json.dumps(answer).encode() + b"\n")
+
+
+def _pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Keep the pipes to whoever asks for ourselves, and leave nothing to read and standard error to write to."""
+    asking, telling = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    return asking, telling
+
+
+def _listen(asking: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    """Take in what comes; at its end, end the process even if the function does not."""
+    for line in asking:
+        lines.put(line)
+    lines.put(None)
+    sleep(_GRACE)
+    os._exit(0)
+
+
+def _answers(spec: str, lines: Iterator[bytes]) -> Iterator[dict[str, object]]:
+    for line in islice(lines, 1):
+        sys.path[:] = dict.fromkeys([*json.loads(line)["path"], *sys.path])
+    try:
+        answering = function(spec)
+    except UnknownPlayer as wrong:
+        yield {"problem": str(wrong)}
+        return
+    yield {"answer": "", "more": False}
+    for line in lines:
+        try:
+            text = _said(answering, line)
+        except Forfeit as none:
+            yield {"problem": str(none)}
+            continue
+        for start in range(0, max(len(text), 1), PIECE):
+            if start:
+                next(lines, None)
+            yield {"answer": text[start : start + PIECE], "more": start + PIECE < len(text)}
+
+
+def _said(answering: Function, line: bytes) -> str:
+    """Return as much of an answer as is read, and a character more if there was more."""
+    try:
+        return called(answering, json.loads(line))[-LONGEST_ANSWER - 1 :]
+    except Forfeit:
+        raise
+    except BaseException as wrong:  # nothing that it raises is meant for us: Ctrl-C, for one, does not come here
+        raise Forfeit(f"it raised {told(wrong)}") from wrong
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
