@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
+
+import number_tower as nt
+from number_tower import Game, Rules
 
 COUNT = "TEST_COUNT"
 """Where the environment says in which file calls are counted."""
 
 KILL_AT = "TEST_KILL_AT"
 KILL_WHOM = "TEST_KILL_WHOM"
+"""At which call somebody is killed, and who: a process by its number."""
 
 
 class SpeechlessError(Exception):
@@ -40,7 +45,8 @@ def counted(question: dict[str, Any]) -> str:
     with Path(os.environ[COUNT]).open("ab") as file:
         file.write(b".")
     if os.environ.get(KILL_AT) == str(Path(os.environ[COUNT]).stat().st_size):
-        os.kill(os.getppid() if os.environ.get(KILL_WHOM) == "parent" else os.getpid(), signal.SIGKILL)
+        Path(f"{os.environ[COUNT]}.pids").write_text(f"{os.getpid()} {os.getppid()}")
+        os.kill(int(os.environ[KILL_WHOM]), signal.SIGKILL)
         signal.pause()
     return largest(question)
 
@@ -108,6 +114,66 @@ def spoiling(question: dict[str, Any]) -> str:
     return best
 
 
+def loud(question: dict[str, Any]) -> str:
+    """Do all that would spoil somebody else's output, and go elsewhere."""
+    os.write(1, b"this is no output")
+    subprocess.run(["echo", "nor this"], check=True)
+    os.chdir("/")
+    return largest(question) + str(sys.stdin.read())
+
+
+def hanging(_: dict[str, Any]) -> NoReturn:
+    while True:
+        signal.pause()
+
+
+def exiting(_: dict[str, Any]) -> NoReturn:
+    os._exit(3)
+
+
+def killed(_: dict[str, Any]) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def interrupted(_: dict[str, Any]) -> NoReturn:
+    raise KeyboardInterrupt("Ctrl-C")
+
+
+def whoever(_: dict[str, Any]) -> str:
+    return f"process {os.getpid()}"
+
+
+def dying_now_and_then(question: dict[str, Any]) -> str:
+    """Die at the first question of every process but those that come after one that died."""
+    here = Path(f"{os.environ[COUNT]}.died")
+    if not here.exists():
+        here.touch()
+        os._exit(1)
+    return largest(question)
+
+
+def failing_once(question: dict[str, Any]) -> str:
+    """Fail at some call, and never again."""
+    with Path(os.environ[COUNT]).open("ab") as file:
+        file.write(b".")
+    if Path(os.environ[COUNT]).stat().st_size == 4:
+        raise ConnectionError("no connection")
+    return largest(question)
+
+
+def giving_up_won_games(question: dict[str, Any]) -> str:
+    """Play well where blocks differ in value, and give up wherever all are worth the same."""
+    game = Game(Rules.read(question["rules"]), moves=tuple(question["moves"]))
+    values = {block: each.value for block, each in nt.solve(game.position).moves.items()}
+    best = nt.solve(game.position).value
+    return "I give up" if len(set(values.values())) == 1 else f"[{next(b for b, v in values.items() if v == best)}]"
+
+
+async def later(question: dict[str, Any]) -> str:
+    return largest(question)
+
+
 def text_of_a_kind(question: dict[str, Any]) -> str:
     return Text(largest(question))
 
@@ -126,4 +192,10 @@ BAD = {
     "unusable": "1000000 cannot be placed",
     "huge": "no whole number",
 }
-GOOD = ("largest", "number", "wordy", "spoiling", "text_of_a_kind")
+LOST = {
+    "hanging": "it gave no answer within 0.3 seconds",
+    "exiting": "it ended (exit code 3) instead of answering",
+    "killed": "it ended (signal 9, SIGKILL) instead of answering",
+    "interrupted": "it raised KeyboardInterrupt: Ctrl-C",
+}
+GOOD = ("largest", "number", "wordy", "spoiling", "text_of_a_kind", "loud")

@@ -8,10 +8,13 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from random import Random
+from time import sleep
 from typing import Any
 
 import pytest
@@ -20,12 +23,18 @@ import answering
 import number_tower as nt
 from number_tower import Game, Rules, catalogue
 from number_tower.arena.lines import Damaged, NotEmpty
+from number_tower.arena.pool import Stopped
 from number_tower.arena.schedule import ArenaError, seed_of
 from number_tower.coach.puzzles import essence
-from number_tower.evaluation import Evaluation, Log, Suite, arranged, evaluate, hold, positions
+from number_tower.evaluation import Done, Evaluation, Log, Respondents, Suite, arranged, evaluate, hold, positions
+from number_tower.evaluation.asking import cut
+from number_tower.evaluation.log import settings_in
 from number_tower.evaluation.positions import differ, worth
+from number_tower.evaluation.scoring import guessing
+from number_tower.evaluation.suite import rearranged
 from number_tower.evaluation.variants import quotas, variants
 from number_tower.players import UnknownPlayer
+from number_tower.prompt import judged
 from number_tower.record import from_line
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from sessions import ROOT
@@ -33,8 +42,17 @@ from sessions import ROOT
 SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions": 6, "patience": 20.0}
 
 
+PLAYERS = ("random", "answering:at_the_second_try", "answering:raising")
+HERE = Respondents({"answering:at_the_second_try": answering.at_the_second_try, "answering:raising": answering.raising})
+"""Functions that need no process of their own, though they are called as if they had one."""
+
+
+def made_here(players: Iterable[str]) -> Respondents | None:
+    return HERE if set(players) <= set(PLAYERS) else None
+
+
 def small(*players: str, **settings: Any) -> Suite:
-    return arranged(players or ("random",), **{**SMALL, **settings})
+    return arranged(players or ("random",), **{**SMALL, "make": made_here(players), **settings})
 
 
 def evaluated(*players: Any, **settings: Any) -> Evaluation:
@@ -43,7 +61,8 @@ def evaluated(*players: Any, **settings: Any) -> Evaluation:
 
 def file_of(suite: Suite, path: Path, *, jobs: int = 1, resume: bool = False) -> bytes:
     """Hold an evaluation that is kept in a file, and return what is in it then."""
-    with Log(path, suite, resume=resume) as log, closing(hold(suite, log=log, jobs=jobs)) as done:
+    holding = partial(hold, suite, jobs=jobs, make=made_here(suite.players))
+    with Log(path, suite, resume=resume) as log, closing(holding(log=log)) as done:
         assert len(list(done)) == len(suite)
     return path.read_bytes()
 
@@ -64,7 +83,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
     assert seed_of([rules.written() for rules in twenty]) == DIGEST
     code = (
         "from number_tower.evaluation.variants import variants; from number_tower.arena.schedule import seed_of;"
-        "print(seed_of([rules.written() for rules in variants(20, 1)]))"
+        "print(seed_of([rules.written() for rules in variants(3, 1)]))"
     )
     elsewhere = subprocess.run(
         [sys.executable, "-c", code],
@@ -73,7 +92,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
         check=True,
         timeout=60,
     )
-    assert int(elsewhere.stdout) == DIGEST
+    assert int(elsewhere.stdout) == seed_of([rules.written() for rules in variants(3, 1)])
 
 
 def test_variants_are_balanced_by_the_solver(twenty: tuple[Rules, ...]) -> None:
@@ -182,10 +201,17 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"number": -2}, "expected an even number of games"),
-        ({"positions": -1}, "expected 0 positions or more; got -1"),
+        ({"number": -2}, "number: expected a whole number from 0; got -2"),
+        ({"number": "4"}, "number: expected a whole number from 0; got '4'"),
+        ({"positions": -1}, "positions: expected a whole number from 0; got -1"),
+        ({"positions": 2.5}, "positions: expected a whole number from 0; got 2.5"),
+        ({"patience": 0}, "patience: expected a number of seconds above 0; got 0"),
+        ({"patience": "long"}, "patience: expected a number of seconds above 0; got 'long'"),
+        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which it is known to matter"),
+        ({"games": ["summit(hidden=yes)"]}, "blocks are hidden from people only"),
         ({"number": 0, "positions": 0}, "expected games or positions, or both"),
-        ({"tries": 0}, "expected one try or more; got 0"),
+        ({"tries": 0}, "tries: expected a whole number from 1; got 0"),
+        ({"tries": True}, "tries: expected a whole number from 1; got True"),
         ({"games": ["draft", "draft(target=15)"]}, "games: 'draft' is named twice"),
         ({"games": ["chess"]}, "'chess' cannot be played"),
     ],
@@ -203,11 +229,15 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ("nobody", "there is no level 'nobody'"),
+        ("nobody", "there is no level 'nobody'; the levels are random, gentle"),
+        ("Nobody", "and a function is module:function"),
         ("./nobody", "cannot be started"),
         ("nothing_here:answer", "ModuleNotFoundError: No module named 'nothing_here'; expected module:function"),
         ("answering:answer", "has no attribute 'answer'"),
         ("answering:GOOD", "it is no function, but ('largest'"),
+        ("answering.py:largest", "write it without .py, as in answering:largest"),
+        ("answering:later", "it is an async function"),
+        ("answering:Text", "it is a class"),
         ("answering:", "cannot be asked"),
         (":answer", "cannot be asked"),
     ],
@@ -216,8 +246,13 @@ def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem:
     with pytest.raises(UnknownPlayer) as wrong:
         small("random", spec)
     assert problem in str(wrong.value)
+
+
+def test_functions_are_players_and_no_opponents() -> None:
     with pytest.raises(UnknownPlayer):
         small("random", against="nobody")
+    with pytest.raises(UnknownPlayer, match="answering:largest cannot sit opposite"):
+        small("random", against="answering:largest")
 
 
 def test_players_are_named_once() -> None:
@@ -260,31 +295,109 @@ def test_a_question_says_all_that_a_bot_is_told_and_the_prompt_and_legal_comes_l
     assert {**first, "prompt": None, "legal": None} == {**unlisted, "prompt": None, "legal": None}
 
 
+@pytest.fixture(scope="module")
+def named() -> dict[str, list[Done]]:
+    """Functions by their names, each in a process of its own: what they did, and in the end nothing of them is left."""
+    found: dict[str, list[Done]] = {}
+    names = [f"answering:{name}" for name in (*answering.BAD, *answering.GOOD)]
+    for done in evaluated(*names, number=2, positions=2, tries=2, patience=60.0).done:
+        found.setdefault(done.task.player.removeprefix("answering:"), []).append(done)
+    return found
+
+
+def no_block(done: Done, problem: str) -> None:
+    """Check a task in which somebody gave no block in two tries."""
+    decision = done.decisions[-1]
+    assert len(done.decisions) == 1
+    assert (decision.block, decision.illegal, len(decision.attempts)) == (None, 2, 2)
+    for attempt in decision.attempts:
+        assert problem in str(attempt.problem)
+        assert len(attempt.answer) <= 100_100
+    assert str(decision.attempts[0].problem)[1:] in decision.attempts[1].prompt
+    assert done.forfeit == decision.attempts[-1].problem
+    assert done.points == (0.0 if done.task.kind == "game" else None)
+    assert from_line(done.record).declared == (1 - done.task.seat, "forfeit")
+    assert decision.regret == (decision.best if decision.counts else None)
+
+
 @pytest.mark.parametrize("name", answering.BAD)
-def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(name: str) -> None:
-    done = evaluated(f"answering:{name}", tries=2).done
-    assert len(done) == 10
-    for each in done:
-        decision = each.decisions[-1]
-        assert len(each.decisions) == 1
-        assert (decision.block, decision.illegal, len(decision.attempts)) == (None, 2, 2)
-        for attempt in decision.attempts:
-            assert attempt.problem is not None
-            assert answering.BAD[name] in attempt.problem
-            assert len(attempt.answer) <= 10_000
-        assert str(decision.attempts[0].problem)[1:] in decision.attempts[1].prompt
-        assert each.forfeit == decision.attempts[-1].problem
-        assert each.points == (0.0 if each.task.kind == "game" else None)
-        assert from_line(each.record).declared == (1 - each.task.seat, "forfeit")
-        assert decision.regret == (decision.best if decision.counts else None)
-    assert sum(decision.counts for each in done for decision in each.decisions) >= 6
+def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(
+    name: str, named: dict[str, list[Done]]
+) -> None:
+    here = evaluated(getattr(answering, name), tries=2).done
+    assert len(here) == 10
+    assert sum(decision.counts for each in here for decision in each.decisions) >= 6
+    assert len(named[name]) == 4
+    for each in (*here, *named[name]):
+        no_block(each, answering.BAD[name])
 
 
 @pytest.mark.parametrize("name", answering.GOOD)
-def test_a_function_may_answer_in_many_ways(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    done = evaluated(f"answering:{name}").done
-    assert not any(each.forfeit or decision.illegal for each in done for decision in each.decisions)
-    assert not capsys.readouterr().out
+def test_a_function_may_answer_in_many_ways(
+    name: str, named: dict[str, list[Done]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    here = () if name == "loud" else evaluated(getattr(answering, name), number=2, positions=2).done
+    assert not any(each.forfeit or decision.illegal for each in here for decision in each.decisions)
+    assert not any(each.forfeit or decision.illegal for each in named[name] for decision in each.decisions)
+    assert not capfd.readouterr().out
+    if here:
+        assert [each.decisions for each in here] == [each.decisions for each in named[name]]
+
+
+@pytest.mark.parametrize("name", answering.LOST)
+def test_a_named_function_that_hangs_or_dies_is_one_that_gives_no_answer(name: str) -> None:
+    (done,) = evaluated(f"answering:{name}", number=0, positions=1, tries=2, patience=0.3).done
+    no_block(done, answering.LOST[name])
+    assert [attempt.reason for attempt in done.decisions[0].attempts] == ["failed", "failed"]
+
+
+def test_a_named_function_stays_in_one_process_and_leaves_with_the_evaluation() -> None:
+    done = evaluated("answering:whoever", tries=1).done
+    answers = {decision.attempts[0].answer for each in done for decision in each.decisions}
+    assert len(answers) == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(answers.pop().split()[1]), 0)
+
+
+def test_a_named_function_that_died_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(answering.COUNT, str(tmp_path / "count"))
+    first, *others = evaluated("answering:dying_now_and_then", number=0, positions=3).done
+    assert [attempt.reason for attempt in first.decisions[0].attempts] == ["failed", None]
+    assert not any(each.decisions[0].illegal for each in others)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_answer_that_fails_to_come_may_stop_it_all_and_is_asked_for_again(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(answering.COUNT, str(tmp_path / "count"))
+    settings: dict[str, Any] = {"number": 2, "jobs": jobs, "out": tmp_path / "a.jsonl"}
+    with pytest.raises(
+        Stopped, match="answering:failing_once gave no answer: it raised ConnectionError: no connection"
+    ):
+        evaluated("answering:failing_once", stop=True, **settings)
+    again = evaluated("answering:failing_once", stop=True, resume=True, **settings)
+    assert not any(each.forfeit or decision.illegal for each in again.done for decision in each.decisions)
+    (tmp_path / "count").write_text("..")
+    counted = evaluated(answering.failing_once, number=2, tries=1)
+    assert sum(each.forfeit is not None for each in counted.done) == 1
+
+
+def test_giving_up_costs_all_that_could_be_had_even_where_every_block_wins() -> None:
+    found = evaluated(answering.giving_up_won_games, tries=1, positions=0, number=20)
+    given_up = [each.decisions[-1] for each in found.done if each.forfeit]
+    won = [decision for decision in given_up if decision.best]
+    assert won
+    assert all(decision.regret == decision.best and decision.counts for decision in won)
+    assert all(guessing(decision) == 0 for decision in won)
+    assert not any(decision.counts for decision in given_up if not decision.best)
+    assert (found.scores.players[0].overall.regret.mean or 0) > 0
+
+
+def test_a_player_and_an_opponent_that_is_its_equal_have_a_chance_of_their_own() -> None:
+    done = evaluated("random", against="random", positions=0, number=20).done
+    pairs = [(one.moves, other.moves) for one, other in zip(done[::2], done[1::2], strict=True)]
+    assert sum(one != other for one, other in pairs) >= 8
 
 
 def test_who_answers_at_the_second_try_goes_on_and_the_first_is_counted() -> None:
@@ -295,11 +408,16 @@ def test_who_answers_at_the_second_try_goes_on_and_the_first_is_counted() -> Non
     assert all(each.forfeit for each in one_try)
 
 
-def test_the_middle_of_a_very_long_answer_is_left_out_and_said_to_be() -> None:
-    answer = evaluated("answering:wordy", number=0, positions=1).done[0].decisions[0].attempts[0].answer
-    assert len(answer) <= 10_000
-    assert "is left out" in answer
-    assert answer.endswith("]")
+def test_the_beginning_of_a_very_long_answer_is_left_out_and_what_is_kept_is_judged_the_same() -> None:
+    table = small().table(small().task(0))
+    block = table.game.legal[0]
+    early, late = f"[{block}] " + "hmm " * 20_000, "hmm 3 " * 50_000 + f"[{block}]"
+    assert cut(early) == early
+    assert cut(late).startswith("[... the beginning of a very long answer is left out ...]")
+    assert cut(late).endswith(f"[{block}]")
+    for answer in (early, late, f"[{block}]" + "hmm " * 50_000, "3 " * 100_000, f"{block}" * 100_001):
+        assert len(cut(answer)) <= 100_100
+        assert judged(table, cut(answer)) == judged(table, answer)
 
 
 SH = "sh -c {}"
@@ -346,7 +464,7 @@ def test_the_example_plays_with_a_list_of_legal_blocks_and_without(monkeypatch: 
     monkeypatch.chdir(ROOT / "examples")
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # examples are nothing but examples
-    asked, told = evaluated("eval_player:answer").done, evaluated("./eval_player.py").done
+    asked, told = (evaluated(spec, number=2, positions=2).done for spec in ("eval_player:answer", "./eval_player.py"))
     assert not any(each.forfeit for each in asked)
     assert [each.decisions for each in asked] == [each.decisions for each in told]
     assert any(each.forfeit for each in evaluated("eval_player:answer", legal=False, number=8).done)
@@ -364,17 +482,33 @@ def test_a_game_that_is_over_before_it_begins_gives_its_points() -> None:
 
 
 def test_functions_themselves_can_be_evaluated() -> None:
-    found = evaluated(answering.largest, lambda question: question["legal"][0], "random")
-    assert found.suite.players[0] == "answering:largest"
-    assert found.suite.players[1].endswith("<lambda>")
-    named = evaluated("answering:largest").done
-    mine = [each for each in found.done if each.task.player == "answering:largest"]
-    assert [each.decisions for each in mine] == [each.decisions for each in named]
+    one, other = (lambda question: question["legal"][0]), (lambda question: question["legal"][-1])
+    found = evaluated(answering.largest, one, other, partial(answering.largest), "random")
+    own, *named = found.suite.players
+    assert own == "answering:largest"
+    assert [name.rpartition(":")[2].rpartition(".")[2] for name in named] == [
+        "<lambda>", "<lambda>#2", "largest#2", "random",
+    ]  # fmt: skip
+    with pytest.raises(ArenaError, match="named twice"):
+        evaluated(answering.largest, answering.largest)
+
+
+def test_players_and_games_may_be_given_in_many_ways() -> None:
+    settings: dict[str, Any] = {"number": 2, "positions": 0, "jobs": 1}
+    assert evaluate("random", "factor", **settings).suite.players == ("random",)
+    assert evaluate(answering.largest, nt.rules("factor"), **settings).suite.players == ("answering:largest",)
+    named = evaluate({"My Player": answering.largest, "perfect": answering.number}, ["factor"], **settings)
+    assert named.suite.players == ("My Player", "perfect")
+    assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
+    for wrong in (answering.later, answering.Text):
+        with pytest.raises(UnknownPlayer, match="cannot be asked: it is a"):
+            evaluate(wrong, "factor", **settings)
+    for jobs in (0, 1.5, True):
+        with pytest.raises(ArenaError, match="jobs: expected a whole number from 1"):
+            evaluate("random", "factor", jobs=jobs)  # type: ignore[arg-type]  # that is the point
 
 
 # The file -------------------------------------------------------------------------------------------------------------
-
-PLAYERS = ("random", "answering:at_the_second_try", "answering:raising")
 
 
 @pytest.fixture(scope="module")
@@ -400,7 +534,9 @@ def test_every_line_tells_its_task(whole: bytes) -> None:
         for decision in line["decisions"]:
             legal = Game(nt.rules(task.game), moves=tuple(decision["moves"])).legal
             assert [int(block) for block in decision["values"]] == list(legal)
-            assert all(set(attempt) == {"prompt", "answer", "block", "problem"} for attempt in decision["attempts"])
+            for attempt in decision["attempts"]:
+                assert set(attempt) == {"prompt", "answer", "block", "problem", "reason"}
+                assert (attempt["reason"] is None) == (attempt["problem"] is None)
 
 
 def places_to_cut(content: bytes) -> Iterator[int]:
@@ -441,6 +577,8 @@ def test_a_file_is_read_as_what_was_done(whole: bytes, tmp_path: Path) -> None:
         (b"A game for two", b"A game for three"),
         (b'"values": {', b'"values": {"77": 1.0, '),
         (b'"values": {', b'"values": [{'),
+        (b'"reason": "failed"', b'"reason": "empty"'),
+        (b'"reason": "no_number"', b'"reason": "failed"'),
         (b'": 0.0', b'": 0.25'),
         (b'"regret": 1.0', b'"regret": 0.5'),
         (b'"moves": [', b'"moves": [77, '),
@@ -454,6 +592,27 @@ def test_a_line_that_is_not_what_was_done_is_refused(before: bytes, after: bytes
     (path := tmp_path / "a.jsonl").write_bytes(b"".join(lines))
     with pytest.raises(Damaged, match=rf"a.jsonl, line {wrong + 1}: not a task of this evaluation"):
         file_of(small(*PLAYERS), path, resume=True)
+
+
+JUNK: list[Any] = [None, True, 0, -1, 1.5, 10**40, "", "x", [], [1], [[]], {}, {"1": 1.0}]
+
+
+def test_whatever_a_line_says_that_was_not_done_is_refused(whole: bytes, tmp_path: Path) -> None:
+    rng = Random(5)  # noqa: S311 - play, not secrets
+    header, *lines = whole.splitlines(keepends=True)
+    suite, path = small(*PLAYERS), tmp_path / "a.jsonl"
+    for _ in range(150):
+        line = rng.choice(lines)
+        document = json.loads(line)
+        at, key = document, rng.choice(list(document))
+        while isinstance(at[key], dict | list) and at[key] and rng.random() < 0.8:
+            at = at[key]
+            key = rng.choice(list(at) if isinstance(at, dict) else range(len(at)))
+        at[key] = rng.choice(JUNK)
+        if (changed := json.dumps(document).encode() + b"\n") != line:
+            path.write_bytes(header + changed)
+            with Log(path, suite, resume=True) as log, pytest.raises(Damaged, match="line 2: not a task"):
+                list(log.read())
 
 
 def test_a_task_that_is_there_twice_is_refused(whole: bytes, tmp_path: Path) -> None:
@@ -486,9 +645,53 @@ def test_only_the_same_evaluation_is_resumed(
     assert path.read_bytes() == whole
 
 
+def test_an_empty_answer_is_kept_as_one_and_none_as_none(tmp_path: Path) -> None:
+    players = ("sh -c 'while read line; do echo; done'", "sh -c 'exit 3'")
+    suite, path = small(*players, number=0, positions=1, tries=1), tmp_path / "a.jsonl"
+    kept = file_of(suite, path)
+    assert [json.loads(line)["decisions"][0]["attempts"][0]["reason"] for line in kept.splitlines()[1:]] == [
+        "empty",
+        "failed",
+    ]
+    assert file_of(suite, path, resume=True) == kept
+
+
+@pytest.mark.parametrize("games", [["factor", "draft(target=21)"], []])
+def test_a_file_says_all_that_is_needed_to_go_on_with_it(games: list[str], tmp_path: Path) -> None:
+    wanted = {"games": games, "variants": 3, "tries": 2, "legal": False, "seed": 4, "positions": 90, "against": "easy"}
+    suite = small("random", "gentle", **wanted)
+    with Log(tmp_path / "a.jsonl", suite):
+        found = rearranged(settings_in(tmp_path / "a.jsonl"))
+    assert found == suite
+    for text in (b"", b"text\n", b"{}\n", b"[]\n"):
+        (tmp_path / "b.jsonl").write_bytes(text)
+        with pytest.raises(Damaged, match="is not the file of an evaluation"):
+            settings_in(tmp_path / "b.jsonl")
+    with pytest.raises(ArenaError, match="cannot be understood"):
+        rearranged({**settings_in(tmp_path / "a.jsonl"), "games": [7]})
+
+
+def test_fewer_positions_are_the_first_of_more() -> None:
+    entries = small(games=["factor", "draft"]).games
+    told: list[tuple[int, int]] = []
+    many = positions.spots(entries, 120, 1, lambda *now: told.append(now))
+    assert positions.spots(entries, 33, 1) == many[:33]
+    assert told == sorted(told)
+    assert told[-1][1] == 120
+
+
+def test_searches_in_vain_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Game] = []
+    monkeypatch.setattr(positions, "worth", asked.append)
+    assert positions.spots(small(positions=0).games, 40, 1) == ()
+    assert len(asked) <= 2 * 13
+
+
 RUN = """
+import os
 from number_tower.evaluation import evaluate
 if __name__ == "__main__":
+    os.environ["TEST_KILL_WHOM"] = str(os.getpid())
     evaluate(["random", "answering:counted"], ["factor", "draft"], number=4, positions=12, patience=20.0,
              jobs={jobs}, out="a.jsonl", resume=True)
 """
@@ -503,21 +706,54 @@ def run(folder: Path, jobs: int, **environment: str) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize(("jobs", "whom", "points"), [(1, "itself", [1, 11, 19]), (2, "parent", [7])])
-def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file(
-    jobs: int, whom: str, points: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(("jobs", "points"), [(1, [1, 13]), (2, [7])])
+def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody_lives_on(
+    jobs: int, points: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(answering.COUNT, str(tmp_path / "needed"))
     expected = file_of(small("random", "answering:counted", positions=12), tmp_path / "expected.jsonl")
-    killed = {answering.KILL_WHOM: whom}
     for point in points:
-        assert run(tmp_path, jobs, **killed, **{answering.KILL_AT: str(point)}) == -9
+        assert run(tmp_path, jobs, **{answering.KILL_AT: str(point)}) == -9
+        left = [int(pid) for pid in (tmp_path / "count.pids").read_text().split()]
+        for _ in range(2000):
+            if all(map(gone, left)):
+                break
+            sleep(0.01)
+        assert all(map(gone, left))
     assert run(tmp_path, jobs) == 0
     found = (tmp_path / "a.jsonl").read_bytes()
     assert found == expected
+    assert not list(tmp_path.glob(".*.part"))
     if jobs == 1:
         needed, asked = ((tmp_path / name).stat().st_size for name in ("needed", "count"))
         assert needed + len(points) <= asked <= needed + 5 * len(points)
+
+
+def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(whole: bytes, tmp_path: Path) -> None:
+    header, *lines = whole.splitlines(keepends=True)
+    (tmp_path / "a.jsonl").write_bytes(header + b"".join(reversed(lines)))
+    (tmp_path / ".a.jsonl.part").write_bytes(header)
+    assert file_of(small(*PLAYERS), tmp_path / "a.jsonl", resume=True) == whole
+    assert not (tmp_path / ".a.jsonl.part").exists()
+
+
+def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "from number_tower.evaluation import evaluate\nevaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert 'needs `if __name__ == "__main__":` before what it does, or jobs=1' in done.stderr.splitlines()[-1]
 
 
 def test_a_function_in_a_file_of_the_current_folder_is_found_by_workers(tmp_path: Path) -> None:

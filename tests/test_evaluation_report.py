@@ -9,21 +9,39 @@ import shlex
 import signal
 import subprocess
 import time
-from argparse import Namespace
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+import answering
 from number_tower.arena.schedule import entry
 from number_tower.cli import evaluating
 from number_tower.cli.calls import parser
 from number_tower.cli.main import main
-from number_tower.evaluation import Attempt, Decision, Done, Evaluation, Suite, evaluate
+from number_tower.evaluation import (
+    AGAINST,
+    BASELINES,
+    GAMES,
+    PATIENCE,
+    POSITIONS,
+    TRIES,
+    VARIANTS,
+    Attempt,
+    Decision,
+    Done,
+    Evaluation,
+    Respondents,
+    Suite,
+    arranged,
+    evaluate,
+)
 from number_tower.evaluation.report import report
 from number_tower.evaluation.report.charting import NARROW, WIDE, Scale, fitted, round_up
 from number_tower.evaluation.report.document import Code, Command, Document, Paragraph, Strong
@@ -58,7 +76,8 @@ def _spoilt(done: Done) -> Done:
         attempts = [attempt._replace(answer=LOUD) for attempt in decision.attempts]
         if not illegal:
             return replace(decision, attempts=tuple(attempts))
-        return replace(decision, attempts=(Attempt("?", LOUD, None, LOUD),) * 3, block=None)
+        failed = Attempt("?", "", None, LOUD, "failed")
+        return replace(decision, attempts=(Attempt("?", LOUD, None, LOUD, "no_number"), failed, failed), block=None)
 
     task = replace(done.task, player=HOSTILE)
     return replace(
@@ -151,7 +170,7 @@ def test_nothing_that_players_say_is_markup(hostile: Scores) -> None:
 def test_tables_in_markdown_are_whole(hostile: Scores) -> None:
     text = report(hostile, "tower eval")["report.md"]
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
-    assert len(tables) == 5
+    assert len(tables) == 7
     for table in tables:
         rows = table.splitlines()
         assert len({len(row) for row in rows}) == 1
@@ -196,6 +215,46 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
         kept = [int(block) for block, worth in document["by_move"].items() if worth["value"] == value]
         assert document["value"] == value
         assert [int(block) for block in re.findall(r"\d+", blocks)] == sorted(kept)
+
+
+def test_a_report_says_why_answers_were_illegal_and_what_failed(hostile: Scores) -> None:
+    text = report(hostile)["report.md"]
+    spoilt = next(score for score in hostile.players if score.failure)
+    assert spoilt.reasons["failed"] == 2 * spoilt.reasons["no_number"] > 0
+    assert "Illegal answers, by what was wrong with them:" in text
+    assert re.search(r"\| +without a number \| did not come \|", text)
+    assert f": {spoilt.reasons['failed']} times; " in text
+
+
+def test_a_table_has_every_game_and_players_come_before_baselines(small: Evaluation) -> None:
+    suite = replace(small.suite, players=("./my-bot", *small.suite.players[1:]))
+    mine = [
+        replace(done, task=replace(done.task, player="./my-bot")) if done.task.player == "random" else done
+        for done in small.done
+    ]
+    files = report(scores(suite, mine))
+    table = files["report.md"].split("Points lost per decision in every game:\n\n")[1].split("\n\n")[0].splitlines()
+    assert table[0].split() == ["|", "game", "|", "./my-bot", "|", "perfect", "|", "gentle", "|"]
+    assert [row.split()[1] for row in table[2:]] == [f"`{place}`" for place in range(1, 5)]
+    assert files["games.svg"].index(">./my-bot</text>") < files["games.svg"].index(">perfect</text>")
+
+
+def test_of_a_tie_nobody_is_said_to_have_lost_the_least(small: Evaluation) -> None:
+    def first(*players: str) -> str:
+        suite = replace(small.suite, players=players)
+        done = (each for each in small.done if each.task.player in {"random", "perfect"})
+        names = {"perfect": ("perfect", "twin"), "random": ("random",)}
+        all_done = [
+            replace(each, task=replace(each.task, player=name))
+            for each in done
+            for name in names[each.task.player]
+            if name in players
+        ]
+        return report(scores(suite, all_done))["report.md"].splitlines()[2]
+
+    assert ", the least; " in first("random", "perfect")
+    assert ", the least" not in first("random", "perfect", "twin")
+    assert ", the most." in first("random", "perfect", "twin")
 
 
 def test_named_games_are_called_by_their_names() -> None:
@@ -331,7 +390,12 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
     ("call", "code", "problem"),
     [
         ("", 2, "--player: expected a command, module:function or a level; or --baselines"),
-        ("draft --player nobody", 2, "there is no level 'nobody'"),
+        ("draft --player nobody", 2, "the levels are random, gentle, easy, fair, strong, perfect; a program needs a"),
+        ("draft --player json.py:loads", 2, "write it without .py, as in json:loads"),
+        ("draft --player random --against json:loads", 2, "json:loads cannot sit opposite"),
+        ("--resume", 2, "there is nothing to go on with in eval.jsonl: No such file"),
+        ("--resume --out text", 1, "text is not the file of an evaluation"),
+        ("--resume --out text --seed 2", 2, "--player: expected a command"),
         ("draft --player ./nobot", 2, "./nobot cannot be started: there is no file ./nobot"),
         ("draft --player nomodule:function", 2, "nomodule:function cannot be asked"),
         ("draft --player json:nofunction", 2, "json:nofunction cannot be asked"),
@@ -341,7 +405,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player random --variants 3", 2, "--variants goes without a game"),
         ("--player random --variants 1000", 2, "variants; got 1000"),
         ("draft --player random --against nobody", 2, "there is no level 'nobody'"),
-        ("draft --player random --games -1", 2, "--games: expected a whole number"),
+        ("draft --player random --games -1", 2, "--games: expected a whole number from 0 to 1,000,000; got '-1'"),
         ("draft --player random --positions x", 2, "--positions: expected a whole number"),
         ("draft --player random --games 0 --positions 0", 2, "expected games or positions"),
         ("draft --player random --tries 0", 2, "--tries: expected a whole number"),
@@ -370,25 +434,80 @@ def test_a_wrong_call_is_refused_before_anybody_is_asked(
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
-def test_the_call_that_goes_on_asks_for_the_same(tmp_path: Path) -> None:
-    words = [
-        "eval", "draft(target=21)", "factor", "--player", "python3 my bot.py", "--player", "a:b", "--baselines",
-        "--games", "8", "--positions", "7", "--against", "easy", "--seed", "-3", "--tries", "2", "--no-legal", "--out",
-        str(tmp_path / "a b.jsonl"), "--jobs", "2", "--report", "my report", "--patience", "2.5", "--json",
+def test_a_pipe_is_no_file_to_keep_things_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    assert tower("factor", "--player", "random", "--positions", "0", "--out", str(pipe)) == 2
+    assert capsys.readouterr().err.endswith("pipe is not a file that tasks can be kept in\n")
+
+
+def test_the_command_of_a_report_asks_for_the_same() -> None:
+    calls: list[dict[str, Any]] = [
+        {
+            "players": ["python3 my_bot.py", "json:dumps", *BASELINES], "games": ["draft(target=21)", "factor"],
+            "number": 7, "positions": 7, "against": "easy", "seed": -3, "tries": 2, "legal": False,
+            "patience": 0.1 + 0.2,
+        },
+        {"players": ["perfect", "random"], "variants": 3, "number": 2, "positions": 2},
     ]  # fmt: skip
-    for some in (words, ["eval", "--player", "random", "--variants", "7"]):
-        asked = parser().parse_args(some)
-        again = parser().parse_args(shlex.split(evaluating.call(asked))[1:])
-        assert again == Namespace(**{**vars(asked), "resume": True})
-        same = parser().parse_args(shlex.split(evaluating.command(asked))[1:])
-        left_out = {"out": None, "jobs": None, "report": None, "json": False, "resume": False}
-        assert same == Namespace(**{**vars(asked), **left_out})
+    for settings in calls:
+        suite = arranged(**settings)
+        asked = parser().parse_args(shlex.split(evaluating.command(suite))[1:])
+        with closing(Respondents()) as make:
+            assert evaluating.suite_of(asked, make) == suite
+    assert "--baselines" in evaluating.command(arranged(**calls[0]))
+
+
+def test_the_numbers_in_the_help_are_those_that_are_used() -> None:
+    text = (ROOT / "docs/cli.md").read_text()
+    for line in (
+        f"games of each player in all ({GAMES})",
+        f"positions that each player moves in, in all ({POSITIONS})",
+        f"how many are made ({VARIANTS})",
+        f"who sits opposite in games ({AGAINST})",
+        f"answers to each question at most ({TRIES})",
+        f"may take for an answer ({PATIENCE:g})",
+    ):
+        assert line in text
+
+
+def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(answering.COUNT, str(tmp_path / "count"))
+    call = ["factor", "--player", "answering:failing_once", "--games", "2", "--positions", "6", "--jobs", "1"]
+    assert tower(*call, "--stop", "--report", "out", "--json") == 130
+    said = capfd.readouterr()
+    assert said.out == ""
+    found = re.fullmatch(
+        r"tower: stopped: answering:failing_once gave no answer: it raised ConnectionError: no connection\. "
+        r"(\d) of 8 tasks are kept in eval\.jsonl\. To go on: tower (eval --resume --out eval\.jsonl .+)\n",
+        said.err,
+    )
+    assert found is not None
+    assert main(shlex.split(found[2])) == 0
+    assert json.loads(capfd.readouterr().out)["players"][0]["reasons"] == {}
+    assert "tower eval factor --player answering:failing_once" in Path("out/report.md").read_text()
+    assert tower(*call, "--games", "0", "--positions", "900") == 0
+    said = capfd.readouterr()
+    assert "Every prompt, answer and value is in eval-2.jsonl" in said.out
+    assert "For a report with plots: tower eval --resume --out eval-2.jsonl --report FOLDER\n" in said.out
+    assert re.search(r"Of 900 positions \d+ were found where it is known to matter", said.out)
+    Path("count").write_text("...")
+    assert tower(*call, "--tries", "1", "--out", os.devnull) == 0
+    said = capfd.readouterr()
+    assert "  1  answering:failing_once: 1 did not come\n" in said.out
+    assert (
+        "answering:failing_once failed to answer 1 time; first: it raised\nConnectionError: no connection\n" in said.out
+    )
 
 
 def test_the_table_fits_on_a_screen_whatever_players_are_called(hostile: Scores) -> None:
     text = evaluating.summary(hostile, 80)
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("perfect") == 2
+    assert "did not come" in text
+    assert "failed to answer" in text
     assert "Illegal answers, decisions with one, and tasks forfeited by them, in %:" in text
     assert "\x00" not in text
 
@@ -397,7 +516,7 @@ def test_baselines_are_asked_besides_and_nobody_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call = ("factor", "--player", "perfect", "--baselines", "--games", "2", "--positions", "2", "--out", os.devnull)
+    call = ("factor", "--player", "PERFECT", "--baselines", "--games", "2", "--positions", "2", "--out", os.devnull)
     assert tower(*call, "--json", "--jobs", "1") == 0
     players = [player["player"] for player in json.loads(capsys.readouterr().out)["players"]]
     assert sorted(players) == ["easy", "fair", "gentle", "perfect", "random", "strong"]

@@ -29,7 +29,7 @@ FOOT = """
 | 1 | the input ended before the game did, a record is damaged, or the output cannot be written |
 | 2 | a wrong call or a wrong rule file; the message says what would be right |
 | 3 | not solved within `--seconds` or `--memory` |
-| 130 | Ctrl-C |
+| 130 | Ctrl-C, or `--stop` |
 """
 
 

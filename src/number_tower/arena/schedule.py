@@ -152,7 +152,8 @@ def entry(game: str | Rules) -> Entry:
     except (RecordError, CatalogueError) as wrong:
         raise ArenaError(f"{shown(game)} cannot be played: {wrong}") from None
     if table.hidden:
-        raise ArenaError(f"{shown(game)} cannot be played: blocks are hidden from people only; leave hidden=yes out")
+        why = "blocks are hidden from people only, so without hidden=yes"
+        raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone; {why}")
     plain = Table(Game(table.game.rules), book.name)
     if table != plain:
         raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)")

@@ -65,7 +65,7 @@ def answer(asked: Namespace) -> int:
     _check_folder(asked.report)
     asked.out = kept_in(asked, FILE)
     with closing(Respondents()) as make:
-        suite = _arranged(asked, make)
+        suite = suite_of(asked, make)
         bar = Bar(LEAVING, "games and positions")
         begin = partial(Log, asked.out, suite, resume=asked.resume)
         with (
@@ -84,7 +84,8 @@ def answer(asked: Namespace) -> int:
     return FINISHED
 
 
-def _arranged(asked: Namespace, make: Respondents) -> Suite:
+def suite_of(asked: Namespace, make: Respondents) -> Suite:
+    """Arrange what a call asks for, and say what is wrong with it before anybody is asked."""
     games, positions = Bar("stops", "new games"), Bar("stops", "positions")
     try:
         if _from_file(asked):

@@ -177,7 +177,6 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
     named = tuple(map(entry, games))
     check_whole("number", number, 0)
     check_whole("positions", positions, 0)
-    check_whole("variants", variants, 0)
     asked = Respondents() if make is None else make
     specs = tuple(spec if spec in asked.functions else tidied(spec) for spec in players)
     start = Suite(specs, named or _NOTHING_YET, 2, (), tidied(against), seed, tries, legal, patience, fresh=not named)
