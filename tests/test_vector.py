@@ -115,8 +115,9 @@ def test_sixty_five_blocks_and_towers_beyond_64_bits_are_refused_in_words() -> N
         Games(Rules(blocks=range(1, 66)), 2)
     with pytest.raises(RulesError, match="towers below 2\\*\\*63"):
         Games(Rules(blocks=range(LARGEST - 20, LARGEST)), 2)
-    with pytest.raises(ValueError, match="at least one game; got 0"):
-        Games("draft", 0)
+    for number, threads in ((0, 1), (4.0, 1), (True, 1), ("4", 1), (4, -1), (4, 0)):
+        with pytest.raises(ValueError, match=r"(number|threads): expected a whole number from 1; got"):
+            Games("draft", number, threads=threads)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='first: expected 0, 1, "alternating" or "random"; got 2'):
         Games("draft", 2, first=2)
 

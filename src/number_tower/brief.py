@@ -36,13 +36,14 @@ def fitting(rules: Rules, top: int) -> str:
 
 def _supply(rules: Rules, noun: str) -> str:
     many = len(rules.blocks) > 1
+    once = "each used once" if many else "used once"
     what = f"the {noun}s {summed_up(rules.blocks)}" if many else f"one {noun}, {rules.blocks[0]}"
     tower = "a tower of your own" if rules.towers == "own" else "one shared tower"
     match rules.supply:
         case "own":
-            return f"You build {tower}, each player with {what}, each used once."
+            return f"You build {tower}, each player with {what}, {once}."
         case "shared":
-            return f"You build {tower}, taking from one pool: {what}, each used once."
+            return f"You build {tower}, taking from one pool: {what}, {once}."
         case "endless":
             return f"You build {tower} from {what}, each as often as you like."
 

@@ -65,6 +65,8 @@ class Position:
     heights: Pair
     tops: Pair
     to_move: int
+    _legal: int | None = field(default=None, init=False, repr=False, compare=False)
+    """What may be placed, once somebody has asked; whoever looks at a position mostly asks again."""
 
     @classmethod
     def start(cls, rules: Rules, first: int = 0) -> Position:
@@ -74,7 +76,11 @@ class Position:
     @property
     def legal_mask(self) -> int:
         """The blocks that may be placed now, as a mask; none once the target is reached."""
-        return 0 if self._reached else self._placeable(self.to_move)
+        legal = self._legal
+        if legal is None:
+            legal = 0 if self._reached else self._placeable(self.to_move)
+            object.__setattr__(self, "_legal", legal)
+        return legal
 
     @property
     def legal(self) -> tuple[int, ...]:
@@ -87,7 +93,7 @@ class Position:
         other = 1 - self.to_move
         if self._reached:
             return Outcome(other, "exact")
-        if self._placeable(self.to_move):
+        if self.legal_mask:
             return None
         if self.rules.stuck == "loses":
             return Outcome(other, "stuck")
@@ -98,7 +104,7 @@ class Position:
 
     def refusal(self, block: int) -> Refusal | None:
         """Say why a block cannot be placed now; None if it can."""
-        bit = self._bit(block)
+        bit = self.rules.bit_if(block)
         return None if self.legal_mask & bit else self._reason(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
@@ -113,7 +119,7 @@ class Position:
     def place(self, block: int) -> Position:
         """Return the position after the player to move has placed a block."""
         rules, mover = self.rules, self.to_move
-        bit = self._bit(block)
+        bit = rules.bit_if(block)
         if not self.legal_mask & bit:
             raise (NotLegal if bit else NotABlock)(block, self._reason(bit))
         left = self.left
@@ -131,10 +137,6 @@ class Position:
         if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._placeable(mover):
             return Position(rules, left, heights, tops, mover)
         return after
-
-    def _bit(self, block: int) -> int:
-        """Return the mask of a block; nothing, if it is no block of this game."""
-        return self.rules.bit(block) if self.rules.has(block) else 0
 
     def _reason(self, bit: int) -> Refusal:
         """Say why a block that cannot be placed cannot be placed."""

@@ -145,10 +145,14 @@ class Rules:
 
     def has(self, number: object) -> bool:
         """Say whether something is a block of this game."""
+        return self.bit_if(number) != 0
+
+    def bit_if(self, number: object) -> int:
+        """Return the mask of one block; nothing, if it is no block of this game."""
         if not isinstance(number, int) or isinstance(number, bool):
-            return False
+            return 0
         place = bisect_left(self.blocks, number)
-        return place < len(self.blocks) and self.blocks[place] == number
+        return 1 << place if place < len(self.blocks) and self.blocks[place] == number else 0
 
     def bit(self, block: int) -> int:
         """Return the mask of one block."""

@@ -68,7 +68,7 @@ class Games:
         **options: object,
     ) -> None:
         self.rules = chosen(game, options)[1]
-        _check(self.rules, number)
+        _check(self.rules, number, threads)
         self.number = number
         self.sight = Sight(self.rules)
         self._starts = turns_code("first", first)
@@ -301,11 +301,12 @@ def turns_code(key: str, turns: Turns) -> int:
     return (0, 1, stepping.ALTERNATING, stepping.AT_RANDOM)[TURNS.index(turns_of(key, turns))]
 
 
-def _check(rules: Rules, number: int) -> None:
-    """Refuse what does not fit into 64 bits."""
+def _check(rules: Rules, number: int, threads: int | None) -> None:
+    """Refuse what is no number of games, and what does not fit into 64 bits."""
     alone = "one game at a time, gymnasium.make takes any rules"
-    if number < 1:
-        raise ValueError(f"expected at least one game; got {number}")
+    for key, given in (("number", number), ("threads", 1 if threads is None else threads)):
+        if type(given) is not int or given < 1:
+            raise ValueError(f"{key}: expected a whole number from 1; got {shown(given)}")
     if len(rules.blocks) > MOST_BLOCKS:
         most = f"expected at most {MOST_BLOCKS} for many games at once"
         raise RulesError("blocks", f"{most}; got {len(rules.blocks)}; {alone}")

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 AGENTS = ("player_0", "player_1")
 """What the players are called here, in the order of their seats."""
 
+_NOTHING, _NO = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, False)
+
 _OF_A_GAME = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
 """What there is only once a game has begun."""
 
@@ -107,10 +109,10 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._moves: list[int] = []
         self.position = self._table.game.position
         self.agents = list(AGENTS)
-        self.rewards = dict.fromkeys(AGENTS, 0)
-        self._cumulative_rewards = dict.fromkeys(AGENTS, 0)
-        self.terminations = dict.fromkeys(AGENTS, False)
-        self.truncations = dict.fromkeys(AGENTS, False)
+        self.rewards = _NOTHING.copy()
+        self._cumulative_rewards = _NOTHING.copy()
+        self.terminations = _NO.copy()
+        self.truncations = _NO.copy()
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._forfeited: int | None = None

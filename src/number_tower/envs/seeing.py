@@ -34,6 +34,9 @@ TOWERS = {"own": 2, "shared": 1}
 _REMEMBERED = 4096
 """Pieces of what is seen that are kept ready, of each kind: the same towers and choices come again and again."""
 
+_MOST_REMEMBERED = 1 << 20
+"""Numbers that they may have in all, where there are many blocks."""
+
 _YES, _NO = np.float32(1).tobytes(), np.float32(0).tobytes()
 
 _EIGHT = [b"".join(_YES if byte >> bit & 1 else _NO for bit in range(8)) for byte in range(256)]
@@ -51,9 +54,10 @@ class Sight:
         self.layout = self._layout()
         self.size = sum(places for _, places in self.layout)
         self._bytes = (self.actions + 7) // 8
-        self._pool = lru_cache(_REMEMBERED)(self._seen_pool)
-        self._tower = lru_cache(_REMEMBERED)(self._seen_tower)
-        self._mask = lru_cache(_REMEMBERED)(self._bits)
+        remembering = lru_cache(min(_REMEMBERED, _MOST_REMEMBERED // self.actions))
+        self._pool = remembering(self._seen_pool)
+        self._tower = remembering(self._seen_tower)
+        self._mask = remembering(self._bits)
 
     def __reduce__(self) -> tuple[type[Sight], tuple[Rules]]:
         """Travel as the rules alone, without the pieces remembered on the way."""
