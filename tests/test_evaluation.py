@@ -768,3 +768,28 @@ def test_a_function_in_a_file_of_the_current_folder_is_found_by_workers(tmp_path
 
 
 DIGEST = 3515248972621
+
+
+@pytest.mark.parametrize("answer", ["hello" + " " * 200_000, " " * 200_000, "[9]" + "x" * 200_000])
+def test_an_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> None:
+    file = tmp_path / "eval.jsonl"
+    call = partial(evaluate, {"long": lambda _: answer}, ["draft"], number=2, positions=2, tries=1, out=file)
+    first = call()
+    before = file.read_bytes()
+    assert call(resume=True).done == first.done
+    assert file.read_bytes() == before
+
+
+def test_a_finished_evaluation_needs_its_players_no_more(tmp_path: Path) -> None:
+    file = tmp_path / "eval.jsonl"
+    evaluate({"gone:away": answering.largest}, ["draft"], number=2, positions=2, out=file)
+    suite = rearranged(settings_in(str(file)))
+    with Log(file, suite, resume=True) as log:
+        assert len(list(hold(suite, log=log, jobs=1))) == len(suite)
+
+
+def test_numbers_that_are_none_are_refused_in_words() -> None:
+    with pytest.raises(ArenaError, match="from 1 to 200 variants; got 2.5"):
+        evaluate("random", variants=2.5)  # type: ignore[arg-type]
+    with pytest.raises(ArenaError, match="seed: expected a whole number; got None"):
+        evaluate("random", ["draft"], seed=None)  # type: ignore[arg-type]

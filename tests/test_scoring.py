@@ -357,3 +357,10 @@ def test_the_json_document_has_it_all(real: tuple[Suite, tuple[Done, ...]]) -> N
     assert len(first["by_seat"]) == 2
     assert list(first["by_game"]) == document["games"]
     assert len(document["pairs"]) == 3
+
+
+def test_clusters_that_do_not_differ_count_as_one_value_each_whatever_rounding_makes_of_them() -> None:
+    sevens = mean([(0.1 * 7 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
+    halves = mean([(0.5 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
+    assert sevens.high - sevens.low > 0.4
+    assert halves.high - halves.low > 0.4

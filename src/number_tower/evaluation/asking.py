@@ -145,9 +145,10 @@ class Asked(Player):
             if self._stop:
                 raise Stopped(f"{shown_text(self.name)} gave no answer: {none}") from none
             return Attempt(text, "", None, str(none), "failed")
-        return Attempt(text, cut(answer), *judged(table, answer, legal=told_legal))
+        kept = cut(answer)
+        return Attempt(text, kept, *judged(table, kept, legal=told_legal))
 
 
 def cut(answer: str) -> str:
-    """Leave the beginning of a very long answer out; what is left is judged as all of it would be."""
+    """Leave the beginning of a very long answer out: what is kept is also what is judged, now and ever after."""
     return answer if len(answer) <= LONGEST_ANSWER else f"{_CUT}{answer[-LONGEST_ANSWER:]}"

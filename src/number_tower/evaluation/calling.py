@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from contextlib import suppress
 from itertools import islice
@@ -54,11 +55,13 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _listen(asking: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
-    """Take in what comes; at its end, end the process even if the function does not."""
+    """Take in what comes; at its end, end the process and all that it started, even if the function does not."""
     for line in asking:
         lines.put(line)
     lines.put(None)
     sleep(_GRACE)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 

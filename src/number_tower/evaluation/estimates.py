@@ -30,6 +30,9 @@ class Estimate(NamedTuple):
         return {"mean": mean, "interval": [_round(self.low), _round(self.high)], "number": self.number}
 
 
+_NOISE = 1e-9
+"""What rounding alone can make of clusters that do not differ."""
+
 Cluster = tuple[float, int]
 """The sum of some values that hang together, and how many they are."""
 
@@ -49,7 +52,7 @@ def mean(clusters: Iterable[Cluster]) -> Estimate:
         return Estimate(None, 0.0, 1.0, 0)
     value = fsum(total for total, _ in parts) / number
     error = _error(parts, value, number)
-    as_sure = min(number, value * (1 - value) * (SURE / error) ** 2) if error else len(parts)
+    as_sure = min(number, value * (1 - value) * (SURE / error) ** 2) if error > _NOISE else len(parts)
     return Estimate(value, *interval(value * as_sure, as_sure), number)
 
 
@@ -63,7 +66,8 @@ def difference(clusters: Iterable[Cluster]) -> Estimate:
     if not number:
         return Estimate(None, -1.0, 1.0, 0)
     value = fsum(total for total, _ in parts) / number
-    reach = _error(parts, value, number) or interval(0, len(parts))[1]
+    error = _error(parts, value, number)
+    reach = error if error > _NOISE else interval(0, len(parts))[1]
     return Estimate(value, max(-1.0, value - reach), min(1.0, value + reach), number)
 
 

@@ -65,7 +65,7 @@ def called(answering: Function, question: dict[str, object]) -> str:
 def told(wrong: BaseException) -> str:
     """Tell an error in a line, even one that cannot tell itself."""
     try:
-        return shown_text(f"{type(wrong).__name__}: {wrong}")
+        return shown_text(f"{type(wrong).__name__}: {wrong}").removesuffix(": ")
     except Exception:  # noqa: BLE001 - whatever is wrong with it, its name is enough
         return type(wrong).__name__
 

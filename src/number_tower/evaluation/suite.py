@@ -165,6 +165,7 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
     legal: bool = True,
     patience: float = PATIENCE,
     make: Respondents | None = None,
+    known: bool = False,
     progress: Callable[[int, int], object] | None = None,
     finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
@@ -172,21 +173,25 @@ def arranged(  # noqa: PLR0913 - what there is to choose, all of it by name
 
     Without games, so many variants are made. `progress` is told how many of them there are now, and will be, and
     `finding` how many positions. An odd number of games becomes the next even one, since each is played from both
-    seats. Whoever is asked later may be given as `make`: what it had to start for this stays until it is closed.
+    seats. Whoever is asked later may be given as `make`: what it had to start for this stays until it is closed. That
+    players are `known` says that they were looked at before, and perhaps are not needed any more.
     """
     named = tuple(map(entry, games))
     check_whole("number", number, 0)
     check_whole("positions", positions, 0)
+    if type(seed) is not int:
+        raise ArenaError(f"seed: expected a whole number; got {shown(seed)}")
     asked = Respondents() if make is None else make
     specs = tuple(spec if spec in asked.functions else tidied(spec) for spec in players)
     start = Suite(specs, named or _NOTHING_YET, 2, (), tidied(against), seed, tries, legal, patience, fresh=not named)
     try:
-        for spec in specs:
+        for spec in () if known else specs:
             asked(spec, seed=seed, patience=patience).close()
     finally:
         if make is None:
             asked.close()
-    _check_opponent(start.against, patience)
+    if not known:
+        _check_opponent(start.against, patience)
     entries = named or tuple(map(entry, made(variants, seed, progress)))
     found = spots(entries, positions, seed, finding)
     if positions and not number and not found:
@@ -209,7 +214,8 @@ def rearranged(
         fresh = settings["fresh"]
         games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
         same = {key: settings[key] for key in ("number", "positions", "against", "seed", "tries", "legal", "patience")}
-        return replace(arranged(settings["players"], games, **same, make=make, finding=finding), fresh=fresh)
+        suite = arranged(settings["players"], games, **same, make=make, known=True, finding=finding)
+        return replace(suite, fresh=fresh)
     except (LookupError, TypeError, AttributeError, RulesError):
         raise ArenaError("the settings on the first line of the file cannot be understood") from None
 

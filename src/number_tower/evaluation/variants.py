@@ -18,6 +18,7 @@ from number_tower.coach.puzzles import below, shuffled
 from number_tower.evaluation.positions import POINTS, differ, random_game
 from number_tower.position import Position
 from number_tower.rules import Fit, Rules, RulesError, Stuck, Supply, Towers
+from number_tower.showing import shown
 from number_tower.solve.deep import Deep
 from number_tower.solve.limits import NotSolved, Watch
 
@@ -71,8 +72,8 @@ def variants(number: int, seed: int, progress: Callable[[int, int], object] | No
 
     All kinds of rules come up in turn, in an order that follows from the seed.
     """
-    if not 1 <= number <= MOST:
-        raise ArenaError(f"expected from 1 to {MOST} variants; got {number}")
+    if type(number) is not int or not 1 <= number <= MOST:
+        raise ArenaError(f"expected from 1 to {MOST} variants; got {shown(number)}")
     rng = Random(f"{seed} variants")  # noqa: S311 - play, not secrets
     wanted = quotas(number)
     own = [book.rules for book in catalogue.games()]
