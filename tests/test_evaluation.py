@@ -789,7 +789,7 @@ def test_a_finished_evaluation_needs_its_players_no_more(tmp_path: Path) -> None
 
 
 def test_numbers_that_are_none_are_refused_in_words() -> None:
-    with pytest.raises(ArenaError, match="from 1 to 200 variants; got 2.5"):
+    with pytest.raises(ArenaError, match=r"from 1 to 200 variants; got 2\.5"):
         evaluate("random", variants=2.5)  # type: ignore[arg-type]
     with pytest.raises(ArenaError, match="seed: expected a whole number; got None"):
         evaluate("random", ["draft"], seed=None)  # type: ignore[arg-type]
