@@ -557,6 +557,41 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         assert (tmp_path / "whole" / file.name).read_bytes() == file.read_bytes()
 
 
+def test_an_order_to_end_is_taken_like_ctrl_c_and_no_program_stays_behind(tmp_path: Path) -> None:
+    bot, pid = tmp_path / "bot.sh", tmp_path / "pid"
+    bot.write_text("#!/bin/sh\nread -r q\necho $$ >pid.part\nmv pid.part pid\nexec sleep 600\n")
+    bot.chmod(0o755)
+    running = subprocess.Popen(
+        [TOWER, "eval", "draft", "--player", "./bot.sh", "--games", "2", "--positions", "2", "--jobs", "1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=tmp_path,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not pid.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.terminate()
+    _, complaint = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert complaint.startswith("tower: stopped. 0 of 4 tasks are kept in eval.jsonl.")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here.py").write_text("def answer(question):\n    return question['legal'][0]\n")
+    assert tower("draft", "--player", "here:answer", "--games", "2", "--positions", "2", "--jobs", "1") == 0
+    lines = Path("eval.jsonl").read_bytes().splitlines(keepends=True)
+    Path("eval.jsonl").write_bytes(b"".join(lines[:-1]))
+    Path("here.py").unlink()
+    capsys.readouterr()
+    assert tower("--resume", "--out", "eval.jsonl", "--jobs", "1") == 2
+    complaint = capsys.readouterr().err
+    assert "here:answer cannot be asked: ModuleNotFoundError" in complaint
+    assert "3 of 4 tasks are kept in eval.jsonl. To go on: tower eval --resume --out eval.jsonl" in complaint
+
+
 # The baselines --------------------------------------------------------------------------------------------------------
 
 

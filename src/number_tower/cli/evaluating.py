@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -65,7 +64,7 @@ def answer(asked: Namespace) -> int:
     screen = Screen()
     _check_folder(asked.report)
     asked.out = kept_in(asked, FILE)
-    with closing(Respondents()) as make, _ended_gently():
+    with closing(Respondents()) as make:
         suite = suite_of(asked, make)
         bar = Bar(LEAVING, "games and positions")
         begin = partial(Log, asked.out, suite, resume=asked.resume)
@@ -83,18 +82,6 @@ def answer(asked: Namespace) -> int:
     screen.draw(summary(found, min(WIDTH, screen.columns)))
     screen.show(f"\n{_where(asked, log)}{_missing(asked, suite)}\n")
     return FINISHED
-
-
-@contextmanager
-def _ended_gently() -> Iterator[None]:
-    """Take an order to end like Ctrl-C, so that nobody who is being asked stays behind; say who cannot be asked."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except UnknownPlayer as unknown:
-        raise Failure(WRONG_CALL, str(unknown)) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def suite_of(asked: Namespace, make: Respondents) -> Suite:

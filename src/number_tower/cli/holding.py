@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import contextmanager
 from itertools import chain, count
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,7 @@ from number_tower.arena.lines import Damaged, NotEmpty
 from number_tower.arena.pool import Stopped, WorkerFailed
 from number_tower.arena.schedule import ArenaError
 from number_tower.cli.failure import DAMAGED_RECORD, INTERRUPTED, NO_OUTPUT, WRONG_CALL, Failure
+from number_tower.players import UnknownPlayer
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -53,12 +55,16 @@ def opened(begin: Callable[[], Kept], whole: str, *, resume: bool) -> Kept:
 
 @contextmanager
 def watched(log: Lines[Any], total: int, bar: Bar, call: str) -> Iterator[None]:
-    """Do the work; whatever stops it, what is finished is kept, and `call` goes on with it."""
+    """Do the work; whatever stops it, what is finished is kept, and `call` goes on with it.
+
+    An order to end is taken like Ctrl-C, so that no program that plays stays behind.
+    """
 
     def how_to_go_on() -> str:
         kept = f"{log.finished:,} of {total:,} {log.part}s are kept in {log.name}"
         return f"{kept}. To go on: {call}" if log.keeps else "Nothing is kept."
 
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
@@ -67,9 +73,12 @@ def watched(log: Lines[Any], total: int, bar: Bar, call: str) -> Iterator[None]:
         raise Failure(INTERRUPTED, f"stopped: {why}. {how_to_go_on()}") from None
     except WorkerFailed as failed:
         raise Failure(NO_OUTPUT, f"{failed}. {how_to_go_on()}") from failed
+    except UnknownPlayer as unknown:
+        raise Failure(WRONG_CALL, f"{unknown}. {how_to_go_on()}") from None
     except Damaged as damaged:
         raise Failure(DAMAGED_RECORD, f"{damaged}; another --out begins anew") from None
     except ArenaError as wrong:
         raise Failure(NO_OUTPUT, str(wrong)) from None
     finally:
+        signal.signal(signal.SIGTERM, before)
         bar.clear()
