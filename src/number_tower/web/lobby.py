@@ -69,7 +69,8 @@ class Lobby:
 
     async def begin(self, wish: Wish) -> tuple[Known, str]:
         """Open a room; return it, and the token of whoever opened it."""
-        bounds.check_words(wish.book, bounds.check(wish.table.game.rules))
+        bounds.check(wish.table.game.rules)
+        bounds.check_words(wish.book)
         room = wish.room()
         kept, token = await self._write(lambda connection: rooms.add(connection, room, wish.book, wish.players))
         known = self._learned(kept)

@@ -14,7 +14,6 @@ from number_tower import catalogue
 from number_tower.game import Game
 from number_tower.rules import UNNAMED, Rules
 from number_tower.table import Table
-from number_tower.voice import Voice
 from number_tower.web import bounds, lines, models, replies
 from number_tower.web.api.access import Address, TheLobby, Token, refusals
 from number_tower.web.lobby import Known, Wish
@@ -87,11 +86,12 @@ def _table(wanted: models.NewGame) -> tuple[Rulebook, Table]:
     if len(given) != 1:
         raise Refused(422, "bad_request", "Say which game: expected one of game, rules, rulefile and record.")
     options = wanted.options.model_dump(exclude_none=True)
-    bounds.check_text(f"{options.get('blocks')} {options.get('opening')}")
+    bounds.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
         if options or wanted.hidden:
             raise Refused(422, "bad_request", "A record says by which options it is played; expected none beside it.")
-        table, book = lines.read(bounds.check_text(wanted.record))
+        bounds.check_text(wanted.record.rpartition(":")[0])
+        table, book = lines.read(wanted.record)
         return book, table
     book = _book(wanted)
     if wanted.hidden:
@@ -105,13 +105,10 @@ def _book(wanted: models.NewGame) -> Rulebook:
     if wanted.game is not None:
         return catalogue.named(wanted.game)
     if wanted.rules is not None:
-        bounds.check_text(f"{wanted.rules.blocks} {wanted.rules.opening}")
+        bounds.check_text(f"{wanted.rules.blocks},{wanted.rules.opening}")
         rules = Rules.read(wanted.rules.model_dump(exclude_none=True))
         return catalogue.rulebook_for(UNNAMED, rules)
-    content = (wanted.rulefile or "").encode()
-    bounds.check_table(catalogue.parse_toml(content, "rulefile").get("rules"))
-    own = catalogue.parse(content, OWN, "rulefile")
-    Voice(own)  # what it cannot say is told now, and not in the middle of a game
+    own = lines.read_rule_file((wanted.rulefile or "").encode(), OWN, "rulefile")
     return replace(own, source=UNNAMED)
 
 

@@ -9,17 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
+
+from number_tower.showing import shown
+from number_tower.web.bounds import LARGEST_RULE_FILE
 
 if TYPE_CHECKING:
     from fastapi import Request
     from fastapi.responses import Response
+    from starlette.datastructures import FormData
 
 HERE = Path(__file__).parent.parent
 STATIC = HERE / "static"
 YEAR = 365 * 24 * 60 * 60
 SEAT = "seat-"
 """How the cookie of a seat begins; the room's address follows."""
+
+LARGEST_FORM = 64 * 1024
+"""Bytes of a form: room for a rule file, each of whose characters may be written as three."""
+
+MOST_FIELDS = 50
+LONGEST_FIELD = LARGEST_RULE_FILE
+"""Fields of a form, and characters of one."""
 
 Theme = Literal["light", "dark", "auto"]
 
@@ -37,6 +49,17 @@ def page(request: Request, name: str, /, *, status: int = 200, **context: object
 def is_fragment(request: Request) -> bool:
     """Say whether the main part of a page is asked for, and not all of it."""
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
+
+
+async def read_form(request: Request) -> FormData:
+    """Read what a form of ours sends, unless it is larger than any that is filled in."""
+    if len(await request.body()) > LARGEST_FORM:
+        raise HTTPException(413, f"A form may have at most {LARGEST_FORM // 1024} KiB.")
+    form = await request.form(max_files=1, max_fields=MOST_FIELDS)
+    for name, value in form.multi_items():
+        if isinstance(value, str) and len(value) > LONGEST_FIELD:
+            raise HTTPException(413, f"The field {shown(name)} may have at most {LONGEST_FIELD:,} characters.")
+    return form
 
 
 def seat_token(request: Request, address: str) -> str | None:
@@ -77,7 +100,7 @@ def _path(request: Request) -> str:
 
 def runs(text: str) -> Markup:
     """Keep ranges such as 17-30 in one piece, and let a long list of them break after its commas."""
-    written = re.sub(r"\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
+    written = re.sub(r"(?<!\d)\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue, record
-from number_tower.game import Game
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
@@ -20,13 +19,16 @@ from number_tower.web.asking import Unanswered, asked
 from number_tower.web.limits import GAME, POSITION
 from number_tower.web.lines import Unreadable, read
 from number_tower.web.lobby import Lobby, Wish
-from number_tower.web.pages import page, set_seat
+from number_tower.web.pages import page, read_form, set_seat
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.web.tasks import Analysis, Reviewed
 
 router = APIRouter()
+
+MOST_ADDRESSES, FEWEST_SHOWN = 100_000, 10
+"""Characters of all links to the moves of a position, and moves that are linked all the same."""
 
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
@@ -77,27 +79,27 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
     played = table.game.moves[at] if at < len(table.game.moves) else None
     context |= {"analysis": analysed, "missing": missing}
     if analysed is not None:
-        before = context["here_line"] + ("," if at else "")
+        before = address(context["here_line"] + ("," if at else ""))
+        most = max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))
+        links = {played: address(line, at + 1)}
         context["options"] = worths.options(
-            analysed, lambda block: address(line if block == played else f"{before}{block}", at + 1), played
+            analysed, lambda block: links.get(block) or f"{before}{block}&ply={at + 1}", played, most
         )
     reviewed, unreviewed = await _reviewed(request, table, book)
     context |= {"reviewed": reviewed, "unreviewed": unreviewed}
     if reviewed is not None:
         draws = table.game.rules.stuck == "skips"
-        context["values"] = worths.line(reviewed, names, at, lambda each: address(line, each), draws=draws)
-        context["moves"] = tuple((move, address(line, move.ply)) for move in reviewed.moves)
+        game = address(line)
+        context["values"] = worths.line(reviewed, names, at, lambda each: f"{game}&ply={each}", draws=draws)
+        context["moves"] = tuple((move, f"{game}&ply={move.ply}") for move in reviewed.moves)
     return page(request, "analysis.html", **context)
 
 
 @router.post("/analysis/play")
-async def play_on(
-    request: Request,
-    game: Annotated[str, Form()] = "",
-    level: Annotated[str, Form()] = "",
-    seat: Annotated[str, Form()] = "",
-) -> Response:
+async def play_on(request: Request) -> Response:
     """Open a room against the computer that goes on from a position; whoever asks plays the seat chosen."""
+    form = await read_form(request)
+    game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
         table, book = read(game)
     except Unreadable as wrong:
@@ -121,8 +123,7 @@ def address(line: str, ply: int | None = None) -> str:
 
 def position(table: Table, ply: int) -> Table:
     """Return a table as it stood after so many moves, with nothing declared yet; of a game that is over, open."""
-    game = table.game
-    return Table(Game(game.rules, game.first, game.moves[:ply]), table.rulebook, table.names, table.secret)
+    return Table(table.game.at(ply), table.rulebook, table.names, table.secret)
 
 
 def seen_from(table: Table, second: bool) -> Table:  # noqa: FBT001 - which of two seats

@@ -17,7 +17,7 @@ from number_tower.table import Stale, TableError
 from number_tower.web import tasks
 from number_tower.web.following import COME_BACK, following
 from number_tower.web.lobby import NoSuchRoom
-from number_tower.web.pages import deeds, is_fragment, page, seat_token, set_seat, start
+from number_tower.web.pages import deeds, is_fragment, page, read_form, seat_token, set_seat, start
 from number_tower.web.pages.seeing import View
 from number_tower.web.thinking import Busy, GaveUp
 
@@ -103,7 +103,7 @@ async def export(request: Request, address: str, form: str) -> Response:
 @router.post("/g/{address}/sit")
 async def sit(request: Request, address: str) -> Response:
     """Take the free seat."""
-    name = str((await request.form()).get("name", "")).strip()
+    name = str((await read_form(request)).get("name", "")).strip()
     try:
         known, token = await _lobby(request).sit(address, name or None)
     except NoSuchRoom:
@@ -122,7 +122,7 @@ async def hint(request: Request, address: str) -> Response:
     held = known.held(seat_token(request, address))
     if not known.room.may_hint(held):
         return _shown(request, known, held, Notice("There is no hint to be had now."), 409)
-    step = whole_number(str((await request.form()).get("step", "1"))) or 1
+    step = whole_number(str((await read_form(request)).get("step", "1"))) or 1
     try:
         told = await request.app.state.thinkers.ask(tasks.hinted, known.room.table, known.kept.book, min(step, 3))
     except Busy:
@@ -182,7 +182,7 @@ async def act(request: Request, address: str, deed: str) -> Response:
     if known is None:
         return _nowhere(request)
     try:
-        known = await _lobby(request).act(address, token, deeds.action(deed, await request.form(), known))
+        known = await _lobby(request).act(address, token, deeds.action(deed, await read_form(request), known))
     except deeds.Unanswerable as wrong:
         notice, status = Notice(f"{wrong}"), 422
     except MoveError as refused:

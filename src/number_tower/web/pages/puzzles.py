@@ -19,7 +19,7 @@ from number_tower.web import drawing, tasks
 from number_tower.web.asking import Unanswered, asked
 from number_tower.web.limits import PUZZLE
 from number_tower.web.lines import read
-from number_tower.web.pages import page
+from number_tower.web.pages import page, read_form
 from number_tower.web.pages.analysis import address
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ async def endless(
 @router.post("/puzzles")
 async def answer(request: Request) -> Response:
     """Take an answer that was posted, and show it at an address of its own."""
-    form = await request.form()
+    form = await read_form(request)
     fields = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
     return RedirectResponse(f"{request.url.path}?{urlencode([*request.query_params.multi_items(), *fields])}", 303)
 
