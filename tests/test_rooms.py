@@ -29,6 +29,7 @@ from number_tower.room import (
 )
 from number_tower.rules import Rules
 from number_tower.store import matches, rooms, schema
+from number_tower.store.credentials import Credentials
 from number_tower.store.games import NoSuchGame, Store
 from number_tower.store.kept import Part, Seats
 from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
@@ -70,9 +71,9 @@ def done(kept: Store, known: KeptRoom, token: str, action: Action) -> KeptRoom:
         return rooms.write(connection, known, known.room.after(known.held(token), action))
 
 
-def holds(known: KeptRoom, *tokens: str | None) -> list[list[int]]:
-    """Return the seats that each of some tokens holds."""
-    return [sorted(known.held(token)) for token in tokens]
+def holds(known: KeptRoom, *credentials: Credentials | str | None) -> list[list[int]]:
+    """Return the seats that each of some credentials hold."""
+    return [sorted(known.held(each)) for each in credentials]
 
 
 def found(kept: Store, address: str) -> KeptRoom:
@@ -311,6 +312,13 @@ def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
     assert known.room.table.game.moves == (9, 8, 6)
     assert holds(known, "token 1", "token 2") == [[0], [1]]
     assert (known.room.offer, known.mark) == (Offer("takeback", 1), "1.3.3")
+
+
+def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
+    kept = store_in(loaded("0005", tmp_path / "games.db"))
+    known = found(kept, "addressOf1")
+    kept.close()
+    assert holds(known, "token 1", "token 2", Credentials(browsers=("browser 2",))) == [[0], [1], [1]]
 
 
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:

@@ -1,4 +1,4 @@
-"""What every page needs: the templates, the visitor's theme, and the cookies by which a device holds its seats."""
+"""What every page needs: the templates, and the visitor's theme."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent.parent
 STATIC = HERE / "static"
-YEAR = 365 * 24 * 60 * 60
-SEAT = "seat-"
-"""How the cookie of a seat begins; the room's address follows."""
 
 Theme = Literal["light", "dark", "auto"]
 
@@ -37,17 +34,6 @@ def page(request: Request, name: str, /, *, status: int = 200, **context: object
 def is_fragment(request: Request) -> bool:
     """Say whether the main part of a page is asked for, and not all of it."""
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
-
-
-def seat_token(request: Request, address: str) -> str | None:
-    """Return the token by which this device holds a seat in a room, if it does."""
-    return request.cookies.get(SEAT + address)
-
-
-def set_seat(response: Response, request: Request, address: str, token: str) -> None:
-    """Let this device hold a seat: no script can read it, and no other site can send it."""
-    secure = request.app.state.settings.secure_for(request.url.scheme)
-    response.set_cookie(SEAT + address, token, max_age=YEAR, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def theme(request: Request) -> Theme:
