@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 MOST_MOVED = 200
-"""Seats that one request moves to a browser; a request that asks for more moves the rest the next time."""
+"""Seats that one request moves from another secret of the same browser; the next request moves more."""
 
 
 class SeatKey(NamedTuple):
@@ -29,16 +29,19 @@ class SeatKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """What the older cookies of a request are worth."""
+    """The seats that a browser holds by older cookies only, each with the stored digest of its token."""
 
-    to_move: dict[SeatKey, str] = field(default_factory=dict)
-    """Seats that the browser holds by an older cookie only, with the stored digest that proves it."""
+    by_token: dict[SeatKey, str] = field(default_factory=dict)
+    """Seats of which it has the token."""
+
+    by_browser: dict[SeatKey, str] = field(default_factory=dict)
+    """Seats of its other secrets."""
 
     useless_tokens: frozenset[str] = frozenset()
     """Addresses whose token holds no seat, or only seats that the browser holds by its own secret as well."""
 
     useless_browsers: frozenset[str] = frozenset()
-    """Other secrets of the browser that hold no seat."""
+    """Other secrets that hold no seat."""
 
 
 def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> list[str]:
@@ -60,19 +63,18 @@ def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> 
 
 def survey_seats(connection: Connection, browser: str, tokens: Mapping[str, str], others: Collection[str]) -> Survey:
     """Look up which seats are still held by older cookies: tokens by address, and other secrets of the browser."""
-    to_move: dict[SeatKey, str] = {}
+    by_token: dict[SeatKey, str] = {}
     useful_tokens: set[str] = set()
     for row in _seats_at(connection, tokens):
         if match_digest(row.token, [digest_secret(tokens[row.address])]) and row.browser != digest_secret(browser):
-            to_move[SeatKey(row.room, row.seat)] = row.token
+            by_token[SeatKey(row.room, row.seat)] = row.token
             useful_tokens.add(row.address)
     digests = {secret: digest_secret(secret) for secret in others}
     rows = _seats_of(connection, digests.values())
-    to_move |= {SeatKey(row.room, row.seat): row.token for row in rows}
+    by_browser = {SeatKey(row.room, row.seat): row.token for row in rows}
     useful = {row.browser for row in rows}
     empty = {secret for secret, digest in digests.items() if digest not in useful} if len(rows) < MOST_MOVED else set()
-    first = dict(sorted(to_move.items())[:MOST_MOVED])
-    return Survey(first, frozenset(tokens) - useful_tokens, frozenset(empty))
+    return Survey(by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty))
 
 
 def _seats_at(connection: Connection, addresses: Collection[str]) -> Sequence[Row[Any]]:
@@ -96,7 +98,7 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
     raised, since other processes remember who holds its seats.
     """
     moved = set()
-    for key, token in to_move.items():
+    for key, token in sorted(to_move.items()):
         own = update(seats).where(seats.c.room == key.room, seats.c.seat == key.seat, seats.c.token == token)
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
             moved.add(key.room)

@@ -113,14 +113,21 @@ class BrowserSession:
         self._renewed = True
 
     async def replace_older(self, lobby: Lobby) -> None:
-        """Move seats that older cookies hold to the current cookie, and delete some of those that hold none."""
-        others = {cookie.secret: cookie.name for cookie in self.others}
-        found = await lobby.survey_seats(self.current.secret, self.tokens, others)
-        if found.to_move:
-            await lobby.move_seats(self.current.secret, found.to_move)
+        """Move seats that older cookies hold to the current cookie, and delete some of those that hold none.
+
+        Seats of other secrets are moved only if the browser has shown that it has the current cookie: the answer that
+        sets it may be lost. A token goes on holding its seat, so that seats of tokens can be moved at once.
+        """
+        current = self.current
+        others = {cookie.secret for cookie in self.others} - {current.secret}
+        found = await lobby.survey_seats(current.secret, self.tokens, others)
+        to_move = {**found.by_token, **(found.by_browser if current in self.carried else {})}
+        if to_move:
+            await lobby.move_seats(current.secret, to_move)
+        if found.by_token or found.by_browser:
             self.renew()
         useless = [f"seat-{address}" for address in self.tokens if address in found.useless_tokens]
-        useless += [name for secret, name in others.items() if secret in found.useless_browsers]
+        useless += [cookie.name for cookie in self.others if cookie.secret in {current.secret, *found.useless_browsers}]
         self._deleted = useless[:MOST_DELETED]
 
     def headers(self) -> Iterator[tuple[bytes, bytes]]:
