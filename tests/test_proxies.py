@@ -108,7 +108,7 @@ def program(name: str) -> str:
 
 
 @pytest.fixture(scope="module", params=["nginx", "nginx with the usual buffers", "caddy"])
-def site(
+def proxied(
     request: pytest.FixtureRequest, server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     name = request.param.partition(" ")[0]
@@ -124,6 +124,13 @@ def site(
         call = [program(name), *nginx_options(folder, own)]
     with running(call, folder, ports[1]):
         yield Site(server, certificate, ports)
+
+
+@pytest.fixture
+def site(proxied: Site) -> Site:
+    """A site behind a proxy, and a visitor without cookies."""
+    proxied.jar = Jar()
+    return proxied
 
 
 def with_certificate(text: str, certificate: Certificate) -> str:
