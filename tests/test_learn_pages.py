@@ -24,6 +24,7 @@ from number_tower.solve.towers import Towers
 from number_tower.store.places import Place
 from number_tower.table import Table
 from number_tower.web import bounds, lines, tasks, worths
+from number_tower.web.browser_cookie import BrowserCookies
 from number_tower.web.lobby import Wish
 from number_tower.web.pages import games, learn
 from number_tower.web.settings import Settings
@@ -62,10 +63,12 @@ class Thinkers:
 class Lobby:
     def __init__(self) -> None:
         self.wishes: list[Wish] = []
+        self.browsers: list[str] = []
 
-    async def begin(self, wish: Wish) -> tuple[SimpleNamespace, str]:
+    async def begin(self, wish: Wish, browser: str) -> tuple[SimpleNamespace, str]:
         wish.room()
         self.wishes.append(wish)
+        self.browsers.append(browser)
         return SimpleNamespace(address="abc"), "secret"
 
     async def settled(self, known: SimpleNamespace) -> SimpleNamespace:
@@ -78,6 +81,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setattr(tasks.reviewed, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
     app.include_router(learn.router)
+    app.add_middleware(BrowserCookies)
     app.state.thinkers, app.state.lobby, app.state.settings = Thinkers(), Lobby(), Settings(Place(None, None, ""))
     with TestClient(app, follow_redirects=False) as visitor:
         yield visitor
@@ -286,7 +290,8 @@ def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> N
         answer = client.post("/analysis/play", data={"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat})
         assert answer.status_code == 303
         assert answer.headers["location"] == "/g/abc"
-        assert "seat-abc=secret" in answer.headers["set-cookie"]
+        browser = client.app.state.lobby.browsers[-1]  # type: ignore[attr-defined] # ours
+        assert f"={browser};" in answer.headers["set-cookie"]
         assert "HttpOnly" in answer.headers["set-cookie"]
         wish = wishes(client)[-1]
         assert (wish.opponent, wish.level) == ("computer", "fair")

@@ -16,6 +16,7 @@ from number_tower import Game, Rules, Table, catalogue
 from number_tower.changes import Change
 from number_tower.room import Accept, Move, Offering, Resign, RoomError, Undo
 from number_tower.rules import UNNAMED
+from number_tower.store.credentials import Credentials
 from number_tower.store.rooms import NoSuchRoom
 from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
@@ -308,6 +309,23 @@ def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Pa
             assert (await other.look_for(known.address, moved)).held(moved) == {0}
             with pytest.raises(RoomError):
                 await other.handover(known.address, "nobody's")
+
+    at(tmp_path, do)
+
+
+def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        known, ann = await lobby.begin(LINK)
+        await lobby.sit(known.address, "Ben")
+        browser = Credentials(browsers=("mine",))
+        async with opened(tmp_path) as other:
+            assert not (await other.look_for(known.address, browser)).held(browser)
+            survey = await lobby.survey_seats("mine", {known.address: ann}, [])
+            await lobby.move_seats("mine", survey.by_token)
+            assert (await other.look_for(known.address, browser)).held(browser) == {0}
+            assert (await lobby.look_for(known.address, browser)).held(browser) == {0}
+            assert await other.list_rooms(["mine"], 5) == [known.address]
+            assert (await other.act(known.address, browser, Resign(1))).room.over
 
     at(tmp_path, do)
 

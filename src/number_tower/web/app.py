@@ -16,6 +16,7 @@ from number_tower.store.games import Store
 from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
 from number_tower.web import api, guards, health, pages, problems, reference
+from number_tower.web.browser_cookie import BrowserCookies
 from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
@@ -74,6 +75,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     problems.install(app)
     reference.install(app)
+    app.add_middleware(BrowserCookies)
     guards.install(app, settings, problems.telling)
     return app
 

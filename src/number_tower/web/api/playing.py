@@ -14,6 +14,7 @@ from number_tower.web.api.access import Address, TheLobby, TheThinkers, Token, r
 
 if TYPE_CHECKING:
     from number_tower.room import Action
+    from number_tower.store.credentials import Credentials
     from number_tower.web.lobby import Lobby
 
 router = APIRouter(tags=["playing"])
@@ -89,7 +90,7 @@ def _number(of: models.WhichGame | None) -> int | None:
     return None if of is None else of.game
 
 
-async def _done(lobby: Lobby, address: str, token: str, action: Action) -> Response:
+async def _done(lobby: Lobby, address: str, token: Credentials, action: Action) -> Response:
     try:
         return stated(await lobby.act(address, token, action))
     except Stale:

@@ -1,4 +1,4 @@
-"""What every page needs: the templates, the visitor's theme, and the cookies by which a device holds its seats."""
+"""What every page needs: the templates, and the visitor's theme."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.templating import Jinja2Templates
 
 from number_tower.showing import shown
 from number_tower.web.bounds import LARGEST_RULE_FILE
+from number_tower.web.browser_cookie import read_cookies
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent.parent
 STATIC = HERE / "static"
-YEAR = 365 * 24 * 60 * 60
-SEAT = "seat-"
-"""How the cookie of a seat begins; the room's address follows."""
 
 LARGEST_FORM = 64 * 1024
 """Bytes of a form: room for a rule file, each of whose characters may be written as three."""
@@ -62,20 +60,9 @@ async def read_form(request: Request) -> FormData:
     return form
 
 
-def seat_token(request: Request, address: str) -> str | None:
-    """Return the token by which this device holds a seat in a room, if it does."""
-    return request.cookies.get(SEAT + address)
-
-
-def set_seat(response: Response, request: Request, address: str, token: str) -> None:
-    """Let this device hold a seat: no script can read it, and no other site can send it."""
-    secure = request.app.state.settings.secure_for(request.url.scheme)
-    response.set_cookie(SEAT + address, token, max_age=YEAR, path="/", secure=secure, httponly=True, samesite="lax")
-
-
 def theme(request: Request) -> Theme:
     """Return the colours that this visitor chose; auto is what the device prefers."""
-    match request.cookies.get("theme"):
+    match read_cookies(request).get("theme"):
         case "light":
             return "light"
         case "dark":

@@ -16,10 +16,11 @@ from number_tower.table import Table
 from number_tower.voice import Voice
 from number_tower.web import bounds, drawing, tasks, worths
 from number_tower.web.asking import Unanswered, asked
+from number_tower.web.browser_cookie import browser_session
 from number_tower.web.limits import GAME, POSITION
 from number_tower.web.lines import Unreadable, read
 from number_tower.web.lobby import Lobby, Wish
-from number_tower.web.pages import page, read_form, set_seat
+from number_tower.web.pages import page, read_form
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
@@ -109,11 +110,11 @@ async def play_on(request: Request) -> Response:
     if level not in LEVELS:
         return _form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
     lobby: Lobby = request.app.state.lobby
-    known, token = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level))
+    session = browser_session(request)
+    known, _ = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level), session.current.secret)
+    session.renew()
     await lobby.settled(known)
-    answer = RedirectResponse(f"/g/{known.address}", 303)
-    set_seat(answer, request, known.address, token)
-    return answer
+    return RedirectResponse(f"/g/{known.address}", 303)
 
 
 def address(line: str, ply: int | None = None) -> str:
