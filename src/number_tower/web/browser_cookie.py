@@ -51,8 +51,8 @@ _WITHOUT_COOKIES = ("/static/", "/health", "/api/")
 def read_cookies(request: HTTPConnection) -> dict[str, str]:
     """Return the cookies of a request, in a time that grows with their length alone.
 
-    None of ours is written in quotes. Starlette takes quotes off by the standard library's reader, whose time grows with
-    the square of the number of backslashes in Python before 3.11.10: one request could stop a server for seconds.
+    None of ours is written in quotes. Starlette takes quotes off by the standard library's reader, whose time grows
+    with the square of the number of backslashes in Python before 3.11.10: one request could stop a server for seconds.
     """
     pairs = (pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}
