@@ -25,15 +25,15 @@ from number_tower.web.bounds import TooLarge
 from number_tower.web.events import Hub
 from number_tower.web.listening import News
 from number_tower.web.lobby import Known, Lobby, Wish
-from number_tower.web.thinking import GaveUp, Thinkers
+from number_tower.web.workers import GaveUpError, Workers
 
 BOOK = catalogue.named("draft")
 START = Table(Game(BOOK.rules), BOOK.name)
 LINK = Wish(BOOK, START, "link", names=("Ann", None))
 
 
-class Instantly(Thinkers):
-    """Thinks in this process, or gives up if that is what it is for."""
+class Instantly(Workers):
+    """Answers in this process, or gives up if that is what it is for."""
 
     def __init__(self, *, gives_up: bool = False) -> None:
         super().__init__(1)
@@ -44,27 +44,27 @@ class Instantly(Thinkers):
         self.asked += 1
         await asyncio.sleep(0)
         if self.gives_up:
-            raise GaveUp("it took too long")
+            raise GaveUpError("it took too long")
         return task(*args)
 
 
 @asynccontextmanager
-async def opened(folder: Path, thinkers: Thinkers | None = None) -> AsyncIterator[Lobby]:
+async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
-    scribe, thinkers = Scribe(store), thinkers or Instantly()
+    scribe, workers = Scribe(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, Hub(), thinkers)
+        yield Lobby(store, scribe, Hub(), workers)
     finally:
-        await thinkers.close()
+        await workers.close()
         scribe.close()
         store.close()
 
 
-def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], thinkers: Thinkers | None = None) -> None:
+def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], workers: Workers | None = None) -> None:
     """Do something in a lobby of its own, on an event loop of its own."""
 
     async def all_of_it() -> None:
-        async with opened(folder, thinkers) as lobby:
+        async with opened(folder, workers) as lobby:
             await do(lobby)
 
     asyncio.run(asyncio.wait_for(all_of_it(), 60))
@@ -393,9 +393,9 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
         assert known.remark.startswith("Perfect had no time to think")
         assert known.remark.encode() in known.state
 
-    thinkers = Instantly(gives_up=True)
-    at(tmp_path, do, thinkers)
-    assert thinkers.asked == 1
+    workers = Instantly(gives_up=True)
+    at(tmp_path, do, workers)
+    assert workers.asked == 1
 
 
 def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path: Path) -> None:

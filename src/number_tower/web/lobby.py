@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from number_tower.store.rooms import KeptRoom
     from number_tower.store.scribe import Scribe
     from number_tower.web.events import Hub
-    from number_tower.web.thinking import Thinkers
+    from number_tower.web.workers import Workers
 
 __all__ = ["Known", "Lobby", "NoSuchRoom", "Wish"]
 
@@ -55,11 +55,11 @@ _SOON, _LATER = 0.1, 3.0
 class Lobby:
     """All rooms, as far as anybody asks for them. It belongs to one event loop."""
 
-    def __init__(self, store: Store, scribe: Scribe, hub: Hub, thinkers: Thinkers) -> None:
+    def __init__(self, store: Store, scribe: Scribe, hub: Hub, workers: Workers) -> None:
         self._store = store
         self._scribe = scribe
         self._hub = hub
-        self._thinkers = thinkers
+        self._workers = workers
         self._known: OrderedDict[int, Known] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._busy: dict[int, asyncio.Lock] = {}
@@ -335,7 +335,7 @@ class Lobby:
                     seat = computer.to_move(known.room)
                     if seat is None:
                         return
-                    block, remark = await computer.chosen(self._thinkers, known)
+                    block, remark = await computer.chosen(self._workers, known)
                     move = Move(known.room.table.version, block, known.room.number)
                     await self._done(address, partial(_moved, {seat}, move), remark)
                 except (Stale, RoomError):

@@ -14,7 +14,7 @@ from number_tower.store.credentials import Credentials
 from number_tower.web.browser_cookie import browser_session
 from number_tower.web.lobby import Known, Lobby
 from number_tower.web.problems import MEDIA_TYPE, REASONS, Problem, Refused
-from number_tower.web.thinking import Thinkers
+from number_tower.web.workers import BUSY
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
@@ -51,13 +51,7 @@ async def _lobby(request: Request) -> Lobby:
     return lobby
 
 
-async def _thinkers(request: Request) -> Thinkers:
-    thinkers: Thinkers = request.app.state.thinkers
-    return thinkers
-
-
 TheLobby = Annotated[Lobby, Depends(_lobby)]
-TheThinkers = Annotated[Thinkers, Depends(_thinkers)]
 
 
 async def _known(address: Address, lobby: TheLobby) -> Known:
@@ -109,7 +103,7 @@ _DETAILS = {
     415: "Send the body as JSON, with the header Content-Type: application/json.",
     422: "/block: Input should be a valid integer.",
     429: "Too many requests from one place; try again in a few seconds.",
-    503: "Many others are asking at this moment; try again in a few seconds.",
+    503: BUSY,
 }
 _REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
 _WHY = {

@@ -15,7 +15,7 @@ from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.voice import Voice
 from number_tower.web import bounds, drawing, tasks, worths
-from number_tower.web.asking import Unanswered, asked
+from number_tower.web.asking import Unanswered, asked, with_retry
 from number_tower.web.browser_cookie import browser_session
 from number_tower.web.limits import GAME, POSITION
 from number_tower.web.lines import Unreadable, read
@@ -76,9 +76,18 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
     }
     if secret:
         return page(request, "analysis.html", **context)
-    analysed, missing = await _analysed(request, here, book)
+    status, analysed, missing, reviewed, unreviewed = 200, None, "", None, ""
+    try:
+        analysed = await _analysed(request, here, book)
+    except Unanswered as unanswered:
+        status, missing = unanswered.status, unanswered.words
+    if table.game.moves and status == 200:  # a server that is too busy for one question is not asked another
+        try:
+            reviewed = await _reviewed(request, table, book)
+        except Unanswered as unanswered:
+            status, unreviewed = unanswered.status, unanswered.words
     played = table.game.moves[at] if at < len(table.game.moves) else None
-    context |= {"analysis": analysed, "missing": missing}
+    context |= {"analysis": analysed, "missing": missing, "reviewed": reviewed, "unreviewed": unreviewed}
     if analysed is not None:
         before = address(context["here_line"] + ("," if at else ""))
         most = max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))
@@ -86,14 +95,12 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
         context["options"] = worths.options(
             analysed, lambda block: links.get(block) or f"{before}{block}&ply={at + 1}", played, most
         )
-    reviewed, unreviewed = await _reviewed(request, table, book)
-    context |= {"reviewed": reviewed, "unreviewed": unreviewed}
     if reviewed is not None:
         draws = table.game.rules.stuck == "skips"
         game = address(line)
         context["values"] = worths.line(reviewed, names, at, lambda each: f"{game}&ply={each}", draws=draws)
         context["moves"] = tuple((move, f"{game}&ply={move.ply}") for move in reviewed.moves)
-    return page(request, "analysis.html", **context)
+    return with_retry(page(request, "analysis.html", status=status, **context))
 
 
 @router.post("/analysis/play")
@@ -143,28 +150,18 @@ def steps(line: str, at: int, last: int) -> tuple[Step, ...]:
     )
 
 
-async def _analysed(request: Request, here: Table, book: Rulebook) -> tuple[Analysis | None, str]:
+async def _analysed(request: Request, here: Table, book: Rulebook) -> Analysis:
     question = record.to_line(here, book), book.title
-    try:
-        return await asked(request, question, tasks.analysed, here, book, seconds=POSITION), ""
-    except Unanswered as unanswered:
-        return None, unanswered.words
+    return await asked(request, question, tasks.analysed, here, book, seconds=POSITION)
 
 
-async def _reviewed(request: Request, table: Table, book: Rulebook) -> tuple[Reviewed | None, str]:
-    if not table.game.moves:
-        return None, ""
+async def _reviewed(request: Request, table: Table, book: Rulebook) -> Reviewed:
     if len(table.game.moves) > tasks.LONGEST_REVIEW:
         most = f"{tasks.LONGEST_REVIEW:,}"
-        return (
-            None,
-            f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one.",
-        )
+        words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
+        raise Unanswered(words, later=False)
     question = record.to_line(table, book), book.title
-    try:
-        return await asked(request, question, tasks.reviewed, table, book, seconds=GAME), ""
-    except Unanswered as unanswered:
-        return None, unanswered.words
+    return await asked(request, question, tasks.reviewed, table, book, seconds=GAME)
 
 
 def _form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:

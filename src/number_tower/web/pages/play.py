@@ -14,13 +14,13 @@ from number_tower.position import MoveError
 from number_tower.room import RoomError
 from number_tower.showing import sentence
 from number_tower.table import Stale, TableError
-from number_tower.web import tasks
+from number_tower.web.asking import ask_for_hint, with_retry
 from number_tower.web.browser_cookie import browser_session
 from number_tower.web.following import COME_BACK, following
 from number_tower.web.lobby import NoSuchRoom
 from number_tower.web.pages import deeds, is_fragment, page, read_form, start
 from number_tower.web.pages.seeing import View
-from number_tower.web.thinking import Busy, GaveUp
+from number_tower.web.workers import BusyError, GaveUpError
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Known, Lobby
@@ -125,10 +125,10 @@ async def hint(request: Request, address: str) -> Response:
         return _shown(request, known, held, Notice("There is no hint to be had now."), 409)
     step = whole_number(str((await read_form(request)).get("step", "1"))) or 1
     try:
-        told = await request.app.state.thinkers.ask(tasks.hinted, known.room.table, known.kept.book, min(step, 3))
-    except Busy:
-        return _shown(request, known, held, Notice("Many ask for hints just now. Please try again in a moment."), 503)
-    except GaveUp:
+        told = await ask_for_hint(request, known, held, min(step, 3))
+    except BusyError as busy:
+        return with_retry(_shown(request, known, held, Notice(str(busy)), 503))
+    except GaveUpError:
         return _shown(request, known, held, Notice("This position is too hard to look through here."))
     return _shown(request, known, held, hint=told, step=min(step, 3))
 
