@@ -43,17 +43,9 @@ class Game:
             )
         if type(self.first) is not int or self.first not in (0, 1):
             raise ValueError(f"first: expected 0 or 1; got {shown(self.first)}")
-        position = Position.start(self.rules, self.first)
-        positions = [position]
         moves = tuple(self.moves)
-        for ply, block in enumerate(moves, 1):
-            try:
-                position = position.place(block)
-            except MoveError as refused:
-                refused.ply = ply
-                raise
-            positions.append(position)
-        self._set(moves, tuple(each.to_move for each in positions[:-1]), position, tuple(positions))
+        positions = _replay(self.rules, self.first, moves)
+        self._set(moves, tuple(each.to_move for each in positions[:-1]), positions[-1], positions)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the earlier positions out: they follow from the moves."""
@@ -73,9 +65,11 @@ class Game:
 
     def at(self, ply: int) -> Game:
         """Return the game as it was after so many moves."""
-        if self._positions is None:
-            return Game(self.rules, self.first, self.moves[:ply])
-        return self._with(self.moves[:ply], self.movers[:ply], self._positions[ply], self._positions[: ply + 1])
+        positions = self._positions
+        if positions is None:
+            positions = _replay(self.rules, self.first, self.moves)
+            object.__setattr__(self, "_positions", positions)
+        return self._with(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
     def history(self) -> Iterator[Game]:
         """Give this game as it was before the first move, after it, and so on to now."""
@@ -156,3 +150,15 @@ class Game:
         object.__setattr__(self, "movers", movers)
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "_positions", positions)
+
+
+def _replay(rules: Rules, first: int, moves: tuple[int, ...]) -> tuple[Position, ...]:
+    """Return every position of a game, from the start to the last move; the first illegal move is refused."""
+    positions = [Position.start(rules, first)]
+    for ply, block in enumerate(moves, 1):
+        try:
+            positions.append(positions[-1].place(block))
+        except MoveError as refused:
+            refused.ply = ply
+            raise
+    return tuple(positions)

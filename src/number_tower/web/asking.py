@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.solve.limits import NotSolved
-from number_tower.web import tasks
+from number_tower.web import lines, tasks
 from number_tower.web.caching import Answers
 from number_tower.web.rates import client
 from number_tower.web.workers import Asker, BusyError, GaveUpError, Lane
@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     from fastapi import Request
     from fastapi.responses import Response
 
+    from number_tower.catalogue import Rulebook
+    from number_tower.table import Table
     from number_tower.web.known import Known
     from number_tower.web.workers import Workers
 
 T = TypeVar("T")
+
+LONGEST_READ_HERE = 600
+"""Characters of a record that is read at once: to replay a game of thousands of moves takes too long for that."""
 
 RETRY = {"Retry-After": "5"}
 """The header of an answer that says: not now, but soon."""
@@ -61,6 +66,15 @@ async def asked(request: Request, question: Hashable, task: Callable[..., T], *a
     except (GaveUpError, NotSolved):
         words = "This could not be worked out in the time and memory there is, and a guess would be no help."
         raise Unanswered(words, later=False) from None
+
+
+async def read_record(request: Request, line: str) -> tuple[Table, Rulebook]:
+    """Return the table that a record describes, and its rulebook; a long one is read in a worker process."""
+    if len(line) <= LONGEST_READ_HERE:
+        return lines.read(line)
+    workers: Workers = request.app.state.workers
+    async with _asking(request) as asker:
+        return await workers.ask(lines.read, line, asker=asker)
 
 
 async def ask_for_hint(request: Request, known: Known, held: Collection[int], step: int) -> tasks.Hinted:

@@ -15,12 +15,13 @@ from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.voice import Voice
 from number_tower.web import bounds, drawing, tasks, worths
-from number_tower.web.asking import Unanswered, asked, with_retry
+from number_tower.web.asking import Unanswered, asked, read_record, with_retry
 from number_tower.web.browser_cookie import browser_session
 from number_tower.web.limits import GAME, POSITION
-from number_tower.web.lines import Unreadable, read
+from number_tower.web.lines import Unreadable
 from number_tower.web.lobby import Lobby, Wish
 from number_tower.web.pages import page, read_form
+from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
@@ -48,9 +49,11 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
     if not game.strip():
         return _form(request)
     try:
-        table, book = read(game)
+        table, book = await read_record(request, game)
     except Unreadable as wrong:
         return _form(request, game, str(wrong), 400)
+    except BusyError as busy:
+        return with_retry(_form(request, game, str(busy), 503))
     at = _ply(ply, len(table.game.moves))
     here = position(table, at)
     line = record.to_line(table, book)
@@ -109,7 +112,7 @@ async def play_on(request: Request) -> Response:
     form = await read_form(request)
     game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
-        table, book = read(game)
+        table, book = await read_record(request, game)
     except Unreadable as wrong:
         return _form(request, game, str(wrong), 400)
     if table.game.outcome is not None:
