@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.solve.limits import NotSolved
-from number_tower.web import lines, tasks
+from number_tower.web import bounds, lines, tasks
 from number_tower.web.caching import Answers
 from number_tower.web.rates import client
 from number_tower.web.workers import Asker, BusyError, GaveUpError, Lane
@@ -70,7 +70,7 @@ async def asked(request: Request, question: Hashable, task: Callable[..., T], *a
 
 async def read_record(request: Request, line: str) -> tuple[Table, Rulebook]:
     """Return the table that a record describes, and its rulebook; a long one is read in a worker process."""
-    if len(line) <= LONGEST_READ_HERE:
+    if not LONGEST_READ_HERE < len(line) <= bounds.LONGEST_LINE:
         return lines.read(line)
     workers: Workers = request.app.state.workers
     async with _asking(request) as asker:
