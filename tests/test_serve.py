@@ -30,7 +30,7 @@ from number_tower.cli.main import main
 from number_tower.store.games import Store
 from number_tower.store.places import Place
 from number_tower.store.trouble import StoreError
-from number_tower.web import health, reading, server, settings
+from number_tower.web import connections, health, server, settings
 from number_tower.web.server import CannotServe, addresses, listen
 from number_tower.web.settings import Settings, WrongSetting, public, trusted
 from sessions import TOWER, plain_environment, tower
@@ -204,7 +204,8 @@ def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signal
         process.send_signal(sent)
         while got := line.recv(65536):
             answer += got
-        assert answer.endswith(b"data: first\n\n\r\n0\r\n\r\n"), "the stream got its end"
+        end = re.compile(rb"data: first\n\n\r\nd\r\nretry: \d{4}\n\n\r\n0\r\n\r\n")
+        assert end.search(answer), "the stream got its end, and the browser is told when to come back"
         process.wait(SLOW)
         assert process.stdout
         assert "let go" in process.stdout.read(), "the app could tidy up"
@@ -259,6 +260,11 @@ class Line(asyncio.Transport):
     def close(self) -> None:
         self.closed.set()
 
+    abort = close
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def is_closing(self) -> bool:
         return self.closed.is_set()
 
@@ -272,13 +278,15 @@ async def fine(_scope: Any, _receive: Any, send: Any) -> None:
 def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
     begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "SLOWEST", 0.05)
+    monkeypatch.setattr(connections, "HEAD_TIME", 0.05)
+    monkeypatch.setattr(connections, "SWEEP_INTERVAL", 0.02)
 
     async def play() -> bytes:
         config = uvicorn.Config(fine, log_config=None, ws="none", timeout_keep_alive=SLOW)
         config.load()
         line = Line()
-        reader = reading.Bounded(config, ServerState(), {}, asyncio.get_running_loop())
+        registry = connections.ConnectionRegistry()
+        reader = connections.HttpConnection(config, ServerState(), {}, asyncio.get_running_loop(), registry=registry)
         reader.connection_made(line)
         if begun:
             reader.data_received(begun)

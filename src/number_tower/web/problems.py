@@ -102,6 +102,7 @@ _TITLES = {
     413: "Too large",
     415: "Not JSON",
     422: "This will not do",
+    421: "Not known by this name",
     429: "Too many requests",
     500: "Something went wrong here",
     503: "Not now",
