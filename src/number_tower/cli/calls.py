@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse has no public name for it
 
-_LONGEST_DRAIN = 5
+LONGEST_DRAIN = 5
 """Seconds that may be spent on it of the 15 that a server has to stop."""
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
@@ -440,8 +440,8 @@ def _drain(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= _LONGEST_DRAIN:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {_LONGEST_DRAIN}; got {shown(text)}")
+    if not 0 <= seconds <= LONGEST_DRAIN:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {LONGEST_DRAIN}; got {shown(text)}")
     return seconds
 
 

@@ -7,6 +7,9 @@ holds its connection, and the memory behind it, for ever.
 from __future__ import annotations
 
 import logging
+import os
+import socket
+import struct
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +56,7 @@ _MAX_REFUSED = 100
 """Refused connections that are kept open until their clients have read why."""
 
 _WARN_INTERVAL = 60.0
+_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 _log = logging.getLogger(__name__)
 
@@ -328,7 +332,13 @@ class HttpConnection(HttpToolsProtocol):
             or (self._body_since is not None and self._is_body_late(now, self._body_since))
             or self._is_unread(now)
         ):
-            self.transport.abort()
+            self.abort()
+
+    def abort(self) -> None:
+        """Close the connection at once, and let the system drop what it holds for a client that does not read."""
+        if (line := self.transport.get_extra_info("socket")) is not None:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.transport.abort()
 
     def _is_head_late(self, now: float) -> bool:
         if self.flow.read_paused:

@@ -44,7 +44,7 @@ STOP_LIMIT = 14.5
 WORK_TIME = 7
 """Seconds that requests in progress have to end once the server stops; then their connections are closed."""
 
-_CANCEL_TIME = 1
+CANCEL_TIME = 1
 """Seconds that requests have to notice that their connection is closed, before they are cancelled."""
 
 _FILES = 16_384
@@ -85,8 +85,8 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
     """Serve an app on a socket that listens already."""
-    limit = _raise_the_limit_of_files()
-    app.state.draining = False
+    registry = _make_registry(settings, _raise_the_limit_of_files())
+    app.state.draining, app.state.connections = False, registry
     port = listener.getsockname()[1]
     config = uvicorn.Config(
         app,
@@ -99,8 +99,8 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         proxy_headers=bool(settings.proxy),
         forwarded_allow_ips=list(settings.proxy),
         timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=WORK_TIME + _CANCEL_TIME,
-        http=partial(connections.HttpConnection, registry=_make_registry(settings, limit)),  # type: ignore[arg-type] # it makes one
+        timeout_graceful_shutdown=WORK_TIME + CANCEL_TIME,
+        http=partial(connections.HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
     )
     server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
     with _taken_signals() as taken:
@@ -213,7 +213,8 @@ class _Server(uvicorn.Server):
 
     def _abort_connections(self) -> None:
         for connection in tuple(self.server_state.connections):
-            connection.transport.abort()
+            if isinstance(connection, connections.HttpConnection):
+                connection.abort()
 
     def _limit_stop(self) -> None:
         self._stopping.wait()
