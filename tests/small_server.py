@@ -224,8 +224,9 @@ def post(path: str, body: bytes, length: int | None = None, *headers: str) -> by
 
 def is_closed(line: socket.socket) -> bool:
     """Return whether the server has closed a connection on which nothing else was to be read."""
-    readable, _, _ = select.select([line], [], [], 0)
-    if not readable:
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    if not poll.poll(0):
         return False
     try:
         return not line.recv(65536)
