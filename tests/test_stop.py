@@ -13,6 +13,7 @@ import pytest
 
 from number_tower.cli import calls
 from number_tower.web import server
+from sessions import TOWER
 from small_server import (
     HOST,
     SLOW,
@@ -146,6 +147,22 @@ def test_after_the_drain_the_server_closes_as_ever(tmp_path: Path) -> None:
         with pytest.raises(ConnectionRefusedError), closing(socket.create_connection((HOST, port))):
             pass
     assert problems(tmp_path) == []
+
+
+def test_a_question_to_the_solver_does_not_hold_up_a_stop(tmp_path: Path) -> None:
+    """At the real server, with its worker processes and its database."""
+    question = post(
+        "/api/analyse", b'{"record": "draft(blocks=1-40,target=300):"}', None, "Content-Type: application/json"
+    )
+    with (
+        running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port),
+        closing(connect(port, HOST, question)) as line,
+    ):
+        assert asked(port, "/health")[0] == 200
+        process.terminate()
+        assert read_all(line)[:13] in {b"HTTP/1.1 200 ", b""}
+        assert process.wait(SLOW) == 0
+    assert [event for event in problems(tmp_path) if not event.startswith("Cancel ")] == []
 
 
 def test_the_parts_of_a_stop_fit_into_the_whole() -> None:

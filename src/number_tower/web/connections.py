@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import struct
+from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from number_tower.web.rates import client
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 MAX_CONNECTIONS = 6000
 """Connections of all addresses together."""
@@ -50,7 +51,10 @@ CLOSE_TIME = 2.0
 """Seconds that a connection has to close once it is refused, or once the server stops and it has no request."""
 
 SWEEP_INTERVAL = 1.0
-"""Seconds between two checks of all connections."""
+"""Seconds in which all connections are checked once."""
+
+_SWEEP_PARTS = 10
+"""Parts in which that is done, so that no request has to wait for thousands of checks."""
 
 _MAX_REFUSED = 100
 """Refused connections that are kept open until their clients have read why."""
@@ -117,6 +121,8 @@ class ConnectionRegistry:
         self._addresses: dict[str, _Address] = {}
         self._ranks: dict[int, dict[_Address, None]] = {}  # the addresses with idle connections
         self._open: dict[HttpConnection, _Address | None] = {}  # None: refused
+        self._unchecked: list[HttpConnection] = []
+        self._part = 1
         self._timer: asyncio.TimerHandle | None = None
         self._warned: float | None = None
 
@@ -127,7 +133,7 @@ class ConnectionRegistry:
     def add(self, connection: HttpConnection) -> bool:
         """Count a new, idle connection; return False if there is no room for it."""
         if self._timer is None:
-            self._timer = connection.loop.call_later(SWEEP_INTERVAL, self._sweep, connection.loop)
+            self._timer = connection.loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, connection.loop)
         name = "proxy" if connection.from_proxy else client({"client": connection.client})
         address = self._addresses.get(name) or _Address(name, exempt=connection.from_proxy)
         if not self._make_room(address):
@@ -171,15 +177,21 @@ class ConnectionRegistry:
         """Return whether another refused connection may stay open until its client has read the answer."""
         return len(self._open) - self._count <= _MAX_REFUSED
 
-    def check(self) -> None:
-        """Close the connections of clients that are too slow."""
+    def check(self, part: Iterable[HttpConnection] | None = None) -> None:
+        """Close the connections of clients that are too slow, of all or of a part of them."""
         now = self.clock()
-        for connection in tuple(self._open):
-            connection.check(now)
+        for connection in tuple(self._open) if part is None else part:
+            if connection in self._open:
+                connection.check(now)
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.check()
-        self._timer = loop.call_later(SWEEP_INTERVAL, self._sweep, loop) if self._open else None
+        """Check the next part of all connections, and come again while there are any."""
+        if not self._unchecked:
+            self._unchecked = list(self._open)
+            self._part = ceil(len(self._unchecked) / _SWEEP_PARTS)
+        self._unchecked, part = self._unchecked[: -self._part], self._unchecked[-self._part :]
+        self.check(part)
+        self._timer = loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, loop) if self._open else None
 
     def _make_room(self, address: _Address) -> bool:
         if self._per_address is not None and not address.exempt and address.count >= self._per_address:
