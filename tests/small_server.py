@@ -76,6 +76,11 @@ async def connections(request: Request) -> int:
     return len(request.app.state.connections)
 
 
+@router.get("/streams")
+async def streams(request: Request) -> int:
+    return len(request.app.state.streams)
+
+
 @router.post("/sent")
 async def sent(request: Request) -> int:
     return len(await request.body())

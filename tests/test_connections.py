@@ -434,6 +434,40 @@ def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
     assert not [line for line in read_log(tmp_path) if line["level"] != "info"]
 
 
+# Several requests at once ---------------------------------------------------------------------------------------------
+
+
+def test_only_so_many_requests_wait_on_one_connection() -> None:
+    begun: list[str] = []
+
+    async def hang(scope: Any, _receive: Any, _send: Any) -> None:
+        begun.append(scope["path"])
+        await asyncio.Event().wait()
+
+    async def play() -> None:
+        server, line = Checked(hang), Line()
+        made = server.open(line, b"GET / HTTP/1.1\r\n\r\n" * (connections.MAX_PIPELINED + 1))
+        await settle()
+        assert not line.closed
+        assert made.is_busy
+        flood = Line()
+        made = server.open(flood, b"GET / HTTP/1.1\r\n\r\n" * 10_000)
+        assert flood.closed
+        assert flood.sent.startswith(b"HTTP/1.1 400 ")
+        assert len(made.pipeline) <= connections.MAX_PIPELINED
+        await settle()
+        assert begun == ["/", "/"], "one after the other"
+
+    asyncio.run(play())
+
+
+def test_a_stream_ends_with_its_connection_though_another_request_waits(port: int) -> None:
+    with closing(connect(port, NEIGHBOUR, get("/g/abc/events"), get("/who"))) as line:
+        read_until(line, b"data: first")
+        assert asked(port, "/streams")[1] == 1
+    wait_for(lambda: asked(port, "/streams")[1] == 0)
+
+
 # Clients that leave ---------------------------------------------------------------------------------------------------
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable
 
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 MAX_CONNECTIONS = 6000
 """Connections of all addresses together."""
 
@@ -43,6 +45,9 @@ BODY_RATE = 1024
 """Bytes a second that a body must have on average, after `BODY_GRACE` seconds."""
 
 BODY_GRACE = 5.0
+
+MAX_PIPELINED = 16
+"""Requests that may wait on a connection for the answer to the one before."""
 
 READ_TIME = 30.0
 """Seconds for which a client may leave an answer unread; streams included."""
@@ -230,6 +235,10 @@ class ConnectionRegistry:
             _log.warning("%s: idle ones are closed for new ones", problem)
 
 
+class PipelineError(Exception):
+    """More requests were sent than a client may have waiting; the parser stops and the connection is closed."""
+
+
 class HttpConnection(HttpToolsProtocol):
     """One connection: reads requests and writes answers as uvicorn does, within the limits above."""
 
@@ -238,6 +247,7 @@ class HttpConnection(HttpToolsProtocol):
         self._registry = registry
         self.from_proxy = False
         self._refused = False
+        self._unanswered: list[RequestResponseCycle] = []
         self._in_head = False
         self._head_size = 0
         self._head_since: float | None = None
@@ -259,9 +269,13 @@ class HttpConnection(HttpToolsProtocol):
             self._refuse()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Forget the connection, and tell all requests that it is closed: uvicorn tells only the newest."""
         self._registry.remove(self)
         super().connection_lost(exc)
+        for cycle in self._unanswered:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
@@ -295,12 +309,16 @@ class HttpConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Pass the request on, and begin to read its body."""
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise PipelineError
         self._in_head = False
         self._head_size = 0
         self._head_since = None
         self._body_size = 0
         self._body_since = self._registry.clock()
         super().on_headers_complete()
+        self._unanswered = [cycle for cycle in self._unanswered if not cycle.response_complete]
+        self._unanswered.append(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         """Read a part of the body."""

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from number_tower.web.refusals import Refusal, plain, refuse
+from number_tower.web.settings import NEAR
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -105,6 +106,6 @@ def _advise(settings: Settings) -> str:
     """
     if settings.public_url is not None:
         return f"Open {settings.public_url} instead"
-    if settings.everywhere:
-        return "Open the address that `tower serve` showed when it started"
-    return "Open it as localhost, or by its IP address"
+    if settings.host in {*NEAR, "localhost"}:
+        return "Open it as localhost, or by its IP address"
+    return "Open the address that `tower serve` showed when it started"
