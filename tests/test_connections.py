@@ -15,7 +15,16 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from number_tower.web import connections, rates, streams
-from number_tower.web.connections import BODY_GRACE, BODY_RATE, BODY_TIME, HEAD_TIME, READ_TIME
+from number_tower.web.http_connection import (
+    BODY_GRACE,
+    BODY_RATE,
+    BODY_TIME,
+    CLOSE_TIME,
+    HEAD_TIME,
+    MAX_PIPELINED,
+    READ_TIME,
+    HttpConnection,
+)
 from small_server import (
     HOST,
     NEIGHBOUR,
@@ -214,10 +223,8 @@ class Checked:
         self._config = uvicorn.Config(app, log_config=None, ws="none", timeout_keep_alive=1000)
         self._config.load()
 
-    def open(self, line: Line, *sent: bytes) -> connections.HttpConnection:
-        made = connections.HttpConnection(
-            self._config, ServerState(), {}, asyncio.get_running_loop(), registry=self.registry
-        )
+    def open(self, line: Line, *sent: bytes) -> HttpConnection:
+        made = HttpConnection(self._config, ServerState(), {}, asyncio.get_running_loop(), registry=self.registry)
         made.connection_made(line)
         for data in sent:
             made.data_received(data)
@@ -247,7 +254,7 @@ def test_of_many_addresses_the_one_with_the_most_gives_way() -> None:
 
     async def play() -> None:
         server = Checked(total=60, per_address=20)
-        held: dict[str, list[tuple[connections.HttpConnection, Line]]] = {}
+        held: dict[str, list[tuple[HttpConnection, Line]]] = {}
         for number in range(600):
             host = f"192.0.2.{1 + (number * number) % 7}"
             line = Line(host)
@@ -283,7 +290,7 @@ def test_no_more_refused_connections_stay_open_than_can_be_afforded() -> None:
         told = [line for line in refused if line.sent.startswith(b"HTTP/1.1 503 ")]
         assert 0 < len(told) <= 101
         assert all(line.closed for line in refused if line not in told)
-        server.passes(connections.CLOSE_TIME)
+        server.passes(CLOSE_TIME)
         assert all(line.closed for line in refused)
 
     asyncio.run(play())
@@ -422,7 +429,7 @@ def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_no
 
 
 def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
-    quick = {"connections.SWEEP_INTERVAL": 0.05, "connections.BODY_GRACE": 0.2, "connections.READ_TIME": 0.2}
+    quick = {"connections.SWEEP_INTERVAL": 0.05, "http_connection.BODY_GRACE": 0.2, "http_connection.READ_TIME": 0.2}
     with running(small(patch=quick), tmp_path) as (_, port):
         assert said_raw(port, post("/sent", b"x" * 10, 1000)) == b""
         assert said_raw(port, post("/json", b'{"a":', 1000, "Content-Type: application/json")) == b""
@@ -446,7 +453,7 @@ def test_only_so_many_requests_wait_on_one_connection() -> None:
 
     async def play() -> None:
         server, line = Checked(hang), Line()
-        made = server.open(line, b"GET / HTTP/1.1\r\n\r\n" * (connections.MAX_PIPELINED + 1))
+        made = server.open(line, b"GET / HTTP/1.1\r\n\r\n" * (MAX_PIPELINED + 1))
         await settle()
         assert not line.closed
         assert made.is_busy
@@ -454,7 +461,7 @@ def test_only_so_many_requests_wait_on_one_connection() -> None:
         made = server.open(flood, b"GET / HTTP/1.1\r\n\r\n" * 10_000)
         assert flood.closed
         assert flood.sent.startswith(b"HTTP/1.1 400 ")
-        assert len(made.pipeline) <= connections.MAX_PIPELINED
+        assert len(made.pipeline) <= MAX_PIPELINED
         await settle()
         assert begun == ["/", "/"], "one after the other"
 

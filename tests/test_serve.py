@@ -26,7 +26,7 @@ from number_tower.cli.main import main
 from number_tower.store.games import Store
 from number_tower.store.places import Place
 from number_tower.store.trouble import StoreError
-from number_tower.web import connections, health, server, settings
+from number_tower.web import connections, health, http_connection, server, settings
 from number_tower.web.server import CannotServe, addresses, listen
 from number_tower.web.settings import Settings, WrongSetting, public, trusted
 from sessions import TOWER, plain_environment, tower
@@ -188,7 +188,7 @@ async def fine(_scope: Any, _receive: Any, send: Any) -> None:
 def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
     begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_TIME", 0.05)
+    monkeypatch.setattr(http_connection, "HEAD_TIME", 0.05)
     monkeypatch.setattr(connections, "SWEEP_INTERVAL", 0.02)
 
     async def play() -> bytes:
@@ -196,7 +196,9 @@ def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
         config.load()
         line = Line()
         registry = connections.ConnectionRegistry()
-        reader = connections.HttpConnection(config, ServerState(), {}, asyncio.get_running_loop(), registry=registry)
+        reader = http_connection.HttpConnection(
+            config, ServerState(), {}, asyncio.get_running_loop(), registry=registry
+        )
         reader.connection_made(line)
         if begun:
             reader.data_received(begun)

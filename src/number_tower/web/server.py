@@ -23,6 +23,7 @@ from uvicorn.server import HANDLED_SIGNALS
 from number_tower.showing import shown
 from number_tower.store.games import Store
 from number_tower.web import connections, logs
+from number_tower.web.http_connection import HttpConnection
 from number_tower.web.settings import PORT
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         forwarded_allow_ips=list(settings.proxy),
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=WORK_TIME + CANCEL_TIME,
-        http=partial(connections.HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
+        http=partial(HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
     )
     server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
     with _taken_signals() as taken:
@@ -213,7 +214,7 @@ class _Server(uvicorn.Server):
 
     def _abort_connections(self) -> None:
         for connection in tuple(self.server_state.connections):
-            if isinstance(connection, connections.HttpConnection):
+            if isinstance(connection, HttpConnection):
                 connection.abort()
 
     def _limit_stop(self) -> None:
