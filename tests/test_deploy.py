@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.cli.calls import parser
-from number_tower.web import guards, rates, reading, settings, streams
+from number_tower.web import guards, http_connection, rates, settings, streams
 from sessions import ROOT, TOWER
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
@@ -129,4 +129,4 @@ def test_the_limits_are_those_of_the_page() -> None:
     assert told == [tuple(kind.bucket) for kind in rates.KINDS]
     assert f"{streams.MOST_OF_ONE}; from all addresses together {streams.MOST:,}" in PAGE
     assert f"{guards.MOST_BODY // 1024} KiB" in PAGE
-    assert f"{reading.MOST_HEAD // 1024} KiB, and {reading.SLOWEST:.0f} seconds" in PAGE
+    assert f"{http_connection.MAX_HEAD // 1024} KiB, and {http_connection.HEAD_TIME:.0f} seconds" in PAGE

@@ -271,7 +271,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
     moves = ",".join(map(str, range(1, tasks.LONGEST_REVIEW + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
     assert "A game of more than 400 moves is not gone through here" in html
-    assert workers(client).asked == ["analysed"]
+    assert workers(client).asked == ["read", "analysed"]
 
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:

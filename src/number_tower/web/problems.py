@@ -101,6 +101,7 @@ _TITLES = {
     413: "Too large",
     415: "Not JSON",
     422: "This will not do",
+    421: "Not known by this name",
     429: "Too many requests",
     499: "The client left",
     500: "Something went wrong here",
