@@ -117,7 +117,7 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
     assert "proxy_buffering off;" in NGINX.split("location ")[2]
     assert NGINX.count("{") == NGINX.count("}")
     assert f"client_max_body_size {guards.MOST_BODY // 1024}k;" in NGINX
-    assert f"large_client_header_buffers 4 {reading.MOST_HEAD // 1024}k;" in NGINX
+    assert f"large_client_header_buffers 4 {http_connection.MAX_HEAD // 1024}k;" in NGINX
     assert "flush_interval -1" in CADDY
     for text in (NGINX, CADDY):
         assert f"127.0.0.1:{settings.PORT}" in text
