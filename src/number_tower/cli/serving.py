@@ -46,6 +46,7 @@ def _settings(asked: Namespace) -> Settings:
         NEAR,
         Settings,
         WrongSetting,
+        parse_metrics_address,
         public,
         trusted,
         usual_thinkers,
@@ -63,6 +64,10 @@ def _settings(asked: Namespace) -> Settings:
         public_url = public(asked.public_url)
     except WrongSetting as wrong:
         raise Failure(WRONG_CALL, f"--public-url: {wrong}") from None
+    try:
+        metrics = parse_metrics_address(asked.metrics)
+    except WrongSetting as wrong:
+        raise Failure(WRONG_CALL, f"--metrics: {wrong}") from None
     return Settings(
         place=Shelf(asked.db).place,
         host=HOST if asked.host is None else asked.host,
@@ -73,6 +78,7 @@ def _settings(asked: Namespace) -> Settings:
         thinkers=asked.workers or usual_thinkers(),
         log=asked.log,
         quiet=asked.quiet,
+        metrics=metrics,
     )
 
 

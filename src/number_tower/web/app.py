@@ -21,10 +21,12 @@ from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
 from number_tower.web.thinking import Thinkers
+from number_tower.web.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from number_tower.web.metrics import Metrics
     from number_tower.web.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -39,11 +41,15 @@ def make_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.forgo)
+        scribe = Scribe(store, None if app.state.metrics is None else app.state.metrics.observe_write)
+        hub, thinkers = Hub(), Thinkers(settings.thinkers, prepare=compiling.forgo)
         players = Thinkers(prepare=compiling.forgo)
         lobby = Lobby(store, scribe, hub, players)
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
+        watchdog = Watchdog(getattr(app.state, "notifier", None))
+        watchdog.start()
+        app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(scribe)
         app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby
         try:
             yield
@@ -57,6 +63,7 @@ def make_app(settings: Settings) -> FastAPI:
             await thinkers.close()
             await asyncio.to_thread(scribe.close)
             store.close()
+            watchdog.close()
 
     app = FastAPI(
         title=reference.TITLE,
@@ -68,6 +75,7 @@ def make_app(settings: Settings) -> FastAPI:
         lifespan=life,
     )
     app.state.settings = settings
+    app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
     api.install(app)
     for router in (play.router, learn.router, reference.router, health.router):
         app.include_router(router)
@@ -76,6 +84,12 @@ def make_app(settings: Settings) -> FastAPI:
     reference.install(app)
     guards.install(app, settings, problems.telling)
     return app
+
+
+def _make_metrics(app: FastAPI) -> Metrics:
+    from number_tower.web.metrics import Metrics  # noqa: PLC0415 - its library is loaded only if it is asked for
+
+    return Metrics(app.state)
 
 
 async def _sweep(lobby: Lobby) -> None:

@@ -67,6 +67,11 @@ class Lobby:
         self._reading: dict[int, set[int | None]] = {}
         self._closed = False
 
+    @property
+    def cached(self) -> int:
+        """Number of rooms in memory."""
+        return len(self._known)
+
     async def begin(self, wish: Wish) -> tuple[Known, str]:
         """Open a room; return it, and the token of whoever opened it."""
         bounds.check_words(wish.book, bounds.check(wish.table.game.rules))

@@ -18,6 +18,7 @@ from number_tower.web.refusals import Refusal, plain, refuse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from number_tower.web.metrics import Metrics
     from number_tower.web.refusals import Telling
     from number_tower.web.settings import Settings
 
@@ -122,9 +123,10 @@ def shortened(host: str) -> str:
 class Logged:
     """Gives each request an id, tells how it ended, and turns what nobody expected into words."""
 
-    def __init__(self, app: ASGIApp, telling: Telling = plain) -> None:
+    def __init__(self, app: ASGIApp, telling: Telling = plain, metrics: Metrics | None = None) -> None:
         self._app = app
         self._telling = telling
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note what came of it."""
@@ -152,6 +154,8 @@ class Logged:
             if not status:
                 await refuse(self._telling, _failed(name), scope, receive, sent)
         finally:
+            if self._metrics is not None:
+                self._metrics.count_request(scope["method"], route(scope), status, perf_counter() - begun)
             level = logging.WARNING if status >= 500 else logging.INFO
             if _log.isEnabledFor(level) and not (status < 400 and scope["path"].startswith(_UNTOLD)):
                 fields = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import faulthandler
 import gc
 import signal
 import socket
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ import uvicorn
 
 from number_tower.showing import shown
 from number_tower.store.games import Store
+from number_tower.store.scribe import probe_write
 from number_tower.web import logs
 from number_tower.web.settings import PORT
+from number_tower.web.watchdog import Notifier
 
 if TYPE_CHECKING:
     import asyncio
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from number_tower.web.settings import Settings
+    from number_tower.store.places import Place
+    from number_tower.web.metrics import Metrics
+    from number_tower.web.settings import MetricsAddress, Settings
 
 ENOUGH = 20
 """Ports that are tried where none was chosen."""
@@ -49,7 +54,7 @@ class CannotServe(Exception):  # noqa: N818 - named for what it says
 
 def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
-    Store(settings.place).close()
+    _check_database(settings.place)
     with listen(settings.host, settings.port) as listener:
         from number_tower.web.app import make_app  # noqa: PLC0415 - not before there are a database and a port
 
@@ -57,7 +62,39 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
         if settings.everywhere and (near := _lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
         logs.begin(settings)
-        return serve(make_app(settings), settings, listener, say)
+        app = make_app(settings)
+        with _serve_metrics(app.state.metrics, settings) as metrics_port:
+            if settings.metrics is not None:
+                settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
+            return serve(app, settings, listener, say)
+
+
+def _check_database(place: Place) -> None:
+    """Open a database and write to it, so that no server starts that could not save a game."""
+    with closing(Store(place)) as store, store.writing() as connection:
+        probe_write(connection)
+
+
+@contextmanager
+def _serve_metrics(metrics: Metrics | None, settings: Settings) -> Iterator[int]:
+    """Serve metrics if they are asked for; yield their port."""
+    if metrics is None or settings.metrics is None:
+        yield 0
+        return
+    with ExitStack() as stack:
+        try:
+            port = stack.enter_context(metrics.serve(settings.metrics))
+        except (OSError, UnicodeError, OverflowError) as error:
+            raise CannotServe(_explain_metrics_failure(error, settings.metrics)) from None
+        yield port
+
+
+def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"--metrics: port {address.port} is taken by another program; choose another"
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
+        return f"--metrics: port {address.port} is reserved for the system; choose one from 1024 on"
+    return f"--metrics: {shown(address.host)} is no address of this machine; leave it out to use 127.0.0.1"
 
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
@@ -81,6 +118,10 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         http=_protocol(),
     )
     server = _Server(config, lambda: _announce(settings, port, say))
+    app.state.notifier = Notifier.from_environment()
+    if app.state.notifier.watchdog_seconds is not None:
+        _print_stacks_when_aborted()
+    app.state.connections = server.server_state.connections
     with _taken_signals() as taken:
         try:
             server.run([listener])
@@ -144,7 +185,10 @@ def addresses(settings: Settings, port: int) -> str:
 
 def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> None:
     say(addresses(settings, port))
-    logs.tell("started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers)
+    fields = {} if settings.metrics is None else {"metrics": settings.metrics.port}
+    logs.tell(
+        "started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers, **fields
+    )
 
 
 class _Server(uvicorn.Server):
@@ -153,15 +197,18 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce
+        self._app: Starlette = config.app  # type: ignore[assignment]  # it was given as one
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # what is there now stays, and looking through it again and again would make some moves late
         self._announce()
+        self._app.state.notifier.send("READY=1")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        app: Starlette = self.config.app  # type: ignore[assignment]  # it was given as one
+        app = self._app
+        app.state.notifier.send("STOPPING=1")
         if streams := getattr(app.state, "streams", None):
             streams.end()
         await super().shutdown(sockets)
@@ -202,6 +249,12 @@ def _raise_the_limit_of_files() -> None:
         wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
         if soft not in {resource.RLIM_INFINITY, wanted} and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _print_stacks_when_aborted() -> None:
+    """Let the log show where the server was stuck when systemd ends it (SIGABRT), even in C code."""
+    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
+        faulthandler.enable()
 
 
 def _protocol() -> type[asyncio.Protocol] | str:
