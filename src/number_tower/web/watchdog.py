@@ -159,7 +159,7 @@ class Watchdog:
 def format_stack(frame: FrameType) -> str:
     """Return a stack in one line, the innermost call first; it names files and functions, and no values."""
     calls = [(call.f_code, line) for call, line in islice(walk_stack(frame), _MOST_FRAMES)]
-    return " < ".join(f"{_shorten(code.co_filename)}:{line} {code.co_qualname}" for code, line in calls)
+    return " < ".join(f"{_shorten(code.co_filename)}:{line or '?'} {code.co_qualname}" for code, line in calls)
 
 
 def _shorten(path: str) -> str:
