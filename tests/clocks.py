@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-SLOW = 60.0
+SLOW = 60
 """Seconds that a busy machine is given; nothing takes as long."""
 
 

@@ -21,6 +21,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from clocks import SLOW, wait_until
 from number_tower import __version__
 from number_tower.cli.main import main
 from number_tower.store.places import Place
@@ -30,8 +31,8 @@ from number_tower.web.settings import Settings, WrongSetting, public, trusted
 from sessions import TOWER, plain_environment, tower
 
 PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
-SLOW = 60
-"""Seconds that a busy machine is given; nothing here takes as long."""
+SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
+"""What a server that gets no processor time may warn of: late answers about its health, and its own standstill."""
 
 SMALL = """
 import asyncio, sys
@@ -120,8 +121,9 @@ def said_raw(port: int, *pieces: bytes) -> bytes:
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp_path: Path) -> None:
     with running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port):
-        status, found, headers = asked(port, "/health")
-        assert (status, found["status"], found["database"], found["version"]) == (200, "ok", "ok", __version__)
+        wait_until(lambda: asked(port, "/health")[0] == 200)  # on a slow machine the database may answer late
+        _, found, headers = asked(port, "/health")
+        assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
         assert found["thinkers"] == settings.usual_thinkers()
         assert "server" not in headers
         process.send_signal(sent)
@@ -129,8 +131,11 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
         assert process.stdout
         assert process.stdout.read() == ("\nStopped. Every game is kept.\n" if sent == signal.SIGINT else "")
     assert (tmp_path / "g.db").exists()
-    events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
-    assert events == ["started", "stopped"]
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    told = [line["event"] for line in lines if line["level"] == "info"]
+    assert told == ["started", "stopped"]
+    warned = {line["event"] for line in lines if line["level"] != "info"}
+    assert warned <= SLOW_MACHINE
 
 
 def test_without_a_place_for_games_there_is_no_server() -> None:
