@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from clocks import SLOW
 from sessions import TOWER
-from small_server import NEIGHBOUR, SLOW, connect, get, post, read_until, running, wait_for
+from small_server import NEIGHBOUR, connect, get, post, read_until, running, wait_for
 
 STOP = 15.0
 """Seconds within which a server is gone, whatever its clients do."""

@@ -28,13 +28,11 @@ from urllib.request import urlopen
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
+from clocks import SLOW
 from number_tower.store.places import Place
 from number_tower.web import guards, logs, server
 from number_tower.web.settings import Settings
 from sessions import plain_environment
-
-SLOW = 60
-"""Seconds that a busy machine is given; nothing here takes as long."""
 
 HOST = "127.0.0.1"
 NEIGHBOUR = "127.0.0.2"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.cli.calls import parser
-from number_tower.web import guards, http_connection, rates, settings, streams
+from number_tower.web import guards, http_connection, rates, settings, streams, watchdog
 from sessions import ROOT, TOWER
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
@@ -78,6 +78,14 @@ def test_the_unit_keeps_to_itself() -> None:
     assert ("StateDirectory", "number-tower") in said
     assert ("Environment", "NUMBER_TOWER_DB=/var/lib/number-tower/games.db") in said
     assert "--proxy" in dict(said)["ExecStart"].split()
+
+
+def test_the_unit_is_watched_and_leaves_no_memory_dump() -> None:
+    said = dict(directives(UNIT))
+    assert said["Type"] == "notify"
+    assert float(said["WatchdogSec"]) > 4 * (watchdog.STUCK + watchdog.INTERVAL), "a short stall ends no server"
+    assert said["Restart"] == "on-failure", "that includes a watchdog that was not told"
+    assert said["LimitCORE"] == "0"
 
 
 def test_what_is_installed_can_be() -> None:

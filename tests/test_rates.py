@@ -153,6 +153,9 @@ def test_whoever_asked_least_recently_is_forgotten_first() -> None:
         ("POST", "/g/abc/take/co/de", TAKING),
         ("POST", "/api/games/abc/take", TAKING),
         ("GET", "/health", None),
+        ("GET", "/health/live", None),
+        ("GET", "/health/ready", None),
+        ("GET", "/health/else", SHOWING),
     ],
 )
 def test_what_is_asked_for_follows_from_method_and_path(method: str, path: str, kind: Kind | None) -> None:

@@ -9,28 +9,26 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
-from starlette.testclient import TestClient
 from uvicorn.server import ServerState
 
+from clocks import SLOW, wait_until
 from number_tower import __version__
 from number_tower.cli.main import main
-from number_tower.store.games import Store
 from number_tower.store.places import Place
-from number_tower.store.trouble import StoreError
-from number_tower.web import connections, health, http_connection, server, settings
+from number_tower.web import connections, http_connection, server, settings
 from number_tower.web.server import CannotServe, addresses, listen
 from number_tower.web.settings import Settings, WrongSetting, public, trusted
 from sessions import TOWER, plain_environment, tower
-from small_server import SLOW, asked, connect, get, read_all, read_until, running, said_raw, small
+from small_server import asked, connect, get, read_all, read_until, running, said_raw, small
+
+SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
+"""What a server that gets no processor time may warn of: late answers about its health, and its own standstill."""
 
 PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
 # The whole command ----------------------------------------------------------------------------------------------------
@@ -39,8 +37,9 @@ PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp_path: Path) -> None:
     with running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port):
-        status, found, headers = asked(port, "/health")
-        assert (status, found["status"], found["database"], found["version"]) == (200, "ok", "ok", __version__)
+        wait_until(lambda: asked(port, "/health")[0] == 200)  # on a slow machine the database may answer late
+        _, found, headers = asked(port, "/health")
+        assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
         assert found["thinkers"] == settings.usual_thinkers()
         assert "server" not in headers
         process.send_signal(sent)
@@ -48,8 +47,11 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
         assert process.stdout
         assert process.stdout.read() == ("\nStopped. Every game is kept.\n" if sent == signal.SIGINT else "")
     assert (tmp_path / "g.db").exists()
-    events = [json.loads(line)["event"] for line in (tmp_path / "log").read_text().splitlines()]
-    assert events == ["started", "stopped"]
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    told = [line["event"] for line in lines if line["level"] == "info"]
+    assert told == ["started", "stopped"]
+    warned = {line["event"] for line in lines if line["level"] != "info"}
+    assert warned <= SLOW_MACHINE
 
 
 def test_without_a_place_for_games_there_is_no_server() -> None:
@@ -84,6 +86,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         (["--proxy", "nginx"], "--proxy: expected addresses or networks with commas between"),
         (["--public-url", "tower.example"], "--public-url: expected an address such as https://tower.example.org; got"),
         (["--workers", "0"], "--workers: expected a whole number"),
+        (["--metrics", "http"], "--metrics: expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"),
         (["--log", "xml"], "--log: expected one of json, text; got 'xml'"),
     ],
 )
@@ -297,69 +300,3 @@ def test_cookies_are_for_https_where_the_page_came_so() -> None:
     assert Settings(PLACE).secure_for("https")
     assert Settings(PLACE, public_url="https://a.example").secure_for("http")
     assert not Settings(PLACE, secure=False).secure_for("https")
-
-
-# Health ---------------------------------------------------------------------------------------------------------------
-
-
-def checked(look: Any, patience: float = SLOW) -> tuple[int, dict[str, Any]]:
-    app = FastAPI()
-    app.include_router(health.router)
-    app.state.settings = Settings(PLACE, thinkers=2)
-    app.state.store = SimpleNamespace(place=PLACE)
-    app.state.checkup = health.Checkup(look, patience)
-    answer = TestClient(app).get("/health")
-    return answer.status_code, answer.json()
-
-
-def test_trouble_with_the_database_is_told_without_saying_where_it_is() -> None:
-    def look() -> None:
-        raise StoreError(f"the database {PLACE.name} cannot be used: the disk is full")
-
-    status, found = checked(look)
-    assert (status, found["status"], found["thinkers"]) == (503, "failing", 2)
-    assert found["database"] == "the database cannot be used: the disk is full"
-
-
-def test_a_database_that_does_not_answer_is_not_waited_for_nor_asked_again() -> None:
-    asked_for, may_end = [], threading.Event()
-
-    def look() -> None:
-        asked_for.append(1)
-        may_end.wait(SLOW)
-
-    async def twice() -> list[str | None]:
-        checkup = health.Checkup(look, 0.01, 0)
-        hanging = [await checkup.trouble(), await checkup.trouble()]
-        may_end.set()
-        while (answer := await checkup.trouble()) is not None:
-            await asyncio.sleep(0.01)
-        return [*hanging, answer]
-
-    first, second, last = asyncio.run(twice())
-    assert (first or "").startswith("the database has not answered for ")
-    assert (second or "").startswith("the database has not answered for ")
-    assert last is None
-    assert checked(lambda: may_end.wait(0) or None)[0] == 200
-
-
-def test_an_answer_holds_for_a_moment_however_many_ask() -> None:
-    looks: list[int] = []
-
-    async def often() -> None:
-        checkup = health.Checkup(lambda: looks.append(1), SLOW, SLOW)
-        assert [await checkup.trouble() for _ in range(5)] == [None] * 5
-
-    asyncio.run(often())
-    assert looks == [1]
-
-
-def test_the_look_at_a_database_is_a_real_one(tmp_path: Path) -> None:
-    file = tmp_path / "games.db"
-    store = Store(Place(None, str(file), "games.db"))
-    health.look_at(store)
-    with store.writing() as connection:
-        connection.exec_driver_sql("DROP TABLE alembic_version")
-    with pytest.raises(StoreError):
-        health.look_at(store)
-    store.close()

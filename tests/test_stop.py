@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import SLOW
 from number_tower.cli import calls
 from number_tower.web import server
 from sessions import TOWER

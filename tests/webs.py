@@ -36,20 +36,22 @@ class Answer(NamedTuple):
 class Server:
     """`tower serve` as its users start it, at a port that stays the same when it is started again."""
 
-    def __init__(self, database: str | Path, port: int | None = None, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, database: str | Path, port: int | None = None, *options: str, **environment: str) -> None:
         self.database = str(database)
-        self.options = options
         self.port = port or free_port()
+        self._options = options
+        self._environment = environment
         self.start()
 
     def start(self) -> None:
         """Start it; it is of use once it is ready."""
         self._said = TemporaryFile("w+")  # noqa: SIM115 - it is closed when the server has ended
         self._process = subprocess.Popen(
-            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self.options],
+            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self._options],
             stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
-            cwd=ROOT, env=plain_environment(), start_new_session=True,
+            cwd=ROOT, env=plain_environment(**self._environment), start_new_session=True,
         )  # fmt: skip
+        self.pid = self._process.pid
 
     def ready(self) -> None:
         """Wait until it answers."""
@@ -100,7 +102,7 @@ def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] =
     servers: list[Server] = []
     try:
         for _ in range(processes):
-            servers.append(Server(database, options=options))  # noqa: PERF401 - those that did start are stopped
+            servers.append(Server(database, None, *options))  # noqa: PERF401 - those that did start are stopped
         for server in servers:
             server.ready()
         yield servers

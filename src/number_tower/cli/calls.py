@@ -299,6 +299,11 @@ def _serving(add: Commands) -> None:
     )
     serve.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
     serve.add_argument("--quiet", action="store_true", help="log only what goes wrong")
+    serve.add_argument(
+        "--metrics",
+        metavar="[HOST:]PORT",
+        help="serve metrics for Prometheus at this port (of this machine only, unless HOST is given)",
+    )
 
     mcp = add.add_parser("mcp", help="let a language model play, by tools over the Model Context Protocol (stdio)")
     mcp.add_argument("--no-legal", action="store_true", help="never list which blocks may be placed")

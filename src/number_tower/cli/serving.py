@@ -47,6 +47,7 @@ def _settings(asked: Namespace) -> Settings:
         Settings,
         WrongSetting,
         parse_host_names,
+        parse_metrics_address,
         public,
         trusted,
         usual_thinkers,
@@ -68,6 +69,10 @@ def _settings(asked: Namespace) -> Settings:
         host_names = parse_host_names(asked.host_name)
     except WrongSetting as wrong:
         raise Failure(WRONG_CALL, f"--host-name: {wrong}") from None
+    try:
+        metrics = parse_metrics_address(asked.metrics)
+    except WrongSetting as wrong:
+        raise Failure(WRONG_CALL, f"--metrics: {wrong}") from None
     return Settings(
         place=Shelf(asked.db).place,
         host=HOST if asked.host is None else asked.host,
@@ -80,6 +85,7 @@ def _settings(asked: Namespace) -> Settings:
         thinkers=asked.workers or usual_thinkers(),
         log=asked.log,
         quiet=asked.quiet,
+        metrics=metrics,
     )
 
 

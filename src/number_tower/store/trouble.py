@@ -34,6 +34,12 @@ _POSTGRESQL = {
     "25006": "it is read-only",
 }
 
+_GONE = "its server has gone away"
+_UNREACHABLE = "its server cannot be reached"
+
+PUBLIC_REASONS = (*dict.fromkeys((*_SQLITE.values(), *_POSTGRESQL.values(), _GONE, _UNREACHABLE)),)
+"""Reasons that name nothing of the machine: no path, address, user or database. Others are only for the log."""
+
 _REFUSED = re.compile(r"connection failed: .*?FATAL: +")
 _UNREACHED = re.compile(r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)")
 
@@ -65,8 +71,8 @@ def _reason(trouble: SQLAlchemyError | OSError) -> str:
     if (state := getattr(cause, "sqlstate", None)) in _POSTGRESQL:
         return _POSTGRESQL[state]
     if isinstance(trouble, DBAPIError) and trouble.connection_invalidated:
-        return "its server has gone away"
+        return _GONE
     said = shown_text(str(cause or trouble).strip().partition("\n")[0])
     if unreached := _UNREACHED.fullmatch(said):
-        return f"its server cannot be reached ({unreached['why'].lower()})"
+        return f"{_UNREACHABLE} ({unreached['why'].lower()})"
     return _REFUSED.sub("its server says: ", said) or "it says no more"

@@ -22,11 +22,13 @@ from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
 from number_tower.web.rates import client
+from number_tower.web.watchdog import Watchdog
 from number_tower.web.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from number_tower.web.metrics import Metrics
     from number_tower.web.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -41,11 +43,16 @@ def make_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        scribe, hub = Scribe(store), Hub()
+        metrics: Metrics | None = app.state.metrics
+        scribe, hub = Scribe(store, None if metrics is None else metrics.observe_write), Hub()
         workers = Workers(settings.thinkers + 1, dear=settings.thinkers, prepare=compiling.forgo)
+        workers.on_wait = None if metrics is None else metrics.observe_wait
         lobby = Lobby(store, scribe, hub, workers)
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), workers.warm())]
+        watchdog = Watchdog(getattr(app.state, "notifier", None))
+        watchdog.start()
+        app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(scribe)
         app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
         try:
             yield
@@ -58,6 +65,7 @@ def make_app(settings: Settings) -> FastAPI:
             await workers.close()
             await asyncio.to_thread(scribe.close)
             store.close()
+            watchdog.close()
 
     app = FastAPI(
         title=reference.TITLE,
@@ -70,6 +78,7 @@ def make_app(settings: Settings) -> FastAPI:
         dependencies=[Depends(_note_client)],
     )
     app.state.settings = settings
+    app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
     api.install(app)
     for router in (play.router, learn.router, reference.router, health.router):
         app.include_router(router)
@@ -84,6 +93,12 @@ def make_app(settings: Settings) -> FastAPI:
 async def _note_client(request: Request) -> None:
     """Let the work that a request starts know for which address it is done."""
     computer.CLIENT.set(client(request.scope))
+
+
+def _make_metrics(app: FastAPI) -> Metrics:
+    from number_tower.web.metrics import Metrics  # noqa: PLC0415 - its library is loaded only if it is asked for
+
+    return Metrics(app.state)
 
 
 async def _sweep(lobby: Lobby) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from number_tower.web.metrics import Metrics
     from number_tower.web.refusals import Telling
     from number_tower.web.settings import Settings
 
@@ -46,14 +47,16 @@ _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 def install(app: Starlette, settings: Settings, telling: Telling = plain) -> None:
     """Put all guards around an app. What they refuse is told in the given form."""
+    metrics: Metrics | None = getattr(app.state, "metrics", None)
+    on_refusal = None if metrics is None else metrics.count_refusal
     app.state.streams = streams = Streams(limited=settings.limits)
-    app.add_middleware(Watched, streams=streams, telling=telling)
+    app.add_middleware(Watched, streams=streams, telling=telling, on_refusal=on_refusal)
     if settings.limits:
-        app.add_middleware(Limited, telling=telling)
+        app.add_middleware(Limited, telling=telling, on_refusal=on_refusal)
     app.add_middleware(Bodies, telling=telling)
     app.add_middleware(Origins, public_url=settings.public_url, telling=telling)
     app.add_middleware(TrustedHostMiddleware, settings=settings, telling=telling)
-    app.add_middleware(Logged, telling=telling)
+    app.add_middleware(Logged, telling=telling, metrics=metrics)
     app.add_middleware(Headers)
 
 

@@ -1,84 +1,180 @@
-"""Whether a server can do its work: a real look at its database, which may not keep anybody waiting."""
+"""Health: whether the process answers (`/health/live`), and whether it can serve games (`/health/ready`, `/health`)."""
 
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import Future
-from threading import Thread
+import logging
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from sqlalchemy import text
+from starlette.responses import Response
 
 from number_tower import __version__
+from number_tower.store.scribe import probe_write
+from number_tower.store.trouble import PUBLIC_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from number_tower.store.games import Store
+    from starlette.datastructures import State
+
+    from number_tower.store.scribe import Scribe
 
 PATIENCE = 3.0
-"""Seconds after which a database that does not answer is in trouble."""
+"""Seconds after which a database that has not answered is failing."""
 
-FRESH = 1.0
-"""Seconds for which an answer holds, however many ask."""
+RECENT = 5.0
+"""Seconds for which a successful write shows that the database takes writes."""
+
+RETRY = 1.0
+"""Seconds between two attempts to write to a database that fails."""
+
+WORST_LAG = 5.0
+"""Seconds of event-loop lag from which on the server is not ready."""
+
+LAG_WINDOW = 15.0
+"""Seconds for which such a lag counts."""
+
+_NO_STORE = {"Cache-Control": "no-store"}
+
+_log = logging.getLogger(__name__)
 
 router = APIRouter()
 
 
-class Checkup:
-    """One look at a time at a database, each in a thread that may hang without holding up anything."""
+class WriteCheck:
+    """Tells whether the database takes writes.
 
-    def __init__(self, look: Callable[[], object], patience: float = PATIENCE, fresh: float = FRESH) -> None:
-        self._look = look
+    The server's own writes count. If there was none lately, or the last one failed, a small one is made through the
+    same writer. There is never more than one on its way, however many ask.
+    """
+
+    def __init__(self, scribe: Scribe, patience: float = PATIENCE, clock: Callable[[], float] = monotonic) -> None:
+        self._scribe = scribe
         self._patience = patience
-        self._fresh = fresh
-        self._answer: Future[str | None] | None = None
-        self._asked = 0.0
+        self._clock = clock
+        self._probe: asyncio.Task[str | None] | None = None
+        self._begun = float("-inf")
+        self._logged: str | None = None
 
-    async def trouble(self) -> str | None:
-        """Say what is wrong with the database; None if nothing is."""
-        answer = self._answer
-        if answer is None or (answer.done() and monotonic() - self._asked >= self._fresh):
-            self._asked = monotonic()
-            self._answer = answer = Future()
-            Thread(target=self._ask, args=(answer,), name="health", daemon=True).start()
+    async def find_problem(self) -> str | None:
+        """Return what is wrong in one sentence; None if nothing is. It takes `patience` seconds at most."""
+        probe = self._probe
+        if probe is None or probe.done():
+            if self._is_recent():
+                self._note(None)
+                return None
+            if probe is None or self._clock() - self._begun >= RETRY:
+                self._begun = self._clock()
+                self._probe = probe = asyncio.create_task(self._write())
+        await asyncio.wait([probe], timeout=max(0.0, self._begun + self._patience - self._clock()))
+        if probe.done():
+            return probe.result()
+        return f"the database has not answered for {self._clock() - self._begun:.0f} seconds"
+
+    def _is_recent(self) -> bool:
+        scribe = self._scribe
+        return scribe.succeeded_at > max(scribe.failed_at, self._clock() - RECENT)
+
+    async def _write(self) -> str | None:
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(answer)), self._patience)
-        except TimeoutError:
-            return f"the database has not answered for {monotonic() - self._asked:.0f} seconds"
+            await asyncio.wrap_future(self._scribe.write(probe_write))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the database does not take writes
+            self._note(str(error) or type(error).__name__)
+            return describe_publicly(error)
+        self._note(None)
+        return None
 
-    def _ask(self, answer: Future[str | None]) -> None:
-        try:
-            self._look()
-        except Exception as trouble:  # noqa: BLE001 - whatever it is, it is what is wrong
-            answer.set_result(str(trouble) or type(trouble).__name__)
-        else:
-            answer.set_result(None)
+    def _note(self, problem: str | None) -> None:
+        """Log a problem once, with all that is known of it, and its end."""
+        if problem != self._logged:
+            if problem is None:
+                _log.warning("the database takes writes again")
+            else:
+                _log.warning("the database does not take writes: %s", problem)
+            self._logged = problem
 
 
-def look_at(store: Store) -> None:
-    """Ask a database for something that it has, if it works at all."""
-    with store.looking() as connection:
-        connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+def describe_publicly(error: Exception) -> str:
+    """Return what is wrong with a database without naming a path, an address or a user."""
+    reason = str(error).rpartition("cannot be used: ")[2]
+    for known in PUBLIC_REASONS:
+        if reason == known or reason.startswith(f"{known} ("):
+            return f"the database cannot be used: {known}"
+    return "the database cannot be used; the log of the server says why"
+
+
+class Check(NamedTuple):
+    """One condition of readiness; `problem` is None if it holds. A detail is told, and makes nothing fail."""
+
+    name: str
+    problem: str | None
+    is_detail: bool = False
+
+
+async def check_readiness(state: State) -> list[Check]:
+    """Check everything that a server needs to serve games. A server that drains makes no more writes."""
+    checks = [
+        Check("draining", "the server is stopping" if getattr(state, "draining", False) else None),
+        Check("event_loop", _find_lag(state)),
+        Check("news", _find_lost_news(state)),
+        Check("rooms", _find_stale_rooms(state)),
+        Check("quota", _find_full_quota(state), is_detail=True),
+    ]
+    if checks[0].problem is None:
+        checks.insert(1, Check("write", await state.writes.find_problem()))
+    return checks
+
+
+def _find_lag(state: State) -> str | None:
+    lag = state.watchdog.worst_lag(LAG_WINDOW)
+    return None if lag < WORST_LAG else f"the event loop was stuck for {lag:.0f} seconds"
+
+
+def _find_lost_news(state: State) -> str | None:
+    hears = getattr(state.listener, "hearing", True)
+    return None if hears else "the server does not hear of moves that are made at other servers"
+
+
+def _find_stale_rooms(state: State) -> str | None:
+    is_fine = getattr(state.lobby, "stale_since", None) is None
+    return None if is_fine else "games may be shown as they were a while ago"
+
+
+def _find_full_quota(state: State) -> str | None:
+    is_full = getattr(getattr(state, "quota", None), "full", False)
+    return "the database has reached its size limit; no new games can be started" if is_full else None
+
+
+@router.get("/health/live", include_in_schema=False)
+async def live() -> Response:
+    """Say that the process and its event loop answer. This is the cheapest answer there is."""
+    return Response(b'{"status":"ok"}', media_type="application/json", headers=_NO_STORE)
+
+
+@router.get("/health/ready", include_in_schema=False)
+async def ready(request: Request) -> JSONResponse:
+    """Say whether the server should be sent requests, and which condition does not hold."""
+    checks = await check_readiness(request.app.state)
+    is_ready = all(check.problem is None or check.is_detail for check in checks)
+    content = {
+        "status": "ready" if is_ready else "not ready",
+        "checks": {check.name: check.problem or "ok" for check in checks},
+    }
+    return JSONResponse(content, 200 if is_ready else 503, _NO_STORE)
 
 
 @router.get("/health", include_in_schema=False)
 async def health(request: Request) -> JSONResponse:
-    """Say whether the server can do its work, and if not, why."""
+    """Say whether games can be saved, and if not, why."""
     state = request.app.state
-    if not hasattr(state, "checkup"):
-        store: Store = state.store
-        state.checkup = Checkup(lambda: look_at(store))
-    trouble = await state.checkup.trouble()
-    if trouble is not None:
-        trouble = trouble.replace(f" {state.store.place.name}", "")
-    said = {
-        "status": "ok" if trouble is None else "failing",
+    problem = await state.writes.find_problem()
+    content = {
+        "status": "ok" if problem is None else "failing",
         "version": __version__,
-        "database": trouble or "ok",
+        "database": problem or "ok",
         "thinkers": state.settings.thinkers,
     }
-    return JSONResponse(said, 200 if trouble is None else 503, {"Cache-Control": "no-store"})
+    return JSONResponse(content, 200 if problem is None else 503, _NO_STORE)

@@ -68,6 +68,11 @@ class Lobby:
         self._reading: dict[int, set[int | None]] = {}
         self._closed = False
 
+    @property
+    def cached(self) -> int:
+        """Number of rooms in memory."""
+        return len(self._known)
+
     async def begin(self, wish: Wish, browser: str | None = None) -> tuple[Known, str]:
         """Open a room, for a browser if its secret is given; return it, and the token of the seats taken."""
         bounds.check(wish.table.game.rules)

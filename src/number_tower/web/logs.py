@@ -21,6 +21,7 @@ from number_tower.web.refusals import Refusal, plain, refuse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from number_tower.web.metrics import Metrics
     from number_tower.web.refusals import Telling
     from number_tower.web.settings import Settings
 
@@ -128,9 +129,10 @@ def shortened(host: str) -> str:
 class Logged:
     """Gives each request an id, tells how it ended, and turns what nobody expected into words."""
 
-    def __init__(self, app: ASGIApp, telling: Telling = plain) -> None:
+    def __init__(self, app: ASGIApp, telling: Telling = plain, metrics: Metrics | None = None) -> None:
         self._app = app
         self._telling = telling
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note what came of it."""
@@ -169,7 +171,13 @@ class Logged:
             if not status:
                 await refuse(self._telling, _failed(name), scope, receive, sent)
         finally:
-            _log_request(name, scope, CLIENT_GONE if gone else status, size, perf_counter() - begun)
+            self._note(name, scope, CLIENT_GONE if gone else status, size, perf_counter() - begun)
+
+    def _note(self, name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
+        """Count and log a request that has ended."""
+        if self._metrics is not None:
+            self._metrics.count_request(scope["method"], route(scope), status, seconds)
+        _log_request(name, scope, status, size, seconds)
 
 
 def _log_request(name: str, scope: Scope, status: int, size: int, seconds: float) -> None:

@@ -66,7 +66,7 @@ TAKING = Kind("taking", Bucket(1, 10), "Codes that move a seat can be tried only
 KINDS = (LOOKING, SHOWING, ACTING, CREATING, THINKING, TAKING)
 
 _TABLE: tuple[tuple[str, str, Kind | None], ...] = (
-    ("*", r"/health", None),
+    ("*", r"/health(?:/live|/ready)?", None),
     ("*", r"/(?:g|api/games)/[^/]+/take(?:/.*)?", TAKING),
     ("*", r"/(?:g|api/games)/[^/]+/hint", THINKING),
     ("POST", r"/new|/analysis/play|/api/games", CREATING),
@@ -131,10 +131,17 @@ class Rates:
 class Limited:
     """Refuses whoever asks too often, or wants too much thought about at the same time."""
 
-    def __init__(self, app: ASGIApp, rates: Rates | None = None, telling: Telling = plain) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        rates: Rates | None = None,
+        telling: Telling = plain,
+        on_refusal: Callable[[str], object] | None = None,
+    ) -> None:
         self._app = app
         self._rates = Rates() if rates is None else rates
         self._telling = telling
+        self._on_refusal = on_refusal
         self._thinking: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,6 +155,8 @@ class Limited:
             _SHORTLY if kind is THINKING and self._thinking[who] >= MOST_AT_ONCE else 0
         )
         if wait:
+            if self._on_refusal is not None:
+                self._on_refusal(kind.name)
             await refuse(self._telling, too_often(kind.words, wait), scope, receive, send)
         elif kind is THINKING:
             await self._thought_about(who, scope, receive, send)

@@ -78,4 +78,4 @@ async def refuse(telling: Telling, refusal: Refusal, scope: Scope, receive: Rece
 
 def for_programs(path: str) -> bool:
     """Say whether what is at a path is answered with JSON, and not with a page."""
-    return path.startswith("/api/") or path in {"/api", "/health", "/openapi.json"}
+    return path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}

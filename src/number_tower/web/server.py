@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import faulthandler
 import gc
 import logging
 import os
@@ -11,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
@@ -22,9 +23,11 @@ from uvicorn.server import HANDLED_SIGNALS
 
 from number_tower.showing import shown
 from number_tower.store.games import Store
+from number_tower.store.scribe import probe_write
 from number_tower.web import connections, logs
 from number_tower.web.http_connection import HttpConnection
 from number_tower.web.settings import PORT
+from number_tower.web.watchdog import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from number_tower.web.settings import Settings
+    from number_tower.store.places import Place
+    from number_tower.web.metrics import Metrics
+    from number_tower.web.settings import MetricsAddress, Settings
 
 ENOUGH = 20
 """Ports that are tried where none was chosen."""
@@ -71,7 +76,7 @@ class CannotServe(Exception):  # noqa: N818 - named for what it says
 
 def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
-    Store(settings.place).close()
+    _check_database(settings.place)
     with listen(settings.host, settings.port) as listener:
         from number_tower.web.app import make_app  # noqa: PLC0415 - not before there are a database and a port
 
@@ -81,7 +86,39 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
         if not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback:
             settings = replace(settings, machine_names=find_machine_names())
         logs.begin(settings)
-        return serve(make_app(settings), settings, listener, say)
+        app = make_app(settings)
+        with _serve_metrics(app.state.metrics, settings) as metrics_port:
+            if settings.metrics is not None:
+                settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
+            return serve(app, settings, listener, say)
+
+
+def _check_database(place: Place) -> None:
+    """Open a database and write to it, so that no server starts that could not save a game."""
+    with closing(Store(place)) as store, store.writing() as connection:
+        probe_write(connection)
+
+
+@contextmanager
+def _serve_metrics(metrics: Metrics | None, settings: Settings) -> Iterator[int]:
+    """Serve metrics if they are asked for; yield their port."""
+    if metrics is None or settings.metrics is None:
+        yield 0
+        return
+    with ExitStack() as stack:
+        try:
+            port = stack.enter_context(metrics.serve(settings.metrics))
+        except (OSError, UnicodeError, OverflowError) as error:
+            raise CannotServe(_explain_metrics_failure(error, settings.metrics)) from None
+        yield port
+
+
+def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"--metrics: port {address.port} is taken by another program; choose another"
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
+        return f"--metrics: port {address.port} is reserved for the system; choose one from 1024 on"
+    return f"--metrics: {shown(address.host)} is no address of this machine; leave it out to use 127.0.0.1"
 
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
@@ -104,6 +141,9 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         http=partial(HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
     )
     server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
+    app.state.notifier = Notifier.from_environment()
+    if app.state.notifier.watchdog_seconds is not None:
+        _print_stacks_when_aborted()
     with _taken_signals() as taken:
         try:
             server.run([listener])
@@ -172,7 +212,10 @@ def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> No
     say(addresses(settings, port))
     if settings.proxy and not settings.host_names:
         say("Requests from the proxy may name any host; --host-name NAME accepts only the names you give.")
-    logs.tell("started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers)
+    fields = {} if settings.metrics is None else {"metrics": settings.metrics.port}
+    logs.tell(
+        "started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers, **fields
+    )
 
 
 class _Server(uvicorn.Server):
@@ -190,12 +233,14 @@ class _Server(uvicorn.Server):
         self._announce = announce
         self._stopping = threading.Event()
         threading.Thread(target=self._limit_stop, name="stop limit", daemon=True).start()
+        self._app: Starlette = config.app  # type: ignore[assignment]  # it was given as one
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # what is there now stays, and looking through it again and again would make some moves late
         self._announce()
+        self._app.state.notifier.send("READY=1")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
@@ -204,8 +249,9 @@ class _Server(uvicorn.Server):
             signal.signal(each, signal.SIG_DFL)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        app: Starlette = self.config.app  # type: ignore[assignment]  # it was given as one
+        app = self._app
         app.state.draining = True
+        app.state.notifier.send("STOPPING=1")
         await asyncio.sleep(self._drain)
         if streams := getattr(app.state, "streams", None):
             streams.end()
@@ -284,3 +330,9 @@ def _raise_the_limit_of_files() -> int | None:
             soft = wanted
         return None if soft == resource.RLIM_INFINITY else soft
     return None
+
+
+def _print_stacks_when_aborted() -> None:
+    """Let the log show where the server was stuck when systemd ends it (SIGABRT), even in C code."""
+    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
+        faulthandler.enable()

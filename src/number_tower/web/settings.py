@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from number_tower.showing import shown
@@ -28,6 +28,13 @@ _LONGEST_NAME = 253
 
 class WrongSetting(ValueError):  # noqa: N818 - named for what it says
     """Something that cannot be set so, and what would be right."""
+
+
+class MetricsAddress(NamedTuple):
+    """Where metrics are served."""
+
+    host: str
+    port: int
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Settings:
     log: Literal["json", "text"] | None = None
     """None: text on a terminal, JSON elsewhere."""
     quiet: bool = False
+    metrics: MetricsAddress | None = None
+    """Where metrics for Prometheus are served; None: nowhere."""
     lan: str | None = None
     """The address by which other machines nearby reach a server that listens everywhere."""
 
@@ -146,6 +155,21 @@ def public(given: str | None) -> str | None:
     if not right or not given.isascii() or not given.isprintable() or " " in given:
         raise WrongSetting(f"expected an address such as https://tower.example.org; got {shown(given)}")
     return given.rstrip("/").lower()
+
+
+def parse_metrics_address(given: str | None) -> MetricsAddress | None:
+    """Read `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, only this machine can read the metrics."""
+    if given is None:
+        return None
+    host, colon, port = given.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host or (colon and not host):
+        port = ""
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65_535):
+        expected = "expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
+        raise WrongSetting(f"{expected}; got {shown(given)}")
+    return MetricsAddress(host or HOST, int(port))
 
 
 def _is_near(host: str) -> bool:

@@ -11,6 +11,8 @@ from number_tower.web.rates import client, too_often
 from number_tower.web.refusals import Refusal, plain, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from number_tower.web.refusals import Telling
@@ -73,10 +75,17 @@ class Streams:
 class Watched:
     """Counts the streams that come this way, and gives a last word to those that the server ends."""
 
-    def __init__(self, app: ASGIApp, streams: Streams, telling: Telling = plain) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        streams: Streams,
+        telling: Telling = plain,
+        on_refusal: Callable[[str], object] | None = None,
+    ) -> None:
         self._app = app
         self._streams = streams
         self._telling = telling
+        self._on_refusal = on_refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass; one for a stream, if there is room."""
@@ -85,6 +94,8 @@ class Watched:
             return
         who = client(scope)
         if refusal := self._streams.refusal(who):
+            if self._on_refusal is not None:
+                self._on_refusal("streams")
             await refuse(self._telling, refusal, scope, receive, send)
             return
         await self._followed(who, scope, receive, send)

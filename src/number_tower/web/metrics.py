@@ -1,0 +1,154 @@
+"""Metrics for Prometheus, on a port of their own. This module is loaded only if they are asked for."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    start_http_server,
+)
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
+from prometheus_client.registry import Collector
+
+from number_tower import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prometheus_client import Metric
+    from starlette.datastructures import State
+
+    from number_tower.web.settings import MetricsAddress
+
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+_STREAM = "/events"
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each, which nobody needs
+
+
+class Metrics:
+    """Counts what happens, and reads the figures of the server when it is scraped.
+
+    Labels have few values: route templates and never paths, known methods, our own names of limits and queues. So
+    neither the memory nor the answer grows with what visitors send, and no address of a game or a person is in it.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.registry.register(_StateCollector(state))
+        self._requests = Counter(
+            "tower_requests",
+            "Requests answered, by method, route template and status (none: the client left first).",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._request_seconds = Histogram(
+            "tower_request_seconds",
+            "Time from a request to the end of its answer, by route template; streams are left out.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._refusals = Counter(
+            "tower_refusals",
+            "Requests refused by a limit, by the name of the limit.",
+            ("limit",),
+            registry=self.registry,
+        )
+        self._wait_seconds = Histogram(
+            "tower_queue_wait_seconds",
+            "Time that questions for the solver waited before they began, by queue.",
+            ("lane",),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._write_seconds = Histogram(
+            "tower_write_seconds",
+            "Time of a database transaction that saved changes.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._write_size = Histogram(
+            "tower_write_size",
+            "Changes that were saved together in one database transaction.",
+            buckets=_SIZES,
+            registry=self.registry,
+        )
+
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request that has ended; `route` is a template, `status` 0 if nothing was answered."""
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, route, str(status or "none")).inc()
+        if not route.endswith(_STREAM):
+            self._request_seconds.labels(route).observe(seconds)
+
+    def count_refusal(self, limit: str) -> None:
+        """Count a request that a limit refused."""
+        self._refusals.labels(limit).inc()
+
+    def observe_wait(self, seconds: float, lane: str) -> None:
+        """Note how long a question waited for a worker process."""
+        self._wait_seconds.labels(lane).observe(seconds)
+
+    def observe_write(self, seconds: float, size: int) -> None:
+        """Note a transaction that saved changes."""
+        self._write_seconds.observe(seconds)
+        self._write_size.observe(size)
+
+    @contextmanager
+    def serve(self, address: MetricsAddress) -> Iterator[int]:
+        """Serve the metrics from a thread, so that they can be read while the event loop is stuck; yield the port."""
+        server, thread = start_http_server(address.port, address.host, self.registry)
+        try:
+            yield int(server.server_address[1])
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _StateCollector(Collector):
+    """Reads figures that the server has anyway, at the moment of a scrape.
+
+    A figure that is not there (yet) has no value, which is not the same as 0.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the current figures."""
+        yield InfoMetricFamily("tower", "The version of Number Tower.", value={"version": __version__})
+        watchdog = getattr(self._state, "watchdog", None)
+        worst = None if watchdog is None else watchdog.worst_lag()
+        yield _gauge("tower_loop_lag_seconds", "How late the event loop is now.", getattr(watchdog, "lag", None))
+        yield _gauge("tower_loop_worst_lag_seconds", "The longest lag within the last minute.", worst)
+        pool = getattr(self._state, "workers", None) or getattr(self._state, "thinkers", None)
+        yield _gauge("tower_queue_waiting", "Questions that wait for the solver.", getattr(pool, "waiting", None))
+        yield _gauge("tower_queue_running", "Questions that the solver works on.", getattr(pool, "running", None))
+        yield _gauge("tower_streams_open", "Pages and programs that follow a game.", self._count("streams"))
+        yield _gauge("tower_connections_open", "Network connections.", self._count("connections"))
+        lobby = getattr(self._state, "lobby", None)
+        yield _gauge("tower_rooms_cached", "Games in memory.", getattr(lobby, "cached", None))
+        is_draining = bool(getattr(self._state, "draining", False))
+        yield _gauge("tower_draining", "1 while the server is stopping.", is_draining)
+
+    def _count(self, name: str) -> int | None:
+        found: Any = getattr(self._state, name, None)
+        return None if found is None else len(found)
+
+
+def _gauge(name: str, meaning: str, value: float | None) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, meaning)
+    if value is not None:
+        family.add_metric([], float(value))
+    return family

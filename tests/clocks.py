@@ -1,0 +1,36 @@
+"""Time in tests: a clock that a test moves, and waiting for a condition instead of for some seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+SLOW = 60
+"""Seconds that a busy machine is given; nothing takes as long."""
+
+
+class Clock:
+    """A clock that stands still unless it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + SLOW
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    """Wait until a condition holds, while the event loop goes on."""
+    deadline = time.monotonic() + SLOW
+    while not is_so():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.005)
