@@ -17,7 +17,6 @@ from number_tower.web import server
 from sessions import TOWER
 from small_server import (
     HOST,
-    SLOW,
     asked,
     connect,
     get,
