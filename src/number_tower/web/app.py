@@ -45,6 +45,7 @@ def make_app(settings: Settings) -> FastAPI:
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
         app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby
+        app.state.listener = listener
         try:
             yield
         finally:
