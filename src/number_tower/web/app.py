@@ -20,11 +20,13 @@ from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
+from number_tower.web.reconciler import TIMING
 from number_tower.web.thinking import Thinkers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from number_tower.web.reconciler import Timing
     from number_tower.web.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +35,7 @@ _SWEEPING = 3600.0
 """Seconds between two looks for rooms that nobody uses."""
 
 
-def make_app(settings: Settings) -> FastAPI:
+def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
     """Return the application; it opens its database when it starts, and lets go of everything when it stops."""
 
     @asynccontextmanager
@@ -41,7 +43,7 @@ def make_app(settings: Settings) -> FastAPI:
         store = await asyncio.to_thread(Store, settings.place)
         scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.forgo)
         players = Thinkers(prepare=compiling.forgo)
-        lobby = Lobby(store, scribe, hub, players)
+        lobby = Lobby(store, scribe, hub, players, timing)
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
         app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby

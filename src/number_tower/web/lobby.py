@@ -57,15 +57,13 @@ _SOON, _LATER = 0.1, 3.0
 
 
 class BehindError(Exception):
-    """This server does not know the state that a client has seen, and did not hear of it in time."""
+    """A client has seen a state that this server does not find, and did not hear of in time."""
 
 
 class Lobby:
     """All rooms, as far as anybody asks for them. It belongs to one event loop."""
 
-    def __init__(
-        self, store: Store, scribe: Scribe, hub: Hub, thinkers: Thinkers, timing: Timing = TIMING
-    ) -> None:
+    def __init__(self, store: Store, scribe: Scribe, hub: Hub, thinkers: Thinkers, timing: Timing = TIMING) -> None:
         self._store = store
         self._scribe = scribe
         self._hub = hub
@@ -179,10 +177,13 @@ class Lobby:
         """Take over the seats that a code is for."""
         return await self._changed(address, lambda connection, known: rooms.take(connection, known, code))
 
-    async def stream(self, address: str, beat: float | None = None) -> AsyncGenerator[Known | None, None]:
+    async def stream(
+        self, address: str, beat: float | None = None, seen: Moment | None = None
+    ) -> AsyncGenerator[Known | None, None]:
         """Give a room as it is, and then after everything that happens there; nothing after a beat of silence.
 
-        States never go back. A database that fails for a moment does not end a stream: the room is read again later.
+        States never go back, nor behind what the client has seen. A database that fails for a moment does not end a
+        stream: the room is read again later.
         """
         known = await self.look(address)
         identity = known.kept_room.id
@@ -198,8 +199,11 @@ class Lobby:
             except StoreError:
                 self._reconciler.mark((identity,))
                 continue
-            if sent is None or known.kept_room.moment > sent:
-                sent = known.kept_room.moment
+            moment = known.kept_room.moment
+            if seen is not None and moment < seen:
+                self._reconciler.mark((identity,))
+            elif sent is None or moment > sent:
+                sent = moment
                 yield known
 
     async def settled(self, known: Known, seconds: float = 2.0) -> Known:

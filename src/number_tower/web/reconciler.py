@@ -107,10 +107,11 @@ class Reconciler:
     async def _run(self) -> None:
         next_check = monotonic() + self._timing.check
         pause = self._timing.again
-        while True:
+        while not self._closed:
             if not self._marked:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), max(0.0, next_check - monotonic()))
+                    async with asyncio.timeout(max(0.0, next_check - monotonic())):
+                        await self._wake.wait()
             self._wake.clear()
             if monotonic() >= next_check:
                 self._mark_rooms_in_use()

@@ -6,10 +6,11 @@ import re
 from email.message import Message
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from number_tower.store.rooms import MARK, Moment, parse_mark
 from number_tower.web.lobby import Known, Lobby
 from number_tower.web.pages import seat_token
 from number_tower.web.problems import MEDIA_TYPE, REASONS, Problem, Refused
@@ -59,8 +60,24 @@ TheLobby = Annotated[Lobby, Depends(_lobby)]
 TheThinkers = Annotated[Thinkers, Depends(_thinkers)]
 
 
-async def _known(address: Address, lobby: TheLobby) -> Known:
-    return await lobby.look(address)
+async def _seen(
+    seen: Annotated[
+        str | None,
+        Query(
+            pattern=f"^{MARK}$",
+            description="The newest `mark` that you have seen of this game, at any server: the answer is that state or"
+            " a later one. A server that does not find it within two seconds answers 409 with the reason `behind`.",
+        ),
+    ] = None,
+) -> Moment | None:
+    return None if seen is None else parse_mark(seen)
+
+
+Seen = Annotated[Moment | None, Depends(_seen)]
+
+
+async def _known(address: Address, lobby: TheLobby, seen: Seen) -> Known:
+    return await lobby.look(address, seen)
 
 
 TheGame = Annotated[Known, Depends(_known)]
@@ -112,7 +129,7 @@ _WHY = {
     401: "No token was sent, and one is needed.",
     403: "The token holds no seat in this game.",
     404: "There is no such game, or whatever else was asked for.",
-    409: "Not as the game stands: stale, not legal or not this player's turn. The state comes with it.",
+    409: "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
     413: "The request is too large.",
     415: "The body is sent as something else than JSON.",
     422: "What was sent is not as described, or makes no game.",

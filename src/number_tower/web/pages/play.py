@@ -13,15 +13,17 @@ from number_tower.blocks import whole_number
 from number_tower.position import MoveError
 from number_tower.room import RoomError
 from number_tower.showing import sentence
+from number_tower.store.rooms import parse_mark
 from number_tower.table import Stale, TableError
 from number_tower.web import tasks
-from number_tower.web.following import COME_BACK, following
+from number_tower.web.following import COME_BACK, following, newest_moment
 from number_tower.web.lobby import NoSuchRoom
 from number_tower.web.pages import deeds, is_fragment, page, seat_token, set_seat, start
 from number_tower.web.pages.seeing import View
 from number_tower.web.thinking import Busy, GaveUp
 
 if TYPE_CHECKING:
+    from number_tower.store.rooms import Moment
     from number_tower.web.lobby import Known, Lobby
 
 router = APIRouter(include_in_schema=False)
@@ -69,7 +71,7 @@ async def events(request: Request, address: str) -> Response:
     """Tell a page that something has happened, as long as it listens."""
     if await _look(request, address) is None:
         return _nowhere(request)
-    return following(_lobby(request), address, first=COME_BACK)
+    return following(_lobby(request), address, first=COME_BACK, seen=_seen_state(request))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -213,10 +215,16 @@ def _lobby(request: Request) -> Lobby:
 async def _look(request: Request, address: str) -> Known | None:
     """Return a room; whoever knows only where it is watched can look at it there, and do nothing."""
     try:
-        known = await _lobby(request).look_for(address, seat_token(request, address))
+        known = await _lobby(request).look_for(address, seat_token(request, address), _seen_state(request))
     except NoSuchRoom:
         return None
     return None if request.method == "POST" and known.address != address else known
+
+
+def _seen_state(request: Request) -> Moment | None:
+    """Return the newest state that the page has seen, as its script says; what is no mark says nothing."""
+    seen = parse_mark(request.query_params.get("seen", ""))
+    return newest_moment(seen, request.headers.get("last-event-id"))
 
 
 async def _again(request: Request, address: str, notice: Notice, status: int = 409, **context: object) -> Response:
