@@ -22,7 +22,7 @@ from number_tower.web.lobby import BehindError, Lobby
 from number_tower.web.reconciler import Timing
 from number_tower.web.settings import Settings
 from servers import KINDS, brought_up_to_date, fresh, place_of
-from test_lobby import at, opened, sat
+from test_lobby import at, sat
 
 pytest_plugins = ["servers"]
 
@@ -168,13 +168,12 @@ def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) 
 
 
 def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> None:
-    async def do(_: Lobby) -> None:
-        async with opened(tmp_path) as lobby:
-            lobby._wait = 0.01  # noqa: SLF001 - nobody waits for two seconds here
-            address, _, _ = await sat(lobby)
-            with pytest.raises(BehindError):
-                await lobby.look(address, (9, 9, 9))
-            assert not lobby._hub.watched()  # noqa: SLF001
+    async def do(lobby: Lobby) -> None:
+        lobby._wait = 0.01  # noqa: SLF001 - nobody waits for two seconds here
+        address, _, _ = await sat(lobby)
+        with pytest.raises(BehindError):
+            await lobby.look(address, (9, 9, 9))
+        assert not lobby._hub.watched()  # noqa: SLF001
 
     at(tmp_path, do)
 
