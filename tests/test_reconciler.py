@@ -3,62 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import psycopg
 import pytest
 
 from faults import Faults, Kind
-from kept import store_in
+from nodes import NEVER, ONLY_NEWS, Node, node, until
 from number_tower.room import Move
-from number_tower.store.games import Store
-from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
-from number_tower.web.events import Hub
-from number_tower.web.listening import Listener, News, listen
-from number_tower.web.lobby import Known, Lobby
+from number_tower.web.listening import News
+from number_tower.web.lobby import Known
 from number_tower.web.reconciler import Reconciler, Timing
 from servers import brought_up_to_date, fresh
-from test_lobby import Instantly, sat
+from test_lobby import sat
 
 pytest_plugins = ["servers"]
 
 PATIENT = 60.0
 """Seconds that nothing here needs, however busy the machine is."""
 
-NEVER = 3600.0
-ONLY_NEWS = Timing(check=NEVER, again=0.01, longest_retry=0.05)
-"""Rooms are compared after news alone."""
-
 ONLY_REGULARLY = Timing(check=0.05, again=0.01)
-
-
-@dataclass
-class Node:
-    """A server without its network part."""
-
-    store: Store
-    lobby: Lobby
-    listener: Listener | None
-
-
-@asynccontextmanager
-async def node(database: str, timing: Timing, *, listening: bool = True) -> AsyncIterator[Node]:
-    store = store_in(database, patience=0.2)
-    scribe = Scribe(store)
-    lobby = Lobby(store, scribe, Hub(), Instantly(), timing)
-    listener = listen(store, lobby.news) if listening else None
-    try:
-        yield Node(store, lobby, listener)
-    finally:
-        if listener is not None:
-            listener.close()
-        await lobby.close()
-        scribe.close()
-        store.close()
 
 
 def run(database: str, script: Callable[[Node, Node], Awaitable[None]], timing: Timing, *, listening: bool) -> None:
@@ -71,11 +38,6 @@ def run(database: str, script: Callable[[Node, Node], Awaitable[None]], timing: 
             await script(first, second)
 
     asyncio.run(asyncio.wait_for(both(), PATIENT))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await asyncio.sleep(0.005)
 
 
 async def next_moves(states: Any) -> tuple[int, ...]:

@@ -111,7 +111,7 @@ class Lobby:
         else:
             raise NoSuchRoom(address)
         if seen is not None and known.kept_room.moment < seen:
-            known = await self._wait_for_state(known, seen)
+            known = await self._wait_for_state(known.kept_room.id, seen)
         self._let_choose(known)
         return known
 
@@ -126,16 +126,15 @@ class Lobby:
             known = await self.look(address, seen)
         return known
 
-    async def _wait_for_state(self, known: Known, seen: Moment) -> Known:
+    async def _wait_for_state(self, identity: int, seen: Moment) -> Known:
         """Wait until this server hears of a state that a client has seen, for a short time and without any query."""
-        identity = known.kept_room.id
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wait), aclosing(self._hub.wakeups(identity)) as wakeups:
                 async for _ in wakeups:
                     current = self._known.get(identity)
                     if current is not None and current.kept_room.moment >= seen:
                         return current
-        raise BehindError(known.mark)
+        raise BehindError
 
     async def _found(self, address: str) -> KeptRoom:
         """Read a room; again, if while it was read there was news that it was changed."""
@@ -185,8 +184,7 @@ class Lobby:
         States never go back, nor behind what the client has seen. A database that fails for a moment does not end a
         stream: the room is read again later.
         """
-        known = await self.look(address)
-        identity = known.kept_room.id
+        identity = (await self.look(address)).kept_room.id
         sent: Moment | None = None
         async for news in self._hub.wakeups(identity, beat):
             if not news:
@@ -273,10 +271,37 @@ class Lobby:
             for _ in range(_TRIES):
                 before = (await self.look(address)).kept_room
                 with suppress(Overtaken):
-                    kept, token = await self._write(lambda connection: do(connection, before))  # noqa: B023 - used at once
+                    kept, token = await self._write_seats(address, lambda connection: do(connection, before))  # noqa: B023 - used at once
                     return self._announced(kept), token
                 self._forget(identity)
             raise RoomError("not_now", "others were faster; please try again")
+
+    async def _write_seats(
+        self, address: str, do: Callable[[Connection], tuple[KeptRoom, str]]
+    ) -> tuple[KeptRoom, str]:
+        """Change who holds seats; if that fails after it was stored, return what was stored.
+
+        When the answer to a commit is lost, the change may be stored although it seems to have failed. Its token would
+        be unknown to everyone, and the seat lost: so the database is asked whether the token holds a seat.
+        """
+        attempts: list[tuple[KeptRoom, str]] = []
+
+        def attempt(connection: Connection) -> tuple[KeptRoom, str]:
+            attempts.append(do(connection))
+            return attempts[-1]
+
+        try:
+            return await self._write(attempt)
+        except (StoreError, RoomError, Overtaken):
+            for _ in range(_TRIES if attempts else 0):
+                with suppress(StoreError):
+                    stored = await self._found(address)
+                    for _, token in attempts:
+                        if stored.held(token):
+                            return stored, token
+                    break
+                await asyncio.sleep(_SOON)
+            raise
 
     async def _played_at(self, address: str) -> int:
         """Return the id of a room; whoever knows only where it is watched can change nothing."""
@@ -342,7 +367,8 @@ class Lobby:
 
     def _is_busy(self, identity: int) -> bool:
         """Return whether a room is being changed by this server."""
-        return identity in self._busy and self._busy[identity].locked()
+        lock = self._busy.get(identity)
+        return lock is not None and lock.locked()
 
     def _moment_of(self, identity: int) -> Moment | None:
         return self._known[identity].kept_room.moment if identity in self._known else None
