@@ -14,12 +14,10 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 from typing import TypeVar
 from unittest.mock import patch
 
@@ -34,7 +32,7 @@ from number_tower.store.trouble import StoreError
 from number_tower.table import Stale
 from number_tower.web.lobby import Known, Wish
 from number_tower.web.reconciler import Timing
-from servers import brought_up_to_date, fresh, running
+from servers import one_of_each_kind
 
 T = TypeVar("T")
 
@@ -282,11 +280,8 @@ async def inject(database: str, seed: str, *, step: int = 1, most: int | None = 
 def main(step: int, seed: str) -> None:
     """Let each step-th call fail once, with a file and with a database server."""
     print(f"each {step}. database call fails once, seed {seed}", flush=True)
-    with ExitStack() as cleaning:
-        folder = cleaning.enter_context(TemporaryDirectory())
-        database = cleaning.enter_context(fresh(cleaning.enter_context(running())))
-        brought_up_to_date(database)
-        for name, place in (("file", str(Path(folder, "games.db"))), ("server", database)):
+    with one_of_each_kind() as databases:
+        for name, place in databases.items():
             failed = asyncio.run(inject(place, seed, step=step))
             kinds = ", ".join(f"{times} {kind}" for kind, times in failed.most_common())
             print(f"{name}: nothing announced is lost, and both servers agree; failed were {kinds}", flush=True)

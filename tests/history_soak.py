@@ -13,18 +13,16 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import ExitStack, closing, suppress
-from pathlib import Path
+from contextlib import closing, suppress
 from random import Random
 from secrets import token_hex
-from tempfile import TemporaryDirectory
 
 import psycopg
 
 from history import Append, End, History, find_violations
 from number_tower.store import rooms
 from number_tower.store.games import Store
-from servers import brought_up_to_date, fresh, on_server, place_of, running
+from servers import on_server, one_of_each_kind, place_of
 from webs import (
     LONG,
     PATIENT,
@@ -304,11 +302,8 @@ class Soak:
 def main(seconds: float, seed: str) -> None:
     """Play for so long with a file, and as long with a database server."""
     print(f"{seconds:g} seconds each, seed {seed}", flush=True)
-    with ExitStack() as cleaning:
-        folder = cleaning.enter_context(TemporaryDirectory())
-        database = cleaning.enter_context(fresh(cleaning.enter_context(running())))
-        brought_up_to_date(database)
-        for name, place in (("file", str(Path(folder, "games.db"))), ("server", database)):
+    with one_of_each_kind() as databases:
+        for name, place in databases.items():
             soak = Soak(place, seed)
             soak.run(seconds)
             trouble = ", ".join(f"{kind} {times} times" for kind, times in sorted(soak.happened.items()))
