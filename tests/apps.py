@@ -15,10 +15,10 @@ from number_tower.web.settings import Settings
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
-    """Return the settings of a server that keeps its games in a folder."""
+    """Return the settings of a server with its games in a folder, known by the name that Starlette's client uses."""
     place = find(str(folder / "games.db"))
     assert place is not None
-    return Settings(place, limits=limits, quiet=True)
+    return Settings(place, limits=limits, quiet=True, host_names=("testserver",))
 
 
 @contextmanager

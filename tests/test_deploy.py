@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from number_tower.cli.calls import parser
-from number_tower.web import guards, rates, reading, settings, streams
+from number_tower.web import guards, http_connection, rates, settings, streams
 from sessions import ROOT, TOWER
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
@@ -117,6 +117,7 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
     assert "proxy_buffering off;" in NGINX.split("location ")[2]
     assert NGINX.count("{") == NGINX.count("}")
     assert f"client_max_body_size {guards.MOST_BODY // 1024}k;" in NGINX
+    assert f"large_client_header_buffers 4 {reading.MOST_HEAD // 1024}k;" in NGINX
     assert "flush_interval -1" in CADDY
     for text in (NGINX, CADDY):
         assert f"127.0.0.1:{settings.PORT}" in text
@@ -128,4 +129,4 @@ def test_the_limits_are_those_of_the_page() -> None:
     assert told == [tuple(kind.bucket) for kind in rates.KINDS]
     assert f"{streams.MOST_OF_ONE}; from all addresses together {streams.MOST:,}" in PAGE
     assert f"{guards.MOST_BODY // 1024} KiB" in PAGE
-    assert f"{reading.MOST_HEAD // 1024} KiB, and {reading.SLOWEST:.0f} seconds" in PAGE
+    assert f"{http_connection.MAX_HEAD // 1024} KiB, and {http_connection.HEAD_TIME:.0f} seconds" in PAGE

@@ -24,10 +24,11 @@ from number_tower.solve.towers import Towers
 from number_tower.store.places import Place
 from number_tower.table import Table
 from number_tower.web import bounds, lines, tasks, worths
+from number_tower.web.browser_cookie import BrowserCookies
 from number_tower.web.lobby import Wish
 from number_tower.web.pages import games, learn
 from number_tower.web.settings import Settings
-from number_tower.web.thinking import Busy, GaveUp
+from number_tower.web.workers import BusyError, GaveUpError
 
 PATIENT = 600.0
 """Seconds that nothing here needs, however busy the machine is."""
@@ -44,14 +45,14 @@ ODD = (
 )
 
 
-class Thinkers:
+class Workers:
     """Answers at once; what goes in and out is pickled, as between processes."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.trouble: Exception | None = None
 
-    async def ask(self, task: Any, *args: object, seconds: float = 5.0) -> Any:
+    async def ask(self, task: Any, *args: object, seconds: float = 5.0, **_: object) -> Any:
         assert seconds > 0
         self.asked.append(task.__name__)
         if self.trouble is not None:
@@ -62,10 +63,12 @@ class Thinkers:
 class Lobby:
     def __init__(self) -> None:
         self.wishes: list[Wish] = []
+        self.browsers: list[str] = []
 
-    async def begin(self, wish: Wish) -> tuple[SimpleNamespace, str]:
+    async def begin(self, wish: Wish, browser: str) -> tuple[SimpleNamespace, str]:
         wish.room()
         self.wishes.append(wish)
+        self.browsers.append(browser)
         return SimpleNamespace(address="abc"), "secret"
 
     async def settled(self, known: SimpleNamespace) -> SimpleNamespace:
@@ -78,13 +81,14 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setattr(tasks.reviewed, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
     app.include_router(learn.router)
-    app.state.thinkers, app.state.lobby, app.state.settings = Thinkers(), Lobby(), Settings(Place(None, None, ""))
+    app.add_middleware(BrowserCookies)
+    app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Place(None, None, ""))
     with TestClient(app, follow_redirects=False) as visitor:
         yield visitor
 
 
-def thinkers(client: TestClient) -> Thinkers:
-    return client.app.state.thinkers  # type: ignore[attr-defined,no-any-return] # ours
+def workers(client: TestClient) -> Workers:
+    return client.app.state.workers  # type: ignore[attr-defined,no-any-return] # ours
 
 
 def wishes(client: TestClient) -> list[Wish]:
@@ -189,7 +193,7 @@ def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestCl
         assert words in html
         assert line[:4000] in html
         assert 'aria-invalid="true"' in html
-    assert not thinkers(client).asked
+    assert not workers(client).asked
 
 
 def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +239,7 @@ def test_of_a_hidden_game_nothing_is_said_until_it_is_over(client: TestClient) -
     assert "hidden in this game" in html
     assert not valued(html)
     assert "wins" not in re.sub(r"<option.*?</option>", "", html)
-    assert not thinkers(client).asked
+    assert not workers(client).asked
     over = shown(client, analysis("summit(hidden=yes):9,8,3", 1))
     assert valued(over)
     assert "/analysis?game=summit%3A9%2C7&amp;ply=2" in over
@@ -252,10 +256,11 @@ def test_what_is_not_solved_is_said_to_be_unknown(client: TestClient, monkeypatc
 
 
 def test_trouble_becomes_friendly_words(client: TestClient) -> None:
-    thinkers(client).trouble = Busy("full")
-    assert "Many people are asking just now" in shown(client, analysis("draft:9"))
-    assert "Many people are asking just now" in shown(client, "/puzzle", 503)
-    thinkers(client).trouble = GaveUp()
+    workers(client).trouble = BusyError()
+    for path in (analysis("draft:9"), "/games/draft", "/puzzle", "/learn/draft"):
+        assert "The server is busy. Please try again in a moment." in shown(client, path, 503)
+        assert client.get(path).headers["retry-after"] == "5"
+    workers(client).trouble = GaveUpError()
     assert "could not be worked out" in shown(client, analysis("draft:9"))
     assert "could not be worked out" in shown(client, "/games/draft")
     assert "could not be worked out" in shown(client, "/puzzle")
@@ -266,7 +271,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
     moves = ",".join(map(str, range(1, tasks.LONGEST_REVIEW + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
     assert "A game of more than 400 moves is not gone through here" in html
-    assert thinkers(client).asked == ["analysed"]
+    assert workers(client).asked == ["read", "analysed"]
 
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
@@ -278,7 +283,7 @@ def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
 def test_the_same_question_is_asked_once(client: TestClient) -> None:
     for _ in range(3):
         shown(client, analysis("draft:9,8,6", 1))
-    assert sorted(thinkers(client).asked) == ["analysed", "reviewed"]
+    assert sorted(workers(client).asked) == ["analysed", "reviewed"]
 
 
 def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> None:
@@ -286,7 +291,8 @@ def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> N
         answer = client.post("/analysis/play", data={"game": "draft(names=Ann,Ben):9,8", "level": "fair", "seat": seat})
         assert answer.status_code == 303
         assert answer.headers["location"] == "/g/abc"
-        assert "seat-abc=secret" in answer.headers["set-cookie"]
+        browser = client.app.state.lobby.browsers[-1]  # type: ignore[attr-defined] # ours
+        assert f"={browser};" in answer.headers["set-cookie"]
         assert "HttpOnly" in answer.headers["set-cookie"]
         wish = wishes(client)[-1]
         assert (wish.opponent, wish.level) == ("computer", "fair")

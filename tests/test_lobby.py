@@ -16,6 +16,7 @@ from number_tower import Game, Rules, Table, catalogue
 from number_tower.changes import Change
 from number_tower.room import Accept, Move, Offering, Resign, RoomError, Undo
 from number_tower.rules import UNNAMED
+from number_tower.store.credentials import Credentials
 from number_tower.store.rooms import NoSuchRoom
 from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
@@ -24,15 +25,15 @@ from number_tower.web.bounds import TooLarge
 from number_tower.web.events import Hub
 from number_tower.web.listening import News
 from number_tower.web.lobby import Known, Lobby, Wish
-from number_tower.web.thinking import GaveUp, Thinkers
+from number_tower.web.workers import GaveUpError, Workers
 
 BOOK = catalogue.named("draft")
 START = Table(Game(BOOK.rules), BOOK.name)
 LINK = Wish(BOOK, START, "link", names=("Ann", None))
 
 
-class Instantly(Thinkers):
-    """Thinks in this process, or gives up if that is what it is for."""
+class Instantly(Workers):
+    """Answers in this process, or gives up if that is what it is for."""
 
     def __init__(self, *, gives_up: bool = False) -> None:
         super().__init__(1)
@@ -43,27 +44,27 @@ class Instantly(Thinkers):
         self.asked += 1
         await asyncio.sleep(0)
         if self.gives_up:
-            raise GaveUp("it took too long")
+            raise GaveUpError("it took too long")
         return task(*args)
 
 
 @asynccontextmanager
-async def opened(folder: Path, thinkers: Thinkers | None = None) -> AsyncIterator[Lobby]:
+async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
-    scribe, thinkers = Scribe(store), thinkers or Instantly()
+    scribe, workers = Scribe(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, Hub(), thinkers)
+        yield Lobby(store, scribe, Hub(), workers)
     finally:
-        await thinkers.close()
+        await workers.close()
         scribe.close()
         store.close()
 
 
-def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], thinkers: Thinkers | None = None) -> None:
+def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], workers: Workers | None = None) -> None:
     """Do something in a lobby of its own, on an event loop of its own."""
 
     async def all_of_it() -> None:
-        async with opened(folder, thinkers) as lobby:
+        async with opened(folder, workers) as lobby:
             await do(lobby)
 
     asyncio.run(asyncio.wait_for(all_of_it(), 60))
@@ -312,6 +313,23 @@ def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Pa
     at(tmp_path, do)
 
 
+def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        known, ann = await lobby.begin(LINK)
+        await lobby.sit(known.address, "Ben")
+        browser = Credentials(browsers=("mine",))
+        async with opened(tmp_path) as other:
+            assert not (await other.look_for(known.address, browser)).held(browser)
+            survey = await lobby.survey_seats("mine", {known.address: ann}, [])
+            await lobby.move_seats("mine", survey.by_token)
+            assert (await other.look_for(known.address, browser)).held(browser) == {0}
+            assert (await lobby.look_for(known.address, browser)).held(browser) == {0}
+            assert await other.list_rooms(["mine"], 5) == [known.address]
+            assert (await other.act(known.address, browser, Resign(1))).room.over
+
+    at(tmp_path, do)
+
+
 def test_many_rooms_can_be_looked_for_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         addresses = [(await lobby.begin(LINK))[0].address for _ in range(8)]
@@ -375,9 +393,9 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
         assert known.remark.startswith("Perfect had no time to think")
         assert known.remark.encode() in known.state
 
-    thinkers = Instantly(gives_up=True)
-    at(tmp_path, do, thinkers)
-    assert thinkers.asked == 1
+    workers = Instantly(gives_up=True)
+    at(tmp_path, do, workers)
+    assert workers.asked == 1
 
 
 def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def make() -> FastAPI:
     whole = APIRouter(prefix="/api")
     whole.include_router(part)
     app.include_router(whole)
-    guards.install(app, Settings(PLACE))
+    guards.install(app, Settings(PLACE, host_names=("testserver",)))
     return app
 
 

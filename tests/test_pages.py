@@ -17,8 +17,8 @@ from apps import opened
 from number_tower import Game, catalogue
 from number_tower.record import from_json, from_line
 from number_tower.web.following import following
-from number_tower.web.pages import static
-from number_tower.web.pages.start import MOST_SEATS
+from number_tower.web.pages import start, static
+from number_tower.web.pages.start import MOST_LISTED
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
 GAMES = catalogue.names()
@@ -364,10 +364,10 @@ def test_no_page_has_inline_scripts_or_styles(client: TestClient) -> None:
         assert page.count("<main") == 1
 
 
-def test_a_seat_cookie_is_for_the_server_alone_and_in_no_page(client: TestClient) -> None:
+def test_the_browsers_cookie_is_for_the_server_alone_and_in_no_page(client: TestClient) -> None:
     answer = client.post("/new", data={"opponent": "table"})
     cookie = answer.headers["set-cookie"]
-    assert cookie.startswith("seat-")
+    assert cookie.startswith("browser-")
     assert {"httponly", "samesite=lax", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
     token = cookie.partition("=")[2].partition(";")[0]
     room = answer.headers["location"]
@@ -375,24 +375,26 @@ def test_a_seat_cookie_is_for_the_server_alone_and_in_no_page(client: TestClient
     assert all(token not in shown(client, path) for path in ("/", room, f"{room}/table"))
 
 
-def test_home_lists_this_devices_games_and_forgets_those_that_are_gone(client: TestClient) -> None:
+def test_home_lists_this_browsers_games_and_deletes_cookies_of_those_that_are_gone(client: TestClient) -> None:
     room = begun(client, name_1="Ann", name_2="Ben")
     client.cookies.set("seat-nowhere", "x" * 43)
     answer = client.get("/")
     assert f'href="{room}"' in answer.text
-    assert 'seat-nowhere=""' in answer.headers["set-cookie"]
+    assert "seat-nowhere=; Max-Age=0; Path=/" in answer.headers.get_list("set-cookie")
     fresh(client)
     assert room not in shown(client, "/")
 
 
-def test_of_many_games_the_oldest_that_are_over_are_forgotten(client: TestClient) -> None:
-    rooms = [begun(client) for _ in range(MOST_SEATS + 2)]
-    for room in rooms[:5]:
+def test_of_many_games_those_that_go_on_are_listed_before_those_that_are_over(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "MOST_LISTED", 4)
+    rooms = [begun(client) for _ in range(6)]
+    for room in rooms[2:]:
         client.post(f"{room}/resign")
-    forgotten = client.get("/").headers.get_list("set-cookie")
-    assert {cookie.partition("=")[0] for cookie in forgotten} == {
-        f"seat-{room.removeprefix('/g/')}" for room in rooms[:2]
-    }
+    page = shown(client, "/")
+    assert re.findall(r'href="(/g/[^"]+)"', page) == [rooms[1], rooms[0], rooms[5], rooms[4]]
+    assert MOST_LISTED >= 30
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])

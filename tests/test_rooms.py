@@ -28,7 +28,8 @@ from number_tower.room import (
     Undo,
 )
 from number_tower.rules import Rules
-from number_tower.store import matches, rooms, schema
+from number_tower.store import browsers, matches, rooms, schema
+from number_tower.store.credentials import Credentials
 from number_tower.store.games import NoSuchGame, Store
 from number_tower.store.kept import Part, Seats
 from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
@@ -38,6 +39,7 @@ from test_migrations import loaded
 pytest_plugins = ["servers"]
 
 BOOK = catalogue.named("draft")
+LINKED = Room(Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("free", "Ben")))
 
 
 @pytest.fixture
@@ -70,9 +72,9 @@ def done(kept: Store, known: KeptRoom, token: str, action: Action) -> KeptRoom:
         return rooms.write(connection, known, known.room.after(known.held(token), action))
 
 
-def holds(known: KeptRoom, *tokens: str | None) -> list[list[int]]:
-    """Return the seats that each of some tokens holds."""
-    return [sorted(known.held(token)) for token in tokens]
+def holds(known: KeptRoom, *credentials: Credentials | str | None) -> list[list[int]]:
+    """Return the seats that each of some credentials hold."""
+    return [sorted(known.held(each)) for each in credentials]
 
 
 def found(kept: Store, address: str) -> KeptRoom:
@@ -313,9 +315,101 @@ def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
     assert (known.room.offer, known.mark) == (Offer("takeback", 1), "1.3.3")
 
 
+def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
+    kept = store_in(loaded("0005", tmp_path / "games.db"))
+    known = found(kept, "addressOf1")
+    kept.close()
+    assert holds(known, "token 1", "token 2", Credentials(browsers=("browser 2",))) == [[0], [1], [1]]
+
+
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
     open_room(kept)
     assert kept.unfinished() is None
+
+
+# Browsers -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_well(kept: Store) -> None:
+    with kept.writing() as connection:
+        known, ann = rooms.add(connection, LINKED, BOOK, Seats(), "ann's")
+        known, ben = rooms.sit(connection, known, "Zoë", "ben's")
+    by = {name: Credentials(browsers=(name,)) for name in ("ann's", "ben's", ann, "")}
+    assert holds(known, *by.values(), ann, ben, "ann's") == [[0], [1], [], [], [0], [1], []]
+    assert holds(known, Credentials(ann, ("ben's",)), Credentials(None, ("x", "ben's"))) == [[0, 1], [1]]
+    assert found(kept, known.address) == known
+
+
+def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_token(kept: Store) -> None:
+    with kept.writing() as connection:
+        known, ann = rooms.add(connection, LINKED, BOOK, Seats(), "ann's")
+        known, new = rooms.take(
+            connection, *rooms.hand_over(connection, known, Credentials(browsers=("ann's",))), "another"
+        )
+        old = Credentials(ann, ("ann's",))
+        assert holds(known, old, new, Credentials(browsers=("another",))) == [[], [0], [0]]
+        known, newest = rooms.take(connection, *rooms.hand_over(connection, known, new))
+        assert holds(known, Credentials(new, ("another",)), newest) == [[], [0]]
+    assert found(kept, known.address) == known
+
+
+def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(kept: Store) -> None:
+    opened = []
+    for _ in range(5):
+        with kept.writing() as connection:
+            opened.append(rooms.add(connection, LINKED, BOOK, Seats(), "mine")[0])
+    with kept.writing() as connection:
+        rooms.add(connection, LINKED, BOOK, Seats(), "another's")
+        rooms.sit(connection, opened[3], "Zoë", "mine")
+    played = found(kept, opened[3].address)
+    with kept.writing() as connection:
+        rooms.write(connection, played, played.room.after({0}, Resign()))
+    with kept.looking() as connection:
+        listed = browsers.list_rooms(connection, ["mine", "unknown"], 4)
+        assert browsers.list_rooms(connection, [], 4) == browsers.list_rooms(connection, ["unknown"], 4) == []
+        assert browsers.list_rooms(connection, ["mine"], 9)[-1] == opened[3].address
+    assert listed == [opened[place].address for place in (4, 2, 1, 0)]
+
+
+def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
+    known, ann, ben = sat(kept)
+    table, token = open_room(kept, "person")
+    gone, _ = open_room(kept)
+    with kept.writing() as connection:
+        other, _ = rooms.add(connection, LINKED, BOOK, Seats(), "other")
+    tokens = {known.address: ben, table.address: token, gone.address: "wrong", "nowhere": ann}
+
+    def survey() -> browsers.Survey:
+        with kept.looking() as connection:
+            return browsers.survey_seats(connection, "mine", tokens, ["other", "empty"])
+
+    before = survey()
+    assert set(before.by_token) == {(known.id, 2), (table.id, 1), (table.id, 2)}
+    assert set(before.by_browser) == {(other.id, 1)}
+    assert before.useless_tokens == {gone.address, "nowhere"}
+    assert before.useless_browsers == {"empty"}
+    with kept.writing() as connection:
+        marks = browsers.move_seats(connection, "mine", before.by_token | before.by_browser)
+    assert marks.keys() == {known.id, table.id, other.id}
+    for each, seats in ((known, {1}), (table, {0, 1}), (other, {0})):
+        after = found(kept, each.address)
+        assert after.held(Credentials(browsers=("mine",))) == seats
+        assert (after.mark, after.mark != each.mark) == (marks[each.id], True), "other processes look again"
+    assert found(kept, known.address).held(ben) == {1}, "a token holds its seat as before"
+    last = survey()
+    assert (last.by_token, last.by_browser) == ({}, {})
+    assert last.useless_tokens == set(tokens)
+    assert last.useless_browsers == {"other", "empty"}
+
+
+def test_a_move_that_does_not_know_that_the_seats_were_moved_is_tried_again(kept: Store) -> None:
+    known, ann, _ = sat(kept)
+    with kept.writing() as connection:
+        found_seats = browsers.survey_seats(connection, "mine", {known.address: ann}, [])
+        browsers.move_seats(connection, "mine", found_seats.by_token)
+    with pytest.raises(Overtaken):
+        done(kept, known, ann, Move(0, 9))
+    done(kept, found(kept, known.address), ann, Move(0, 9))
 
 
 # One hand that writes -------------------------------------------------------------------------------------------------

@@ -10,14 +10,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request as Asking
-from urllib.request import urlopen
 
 import pytest
 import uvicorn
@@ -30,96 +26,13 @@ from number_tower.cli.main import main
 from number_tower.store.games import Store
 from number_tower.store.places import Place
 from number_tower.store.trouble import StoreError
-from number_tower.web import health, reading, server, settings
+from number_tower.web import connections, health, http_connection, server, settings
 from number_tower.web.server import CannotServe, addresses, listen
 from number_tower.web.settings import Settings, WrongSetting, public, trusted
 from sessions import TOWER, plain_environment, tower
+from small_server import SLOW, asked, connect, get, read_all, read_until, running, said_raw, small
 
 PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
-SLOW = 60
-"""Seconds that a busy machine is given; nothing here takes as long."""
-
-SMALL = """
-import asyncio, sys
-from contextlib import asynccontextmanager
-from fastapi import FastAPI, Request
-from fastapi.responses import StreamingResponse
-from number_tower.store.places import Place
-from number_tower.web import guards, logs, server
-from number_tower.web.settings import Settings
-
-async def endless():
-    yield b"data: first\\n\\n"
-    await asyncio.Event().wait()
-
-@asynccontextmanager
-async def life(app):
-    if {fails}:
-        raise RuntimeError("no room")
-    yield
-    print("let go", flush=True)
-
-settings = Settings(Place(None, "games.db", "games.db"), port=0, **{settings})
-app = FastAPI(lifespan=life)
-
-@app.get("/g/{{address}}/events")
-async def events():
-    return StreamingResponse(endless(), media_type="text/event-stream")
-
-@app.get("/who")
-async def who(request: Request):
-    return [request.client.host, request.url.scheme]
-
-guards.install(app, settings)
-logs.begin(settings)
-with server.listen("127.0.0.1", 0) as listener:
-    sys.exit(server.serve(app, settings, listener, lambda text: print(text, flush=True)))
-"""
-
-
-@contextmanager
-def running(call: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start a server; return its process and its port once it says that it is there."""
-    with (folder / "log").open("w") as log, subprocess.Popen(
-        call, stdout=subprocess.PIPE, stderr=log, text=True, env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db"))
-    ) as process:  # fmt: skip
-        try:
-            assert process.stdout
-            said = process.stdout.readline()
-            found = re.search(r"Number Tower is at http://127\.0\.0\.1:(\d+) ", said)
-            assert found, (said, (folder / "log").read_text())
-            yield process, int(found[1])
-        finally:
-            process.kill()
-
-
-def small(*, fails: bool = False, **options: Any) -> list[str]:
-    return [sys.executable, "-c", SMALL.format(settings=options, fails=fails)]
-
-
-def asked(port: int, path: str, **headers: str) -> tuple[int, Any, dict[str, str]]:
-    call = Asking(f"http://127.0.0.1:{port}{path}", headers=headers)
-    try:
-        with urlopen(call, timeout=SLOW) as answer:  # noqa: S310 - it is our own server
-            return answer.status, json.load(answer), {key.lower(): value for key, value in answer.headers.items()}
-    except HTTPError as refused:
-        return refused.code, refused.read().decode(), {}
-
-
-def said_raw(port: int, *pieces: bytes) -> bytes:
-    """Send bytes as they are, and return all that comes back until the server hangs up."""
-    with closing(socket.create_connection(("127.0.0.1", port), timeout=SLOW)) as line:
-        for piece in pieces:
-            line.sendall(piece)
-        answer = b""
-        try:
-            while got := line.recv(65536):
-                answer += got
-        except ConnectionResetError:
-            pass
-        return answer
-
-
 # The whole command ----------------------------------------------------------------------------------------------------
 
 
@@ -194,17 +107,15 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signals, tmp_path: Path) -> None:
-    with running(small(), tmp_path) as (process, port), closing(socket.socket()) as line:
-        line.settimeout(SLOW)
-        line.connect(("127.0.0.1", port))
-        line.sendall(b"GET /g/abc/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        answer = b""
-        while b"data: first" not in answer:
-            answer += line.recv(65536)
+    with (
+        running(small(), tmp_path) as (process, port),
+        closing(connect(port, "127.0.0.1", get("/g/abc/events"))) as line,
+    ):
+        answer = read_until(line, b"data: first")
         process.send_signal(sent)
-        while got := line.recv(65536):
-            answer += got
-        assert answer.endswith(b"data: first\n\n\r\n0\r\n\r\n"), "the stream got its end"
+        answer += read_all(line)
+        end = re.compile(rb"data: first\n\n\r\nd\r\nretry: \d{4}\n\n\r\n0\r\n\r\n")
+        assert end.search(answer), "the stream got its end, and the browser is told when to come back"
         process.wait(SLOW)
         assert process.stdout
         assert "let go" in process.stdout.read(), "the app could tidy up"
@@ -259,6 +170,11 @@ class Line(asyncio.Transport):
     def close(self) -> None:
         self.closed.set()
 
+    abort = close
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def is_closing(self) -> bool:
         return self.closed.is_set()
 
@@ -272,13 +188,17 @@ async def fine(_scope: Any, _receive: Any, send: Any) -> None:
 def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
     begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "SLOWEST", 0.05)
+    monkeypatch.setattr(http_connection, "HEAD_TIME", 0.05)
+    monkeypatch.setattr(connections, "SWEEP_INTERVAL", 0.02)
 
     async def play() -> bytes:
         config = uvicorn.Config(fine, log_config=None, ws="none", timeout_keep_alive=SLOW)
         config.load()
         line = Line()
-        reader = reading.Bounded(config, ServerState(), {}, asyncio.get_running_loop())
+        registry = connections.ConnectionRegistry()
+        reader = http_connection.HttpConnection(
+            config, ServerState(), {}, asyncio.get_running_loop(), registry=registry
+        )
         reader.connection_made(line)
         if begun:
             reader.data_received(begun)

@@ -251,20 +251,18 @@ def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None
 # Answers that are remembered ------------------------------------------------------------------------------------------
 
 
-def test_a_question_that_many_ask_at_once_is_worked_on_once() -> None:
+def test_an_answer_is_found_once_and_then_remembered() -> None:
     asked = []
 
     async def find() -> str:
         asked.append(1)
-        await asyncio.sleep(0)
         return "so"
 
-    async def all_ask() -> list[str]:
+    async def ask() -> list[str]:
         answers = Answers()
-        first = await asyncio.gather(*(answers.to("q", find) for _ in range(5)))
-        return [*first, await answers.to("q", find)]
+        return [await answers.to("q", find) for _ in range(5)]
 
-    assert asyncio.run(all_ask()) == ["so"] * 6
+    assert asyncio.run(ask()) == ["so"] * 5
     assert len(asked) == 1
 
 
@@ -282,23 +280,6 @@ def test_trouble_is_not_remembered() -> None:
         return await answers.to("q", works)
 
     assert asyncio.run(both()) == "yes"
-
-
-def test_who_leaves_does_not_stop_it_for_the_others() -> None:
-    async def leave() -> str:
-        answers, go = Answers(), asyncio.Event()
-
-        async def find() -> str:
-            await go.wait()
-            return "found"
-
-        one, two = (asyncio.ensure_future(answers.to("q", find)) for _ in range(2))
-        await asyncio.sleep(0)
-        one.cancel()
-        go.set()
-        return await two
-
-    assert asyncio.run(leave()) == "found"
 
 
 def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:

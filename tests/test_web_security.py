@@ -19,7 +19,9 @@ from starlette.testclient import TestClient
 
 from apps import Player, bearing, begun, linked, opened
 from number_tower.rules import Rules
+from number_tower.store import browsers
 from number_tower.store.trouble import StoreError
+from number_tower.web.browser_cookie import MOST_BROWSERS, MOST_DELETED, MOST_TOKENS
 from number_tower.web.guards import POLICY
 from webs import HOST, PATIENT, serving
 
@@ -67,7 +69,7 @@ class Person:
 
     def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
         answer = self._client.request(method, path, **more)
-        set_cookies = "".join(value for name, value in answer.headers.multi_items() if name == "set-cookie")
+        set_cookies = "; ".join(value for name, value in answer.headers.multi_items() if name == "set-cookie")
         rest = "".join(f"{name}: {value}\n" for name, value in answer.headers.multi_items() if name != "set-cookie")
         self.received.append((set_cookies, rest + answer.text))
         return answer
@@ -99,7 +101,7 @@ class Person:
         return "".join(rest for _, rest in self.received) + self._heard.decode()
 
     def cookies(self) -> str:
-        return "".join(cookies for cookies, _ in self.received)
+        return "; ".join(cookies for cookies, _ in self.received if cookies)
 
     def leave(self) -> None:
         if self._stream is not None:
@@ -118,7 +120,7 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(tmp
         assert ben.ask("POST", f"{room}/sit", data={"name": "Ben"}).status_code == 303
         state = ann.ask("GET", f"/api/games/{address}").json()
         watch = next(found for found in re.findall(r"/w/([\w-]+)", ann.ask("GET", room).text))
-        tokens = [_cookie(person, address) for person in (ann, ben)]
+        tokens = [_cookie(person) for person in (ann, ben)]
         ann.follow(f"{room}/events")
         ben.follow(f"/api/games/{address}/events")
         eve.follow(f"/w/{watch}/events")
@@ -157,16 +159,16 @@ def test_tokens_are_told_to_nobody_else_and_the_play_address_to_no_spectator(tmp
         assert secret not in log
 
 
-def _cookie(person: Person, address: str) -> str:
-    """Return the token in somebody's cookie, which no script and no other site can use."""
+def _cookie(person: Person) -> str:
+    """Return the secret in a browser's cookie, which no script and no other site can use."""
     found: SimpleCookie = SimpleCookie(person.cookies())
-    (seat,) = found.values()
-    assert seat.key == f"seat-{address}"
-    assert seat["httponly"] is True
-    assert seat["samesite"].lower() == "lax"
-    assert seat["path"] == "/"
-    assert len(seat.value) == 43
-    return str(seat.value)
+    (browser,) = found.values()
+    assert re.fullmatch(r"browser-[0-9a-f]{8}", browser.key)
+    assert browser["httponly"] is True
+    assert browser["samesite"].lower() == "lax"
+    assert browser["path"] == "/"
+    assert len(browser.value) == 43
+    return str(browser.value)
 
 
 # Who may do what ------------------------------------------------------------------------------------------------------
@@ -504,11 +506,20 @@ def test_cookies_that_are_not_ours_are_left_alone(client: TestClient, cookie: st
     assert client.get("/", headers={"Cookie": cookie}).status_code == 200
 
 
-def test_however_many_cookies_come_few_are_looked_up(client: TestClient) -> None:
-    many = "; ".join(f"seat-{number}=x" for number in range(4000))
+def test_however_many_cookies_come_few_are_looked_up(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    survey = browsers.survey_seats
+
+    def counted(connection: Any, browser: str, tokens: dict[str, str], others: list[str]) -> browsers.Survey:
+        asked.append(len(tokens) + len(others))
+        return survey(connection, browser, tokens, others)
+
+    monkeypatch.setattr(browsers, "survey_seats", counted)
+    many = "; ".join(f"seat-{number}=x; browser-{number:08x}={number:043}" for number in range(4000))
     answer = client.get("/", headers={"Cookie": many})
     assert answer.status_code == 200
-    assert len(answer.headers.get_list("set-cookie")) <= 200
+    assert asked == [MOST_TOKENS + MOST_BROWSERS - 1]
+    assert len(answer.headers.get_list("set-cookie")) == MOST_DELETED
 
 
 @pytest.mark.parametrize("what", ["analyse", "review"])

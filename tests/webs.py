@@ -36,8 +36,9 @@ class Answer(NamedTuple):
 class Server:
     """`tower serve` as its users start it, at a port that stays the same when it is started again."""
 
-    def __init__(self, database: str | Path, port: int | None = None) -> None:
+    def __init__(self, database: str | Path, port: int | None = None, options: tuple[str, ...] = ()) -> None:
         self.database = str(database)
+        self.options = options
         self.port = port or free_port()
         self.start()
 
@@ -45,7 +46,7 @@ class Server:
         """Start it; it is of use once it is ready."""
         self._said = TemporaryFile("w+")  # noqa: SIM115 - it is closed when the server has ended
         self._process = subprocess.Popen(
-            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits"],
+            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self.options],
             stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
             cwd=ROOT, env=plain_environment(), start_new_session=True,
         )  # fmt: skip
@@ -103,12 +104,12 @@ class Server:
 
 
 @contextmanager
-def serving(database: str | Path, processes: int = 1) -> Iterator[list[Server]]:
+def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] = ()) -> Iterator[list[Server]]:
     """Have some servers at one database."""
     servers: list[Server] = []
     try:
         for _ in range(processes):
-            servers.append(Server(database))  # noqa: PERF401 - those that did start are stopped
+            servers.append(Server(database, options=options))  # noqa: PERF401 - those that did start are stopped
         for server in servers:
             server.ready()
         yield servers

@@ -11,10 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from packages import hold_lock, install_package, report, run_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def get() -> str:
     """Return the path of a browser that starts, and get one first if there is none."""
     if found := find():
         return found
-    with _alone():
+    with hold_lock(LOCK):
         found = find() or _download() or _install()
     if found is None:
         raise NoBrowser(
@@ -91,61 +92,19 @@ def _first_that_starts(paths: Iterator[str]) -> str | None:
     for path in paths:
         if starts(path):
             return path
-        _say(f"{path} is there, but does not start.")
+        report(f"{path} is there, but does not start.")
     return None
 
 
 def _download() -> str | None:
-    _say("No browser is installed. Trying Playwright's own download ...")
-    return _first_that_starts(_downloaded()) if _ran(*_PLAYWRIGHT, _BUILD) else None
+    report("No browser is installed. Trying Playwright's own download ...")
+    return _first_that_starts(_downloaded()) if run_command(*_PLAYWRIGHT, _BUILD) else None
 
 
 def _install() -> str | None:
     """Install Debian's package, where this user may."""
-    apt = shutil.which("apt-get")
-    if apt is None:
-        _say("There is no apt-get to install Debian's package with.")
-        return None
-    may = () if _is_root() else ("sudo", "-n")
-    if may and not _ran(*may, "true"):
-        _say("Only root could install Debian's package.")
-        return None
-    _say("Trying Debian's package ...")
-    apt_get = (*may, "env", "DEBIAN_FRONTEND=noninteractive", apt, "-o", "DPkg::Lock::Timeout=300")
-    _ran(*apt_get, "update")
-    if not _ran(*apt_get, "install", "-y", "--no-install-recommends", "chromium"):
-        return None
-    return _first_that_starts(_on_the_system())
-
-
-def _ran(*call: str) -> bool:
-    """Run a command that tells of its progress, on stderr; say whether it went well."""
-    try:
-        done = subprocess.run(call, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=900, check=False)  # noqa: S603 - a call of ours
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Let one process at a time get a browser; whoever waited finds it."""
-    try:
-        from fcntl import LOCK_EX, flock  # noqa: PLC0415 - Windows has none
-    except ImportError:
-        yield
-        return
-    with LOCK.open("w") as lock:
-        flock(lock, LOCK_EX)
-        yield
-
-
-def _is_root() -> bool:
-    return getattr(os, "geteuid", lambda: 1)() == 0
-
-
-def _say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)
+    report("Trying Debian's package ...")
+    return _first_that_starts(_on_the_system()) if install_package("chromium") else None
 
 
 def main() -> int:
@@ -153,7 +112,7 @@ def main() -> int:
     try:
         print(get())
     except NoBrowser as trouble:
-        _say(str(trouble))
+        report(str(trouble))
         return 1
     return 0
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.showing import shown
@@ -74,10 +74,10 @@ def runs(numbers: Sequence[int]) -> str:
 
 def summed_up(numbers: Sequence[int], separator: str = ",") -> str:
     """Write numbers in runs, and only the first and the last of very many."""
-    parts = list(_run_texts(numbers))
+    parts = list(islice(_run_texts(numbers), LONGEST_LIST + 1))
     if len(parts) <= LONGEST_LIST:
         return separator.join(parts)
-    return f"{separator.join([*parts[:20], '...', *parts[-3:]])} ({len(numbers):,} in all)"
+    return f"{separator.join([*parts[:20], '...', *_last_run_texts(numbers, 3)])} ({len(numbers):,} in all)"
 
 
 def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
@@ -130,11 +130,23 @@ def _progression_adds_up(blocks: range, total: int, copies: int | None) -> bool 
     return False
 
 
+def count_written(text: str) -> int:
+    """Return how many blocks a text such as `1-9,12` stands for, without making them; other parts count as none."""
+    count = 0
+    for part in text.split(","):
+        low, dash, high = part.partition("-")
+        first, last = whole_number(low), whole_number(high) if dash else None
+        if first is not None:
+            count += 1 if last is None else max(0, last - first + 1)
+    return count
+
+
 def _read(text: str) -> Sequence[int]:
     spans: list[range] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        first, last = whole_number(low), whole_number(high if dash else low)
+        first = whole_number(low)
+        last = whole_number(high) if dash else first
         if first is None or last is None:
             raise BlocksError(f"expected {_A_SET}; got {shown(part.strip())}")
         if last < first:
@@ -182,3 +194,13 @@ def _run_texts(numbers: Sequence[int]) -> Iterable[str]:
         else:
             yield from map(str, numbers[start:end])
         start = end
+
+
+def _last_run_texts(numbers: Sequence[int], count: int) -> list[str]:
+    """Return the last few texts of the runs, looking no further back than to the run in which they begin."""
+    start, starts = len(numbers), 0
+    while start and starts < count:
+        start -= 1
+        if not start or numbers[start] != numbers[start - 1] + 1:
+            starts += 1
+    return list(_run_texts(numbers[start:]))[-count:]

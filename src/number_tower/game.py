@@ -33,6 +33,8 @@ class Game:
     moves: tuple[int, ...] = ()
     position: Position = field(init=False, repr=False, compare=False)
     movers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _positions: tuple[Position, ...] | None = field(init=False, repr=False, compare=False)
+    """Every position from the start to now, so that going back costs no replay; not pickled, and then not known."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
@@ -41,32 +43,33 @@ class Game:
             )
         if type(self.first) is not int or self.first not in (0, 1):
             raise ValueError(f"first: expected 0 or 1; got {shown(self.first)}")
-        position = Position.start(self.rules, self.first)
-        movers: list[int] = []
         moves = tuple(self.moves)
-        for ply, block in enumerate(moves, 1):
-            movers.append(position.to_move)
-            try:
-                position = position.place(block)
-            except MoveError as refused:
-                refused.ply = ply
-                raise
-        self._set(moves, position, tuple(movers))
+        positions = _replay(self.rules, self.first, moves)
+        self._set(moves, tuple(each.to_move for each in positions[:-1]), positions[-1], positions)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the earlier positions out: they follow from the moves."""
+        return {**self.__dict__, "_positions": None}
 
     def play(self, block: int) -> Game:
         """Return the game after the player to move has placed a block."""
         position = self.position.place(block)
-        after = object.__new__(Game)
-        object.__setattr__(after, "rules", self.rules)
-        object.__setattr__(after, "first", self.first)
-        after._set((*self.moves, block), position, (*self.movers, self.to_move))
-        return after
+        positions = None if self._positions is None else (*self._positions, position)
+        return self._with((*self.moves, block), (*self.movers, self.to_move), position, positions)
 
-    def undo(self) -> Game:
-        """Return the game without its last move."""
-        if not self.moves:
+    def undo(self, count: int = 1) -> Game:
+        """Return the game without its last move, or its last few."""
+        if not 1 <= count <= len(self.moves):
             raise ValueError("no move has been made that could be taken back")
-        return Game(self.rules, self.first, self.moves[:-1])
+        return self.at(len(self.moves) - count)
+
+    def at(self, ply: int) -> Game:
+        """Return the game as it was after so many moves."""
+        positions = self._positions
+        if positions is None:
+            positions = _replay(self.rules, self.first, self.moves)
+            object.__setattr__(self, "_positions", positions)
+        return self._with(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
     def history(self) -> Iterator[Game]:
         """Give this game as it was before the first move, after it, and so on to now."""
@@ -122,7 +125,40 @@ class Game:
             return Event("placed", mover), Event("skipped", 1 - mover), last
         return Event("placed", mover), last
 
-    def _set(self, moves: tuple[int, ...], position: Position, movers: tuple[int, ...]) -> None:
+    def _with(
+        self,
+        moves: tuple[int, ...],
+        movers: tuple[int, ...],
+        position: Position,
+        positions: tuple[Position, ...] | None,
+    ) -> Game:
+        """Return another game by the same rules, whose moves have been checked already."""
+        game = object.__new__(Game)
+        object.__setattr__(game, "rules", self.rules)
+        object.__setattr__(game, "first", self.first)
+        game._set(moves, movers, position, positions)
+        return game
+
+    def _set(
+        self,
+        moves: tuple[int, ...],
+        movers: tuple[int, ...],
+        position: Position,
+        positions: tuple[Position, ...] | None,
+    ) -> None:
         object.__setattr__(self, "moves", moves)
-        object.__setattr__(self, "position", position)
         object.__setattr__(self, "movers", movers)
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "_positions", positions)
+
+
+def _replay(rules: Rules, first: int, moves: tuple[int, ...]) -> tuple[Position, ...]:
+    """Return every position of a game, from the start to the last move; the first illegal move is refused."""
+    positions = [Position.start(rules, first)]
+    for ply, block in enumerate(moves, 1):
+        try:
+            positions.append(positions[-1].place(block))
+        except MoveError as refused:
+            refused.ply = ply
+            raise
+    return tuple(positions)

@@ -13,7 +13,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import accumulate, compress, takewhile
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs, summed_up
 from number_tower.showing import shown, shown_text
@@ -32,6 +33,7 @@ UNNAMED = "rules"
 EMPTY = 0
 """What lies on top of a tower without blocks."""
 
+_ONE = ord("1")
 _DIGITS_TO_BITS = bytes.maketrans(b"01", b"\0\1")
 _REMEMBERED_BITS = 1 << 28
 _OVERHEAD_BITS = 1000
@@ -178,6 +180,11 @@ class Rules:
             return adds_up(self.blocks, self.target, None)
         return adds_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
 
+    @property
+    def is_regular(self) -> bool:
+        """Whether the blocks are neighbouring multiples of one number, such as 1-9 or 20,30,40."""
+        return isinstance(self.blocks, range) and self.blocks[0] % self.blocks.step == 0
+
     @cached_property
     def most_plies(self) -> int:
         """How many blocks a game can take: never more, though a fit or an opening may allow only fewer."""
@@ -247,7 +254,19 @@ def _ascending(rules: Rules, top: int) -> int:
 
 
 def _related(rules: Rules, top: int) -> int:
-    return rules.where(lambda block: block % top == 0 or top % block == 0)
+    if not rules.is_regular:
+        return rules.where(lambda block: block % top == 0 or top % block == 0)
+    unit = cast("range", rules.blocks).step
+    lowest, number = rules.blocks[0] // unit, top // unit
+    digits = bytearray(b"0") * len(rules.blocks)
+    multiples = slice(number - lowest, None, number)
+    digits[multiples] = b"1" * len(digits[multiples])
+    for divisor in range(1, min(isqrt(number), number // lowest) + 1):
+        if number % divisor == 0:
+            digits[number // divisor - lowest] = _ONE
+            if divisor >= lowest:
+                digits[divisor - lowest] = _ONE
+    return int(digits[::-1], 2)
 
 
 def _unrelated(rules: Rules, top: int) -> int:

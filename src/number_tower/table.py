@@ -90,12 +90,12 @@ class Table:
         """Take the last move of a person back, or of one player, and with it whatever was answered."""
         if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to take back")
-        game = self.game
-        while self.automatic[game.movers[-1]] if player is None else game.movers[-1] != player:
-            game = game.undo()
-        game = game.undo()
-        taken_back = Change("undo", len(self.game.moves) - len(game.moves))
-        return replace(self, game=game, log=(*self.log, taken_back))
+        count = 1
+        for mover in reversed(self.game.movers):
+            if not self.automatic[mover] if player is None else mover == player:
+                break
+            count += 1
+        return replace(self, game=self.game.undo(count), log=(*self.log, Change("undo", count)))
 
     def declare(self, reason: Declaration, player: int) -> Table:
         """End the game by word: a player resigns or forfeits and the other wins, or it is abandoned and nobody does."""

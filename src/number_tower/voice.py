@@ -180,13 +180,14 @@ class Voice:
         """Return what a player is called: the name given, or as the rulebook's own dialogue says."""
         return (table.names or self.players)[player]
 
-    def tell(self, table: Table) -> Iterator[Said]:
-        """Tell what the last change at a table caused: the start, a move, or a declared result."""
+    def tell(self, table: Table, *, turns: bool = True) -> Iterator[Said]:
+        """Tell what the last change at a table caused: the start, a move, a declared result, and whose turn it is."""
         if table.declared is not None:
             yield from self._ending(_Scene(table, self, table.game.to_move))
             return
         for event in table.game.events:
-            yield from self._told(event, table)
+            if turns or event.kind != "turn":
+                yield from self._told(event, table)
 
     def turn(self, table: Table) -> Said:
         """Tell whose turn it is, and what they need to know."""

@@ -147,8 +147,12 @@ def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
 
 def parse(content: bytes, name: str, source: str) -> Rulebook:
     """Make a rulebook of what a rule file holds; `source` is how the file is called in messages and in records."""
+    return from_table(parse_toml(content, shown_path(source)), content, name, source)
+
+
+def from_table(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
+    """Make a rulebook of the table that a rule file holds; `content` is the file itself."""
     file = shown_path(source)
-    table = parse_toml(content, file)
     for key in table:
         if key not in {*_TEXTS, "options", "rules", "voice"}:
             expected = "title, summary, about, options, [rules] or [voice]"

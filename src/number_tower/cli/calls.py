@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse has no public name for it
 
+LONGEST_DRAIN = 5
+"""Seconds that may be spent on it of the 15 that a server has to stop."""
+
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 
 
@@ -274,6 +277,19 @@ def _serving(add: Commands) -> None:
         help="believe the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
     )
     serve.add_argument("--public-url", metavar="URL", help="the address that people open, if a proxy gives it another")
+    serve.add_argument(
+        "--host-name",
+        action="append",
+        metavar="NAMES",
+        help="names by which people open the server, besides localhost and IP addresses, with commas between",
+    )
+    serve.add_argument(
+        "--drain",
+        type=_drain,
+        default=0.0,
+        metavar="S",
+        help="when told to stop, serve so many seconds more with readiness down, for a load balancer (0; at most 5)",
+    )
     serve.add_argument("--no-limits", action="store_true", help="let everybody ask as often as they like")
     serve.add_argument(
         "--workers",
@@ -416,6 +432,16 @@ def _seconds(text: str) -> float:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of seconds, such as 10 or 0.5; got {shown(text)}")
+    return seconds
+
+
+def _drain(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_DRAIN:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {LONGEST_DRAIN}; got {shown(text)}")
     return seconds
 
 

@@ -46,6 +46,7 @@ def _settings(asked: Namespace) -> Settings:
         NEAR,
         Settings,
         WrongSetting,
+        parse_host_names,
         public,
         trusted,
         usual_thinkers,
@@ -63,12 +64,18 @@ def _settings(asked: Namespace) -> Settings:
         public_url = public(asked.public_url)
     except WrongSetting as wrong:
         raise Failure(WRONG_CALL, f"--public-url: {wrong}") from None
+    try:
+        host_names = parse_host_names(asked.host_name)
+    except WrongSetting as wrong:
+        raise Failure(WRONG_CALL, f"--host-name: {wrong}") from None
     return Settings(
         place=Shelf(asked.db).place,
         host=HOST if asked.host is None else asked.host,
         port=asked.port,
         proxy=proxy,
         public_url=public_url,
+        host_names=host_names,
+        drain=asked.drain,
         limits=not asked.no_limits,
         thinkers=asked.workers or usual_thinkers(),
         log=asked.log,

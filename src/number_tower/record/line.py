@@ -100,20 +100,20 @@ def _names(line: str, source: str) -> bool:
 
 def _options(text: str) -> dict[str, str]:
     """Take `target=21,blocks=1,3,5` apart; what has no `=` belongs to the value before it."""
-    options: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     key = ""
     for part in text.split(",") if text.strip() else ():
         name, equals, value = part.partition("=")
         if equals:
             key = name.strip()
-            if key in options:
+            if key in values:
                 raise RecordError(shown_text(key, 40), "given twice")
-            options[key] = value.strip()
+            values[key] = [value.strip()]
         elif key:
-            options[key] += "," + part.strip()
+            values[key].append(part.strip())
         else:
             raise RecordError(shown(part), "expected options such as target=21,first=2")
-    return options
+    return {key: ",".join(parts) for key, parts in values.items()}
 
 
 def _rules(name: str, options: Mapping[str, str], find: Callable[[str], Rulebook]) -> tuple[Rulebook, Rules]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
-from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
@@ -16,6 +14,7 @@ from number_tower.match import Entry, Match, Series
 from number_tower.room import Offer, OfferKind, Room, RoomError, Seat
 from number_tower.store import games as kept_games
 from number_tower.store import matches as kept_matches
+from number_tower.store.credentials import Credentials, digest_secret, match_digest
 from number_tower.store.games import Begun, NoSuchGame
 from number_tower.store.kept import Kept, Seats, now
 from number_tower.store.schema import changes, games, matches, rooms, rounds, seats
@@ -54,7 +53,7 @@ class Overtaken(Exception):  # noqa: N818 - named for what it says
 
 @dataclass(frozen=True)
 class KeptRoom:
-    """A room as the store keeps it; tokens are known by their digests alone."""
+    """A room as the store keeps it; tokens and the secrets of browsers are known by their digests alone."""
 
     id: int
     address: str
@@ -64,6 +63,7 @@ class KeptRoom:
     game: Kept
     room: Room
     tokens: tuple[str | None, str | None]
+    browsers: tuple[str | None, str | None] = (None, None)
 
     @property
     def moment(self) -> Moment:
@@ -75,12 +75,15 @@ class KeptRoom:
         """The moment as a word: different after everything that happens here."""
         return ".".join(map(str, self.moment))
 
-    def held(self, token: str | None) -> frozenset[int]:
-        """Return the seats that somebody holds who has this token."""
-        if not token:
-            return frozenset()
-        digest = _digest(token)
-        return frozenset(place for place, kept in enumerate(self.tokens) if kept and compare_digest(kept, digest))
+    def held(self, credentials: Credentials | str | None) -> frozenset[int]:
+        """Return the seats that these credentials hold; a plain string is the token of a seat."""
+        given = Credentials.of(credentials)
+        tokens, browsers = given.token_digests, given.browser_digests
+        return frozenset(
+            place
+            for place in (0, 1)
+            if match_digest(self.tokens[place], tokens) or match_digest(self.browsers[place], browsers)
+        )
 
 
 def parse_mark(mark: str) -> Moment | None:
@@ -91,8 +94,13 @@ def parse_mark(mark: str) -> Moment | None:
     return game, version, room
 
 
-def add(connection: Connection, room: Room, book: Rulebook, players: Seats) -> tuple[KeptRoom, str]:
-    """Keep a new room; return it, and the token of whoever opened it and holds the seats of all people there."""
+def add(
+    connection: Connection, room: Room, book: Rulebook, players: Seats, browser: str | None = None
+) -> tuple[KeptRoom, str]:
+    """Store a new room; return it, and the token that holds the seats of all people there.
+
+    If the room is opened in a browser, its secret holds them as well.
+    """
     token, at = token_urlsafe(32), now()
     row = {
         "address": token_urlsafe(9),
@@ -105,13 +113,12 @@ def add(connection: Connection, room: Room, book: Rulebook, players: Seats) -> t
         "opened": at,
     }
     identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
-    tokens = tuple(_digest(token) if seat.kind == "person" else None for seat in room.seats)
-    for place, digest in enumerate(tokens):
-        if digest is not None:
-            connection.execute(insert(seats).values(room=identity, seat=place + 1, token=digest))
+    taken = [place for place, seat in enumerate(room.seats) if seat.kind == "person"]
+    for place in taken:
+        _insert_seat(connection, identity, place, token, browser)
     game = _begun(connection, identity, room, Kept(0, "", room.table, book, players, ()), since=1)
-    kept = KeptRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (tokens[0], tokens[1]))
-    return kept, token
+    kept = KeptRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (None, None))
+    return _with_holder(kept, taken, token, browser), token
 
 
 def find(connection: Connection, address: str) -> KeptRoom:
@@ -146,44 +153,49 @@ def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
     return _announced(connection, replace(kept, game=game, room=replace(after, table=game.table)))
 
 
-def sit(connection: Connection, known: KeptRoom, name: str | None) -> tuple[KeptRoom, str]:
-    """Give somebody the free seat; return the room, and the token of the seat."""
+def sit(connection: Connection, known: KeptRoom, name: str | None, browser: str | None = None) -> tuple[KeptRoom, str]:
+    """Take the free seat, for a browser if its secret is given; return the room, and the token of the seat."""
     after, place = known.room.sit(name)
     kept = _raised(connection, known, after)
     token = token_urlsafe(32)
-    connection.execute(insert(seats).values(room=known.id, seat=place + 1, token=_digest(token)))
+    _insert_seat(connection, known.id, place, token, browser)
     game = kept.game
     if after.table.names != known.room.table.names:
         game = kept_games.write(connection, kept.game, after.table)
-    tokens = tuple(_digest(token) if at == place else kept for at, kept in enumerate(known.tokens))
-    return _announced(connection, replace(kept, game=game, room=after, tokens=(tokens[0], tokens[1]))), token
+    return _announced(connection, _with_holder(replace(kept, game=game, room=after), [place], token, browser)), token
 
 
-def hand_over(connection: Connection, known: KeptRoom, token: str | None) -> tuple[KeptRoom, str]:
-    """Return a code by which the seats that somebody holds can be taken once, soon, by another device."""
-    held = known.held(token)
-    if token is None or not held:
+def hand_over(connection: Connection, known: KeptRoom, credentials: Credentials | str | None) -> tuple[KeptRoom, str]:
+    """Return a code by which another device can take the seats that these credentials hold, once and soon."""
+    given = Credentials.of(credentials)
+    held = known.held(given)
+    if not held:
         raise RoomError("not_yours", "you hold no seat here that could be moved")
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LASTS).isoformat(timespec="seconds")
-    still_held = _of(known, held).where(seats.c.token == _digest(token))
-    if connection.execute(still_held.values(code=_digest(code), until=until)).rowcount != len(held):
+    holder = or_(seats.c.token.in_(given.token_digests), seats.c.browser.in_(given.browser_digests))
+    still_held = _of(known, held).where(holder)
+    if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(held):
         raise Overtaken
     return known, code
 
 
-def take(connection: Connection, known: KeptRoom, code: str) -> tuple[KeptRoom, str]:
-    """Take over the seats that a code is for; return the room, and their new token: the old one is void."""
+def take(connection: Connection, known: KeptRoom, code: str, browser: str | None = None) -> tuple[KeptRoom, str]:
+    """Take over the seats that a code is for; return the room and their new token.
+
+    What held them before holds them no longer: neither the old token nor the old browser.
+    """
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    meant = select(seats.c.seat).where(seats.c.room == known.id, seats.c.code == _digest(code), seats.c.until > at)
+    meant = select(seats.c.seat).where(
+        seats.c.room == known.id, seats.c.code == digest_secret(code), seats.c.until > at
+    )
     held = [seat - 1 for seat in connection.execute(meant.with_for_update()).scalars()]
     if not held:
         raise RoomError("not_now", "this link was used already, or is too old; ask for a new one on the other device")
     token = token_urlsafe(32)
-    connection.execute(_of(known, held).values(token=_digest(token), code=None, until=None))
+    connection.execute(_of(known, held).values(**_holder(token, browser), code=None, until=None))
     kept = _raised(connection, known, known.room)
-    tokens = tuple(_digest(token) if place in held else kept for place, kept in enumerate(known.tokens))
-    return _announced(connection, replace(kept, tokens=(tokens[0], tokens[1]))), token
+    return _announced(connection, _with_holder(kept, held, token, browser)), token
 
 
 def marks(connection: Connection, some: Collection[int]) -> dict[int, str]:
@@ -250,18 +262,35 @@ def sweep(connection: Connection) -> int:
     return len(dropped)
 
 
-def _announced(connection: Connection, after: KeptRoom) -> KeptRoom:
-    """Let other processes know, as soon as it is kept, which room has changed, and into what."""
+def announce(connection: Connection, identity: int, mark: str) -> None:
+    """Tell other processes, once this is committed, that a room has changed, and its new mark."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{after.id:d} {after.mark}')")
+        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {mark}')")
+
+
+def _announced(connection: Connection, after: KeptRoom) -> KeptRoom:
+    announce(connection, after.id, after.mark)
     return after
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
 
 
-def _digest(secret: str) -> str:
-    return sha256(secret.encode("utf-8", "backslashreplace")).hexdigest()
+def _holder(token: str, browser: str | None) -> dict[str, str | None]:
+    """Return the columns that say who holds a seat."""
+    return {"token": digest_secret(token), "browser": None if browser is None else digest_secret(browser)}
+
+
+def _insert_seat(connection: Connection, identity: int, place: int, token: str, browser: str | None) -> None:
+    connection.execute(insert(seats).values(room=identity, seat=place + 1, **_holder(token, browser)))
+
+
+def _with_holder(known: KeptRoom, places: Collection[int], token: str, browser: str | None) -> KeptRoom:
+    """Return a room some of whose seats are held by another token and browser."""
+    holder = _holder(token, browser)
+    tokens = [holder["token"] if place in places else old for place, old in enumerate(known.tokens)]
+    browsers = [holder["browser"] if place in places else old for place, old in enumerate(known.browsers)]
+    return replace(known, tokens=(tokens[0], tokens[1]), browsers=(browsers[0], browsers[1]))
 
 
 def _of(known: KeptRoom, held: Collection[int]) -> Any:
@@ -360,8 +389,9 @@ def _made(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
     ended = earlier.where(rounds.c.room == row["id"], rounds.c.number >= row["since"], rounds.c.number < row["number"])
     entries = connection.execute(ended.order_by(rounds.c.number))
     winners = tuple(None if entry.winner is None else entry.winner - 1 for entry in entries)
-    held = dict(connection.execute(select(seats.c.seat, seats.c.token).where(seats.c.room == row["id"])).all())
-    tokens = held.get(1), held.get(2)
+    holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
+    held = {holder.seat: (holder.token, holder.browser) for holder in holders}
+    tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
     names = game.table.names or Voice(game.book).players
     room = Room(
         game.table,
@@ -372,7 +402,7 @@ def _made(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
         row["hints"],
         *_offers(row["offer"] or ""),
     )
-    return KeptRoom(row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens)
+    return KeptRoom(row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers)
 
 
 def _seat(place: int, names: tuple[str, str], players: Seats, tokens: tuple[str | None, str | None]) -> Seat:

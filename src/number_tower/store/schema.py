@@ -15,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-NEWEST = "0004"
+NEWEST = "0005"
 """The form of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -146,8 +146,11 @@ seats = Table(
     Column("token", Text, nullable=False),
     Column("code", Text),
     Column("until", Text),
+    Column("browser", Text),
+    Index("seats_browser", "browser"),
 )
-"""Who holds a seat: whoever has the token that this is the digest of; or, until some time, a code to get one."""
+"""Who holds a seat. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
+one does; `code` lets another device take the seat, until some time."""
 
 rounds = Table(
     "rounds",

@@ -7,7 +7,7 @@ import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Request
 from starlette.staticfiles import StaticFiles
 
 from number_tower import __version__
@@ -15,13 +15,15 @@ from number_tower.solve import compiling
 from number_tower.store.games import Store
 from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
-from number_tower.web import api, guards, health, pages, problems, reference
+from number_tower.web import api, computer, guards, health, pages, problems, reference
+from number_tower.web.browser_cookie import BrowserCookies
 from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
+from number_tower.web.rates import client
 from number_tower.web.reconciler import TIMING
-from number_tower.web.thinking import Thinkers
+from number_tower.web.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -41,12 +43,12 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        scribe, hub, thinkers = Scribe(store), Hub(), Thinkers(settings.thinkers, prepare=compiling.forgo)
-        players = Thinkers(prepare=compiling.forgo)
-        lobby = Lobby(store, scribe, hub, players, timing)
+        scribe, hub = Scribe(store), Hub()
+        workers = Workers(settings.thinkers + 1, dear=settings.thinkers, prepare=compiling.forgo)
+        lobby = Lobby(store, scribe, hub, workers, timing)
         listener = listen(store, lobby.news)
-        background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
-        app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby
+        background = [asyncio.create_task(work) for work in (_sweep(lobby), workers.warm())]
+        app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
         app.state.listener = listener
         try:
             yield
@@ -56,8 +58,7 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
             listener.close()
             hub.close()
             await lobby.close()
-            await players.close()
-            await thinkers.close()
+            await workers.close()
             await asyncio.to_thread(scribe.close)
             store.close()
 
@@ -69,6 +70,7 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=life,
+        dependencies=[Depends(_note_client)],
     )
     app.state.settings = settings
     api.install(app)
@@ -77,8 +79,14 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     problems.install(app)
     reference.install(app)
+    app.add_middleware(BrowserCookies)
     guards.install(app, settings, problems.telling)
     return app
+
+
+async def _note_client(request: Request) -> None:
+    """Let the work that a request starts know for which address it is done."""
+    computer.CLIENT.set(client(request.scope))
 
 
 async def _sweep(lobby: Lobby) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from number_tower.blocks import count_written
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.rules import Rules
 
 MOST_BLOCKS = 1_000
+MOST_IRREGULAR = 300
+"""Blocks with gaps between them of which each has to be compared with each."""
+
 HIGHEST_TARGET = 10_000
 LONGEST_GAME = 2_000
 """Moves that a game can last at most: all of them are told and sent."""
@@ -21,10 +25,11 @@ LONGEST_LINE = 12_000
 MOST_WRITTEN = 50_000
 """Blocks that a text may stand for before they are made, and counted one by one."""
 
-MOST_FIELDS, MOST_LISTED = 200, 10_000
-"""Fields in all the words of a game, and blocks that one text can name: each field can grow to a list of all."""
+LARGEST_RULE_FILE = 16 * 1024
+"""Bytes of a rule file: five times what the games of the catalogue need."""
 
-_RUN = re.compile(r"0*([0-9]{1,20})[0-9]*\s*-\s*0*([0-9]{1,20})")
+MOST_FIELDS, MOST_FIELDS_OF_ONE, LONGEST_WORDS = 200, 20, 2_000
+"""Fields in all the words of a game, fields in one text, and characters of one text: each field can grow to a list."""
 
 
 class TooLarge(ValueError):  # noqa: N818 - named for what it says
@@ -35,19 +40,35 @@ def check(rules: Rules) -> Rules:
     """Return rules that a server can play by, or say what is too large about them."""
     if len(rules.blocks) > MOST_BLOCKS:
         raise TooLarge(f"here a game may have at most {MOST_BLOCKS:,} blocks; this one has {len(rules.blocks):,}")
+    if rules.fit in {"related", "unrelated"} and not rules.is_regular and len(rules.blocks) > MOST_IRREGULAR:
+        raise TooLarge(
+            f"here a game of divisors and multiples may have at most {MOST_IRREGULAR} blocks with gaps between them;"
+            f" this one has {len(rules.blocks):,}"
+        )
     if rules.target is not None and rules.target > HIGHEST_TARGET:
         raise TooLarge(f"here the target may be at most {HIGHEST_TARGET:,}; this one is {rules.target:,}")
-    if rules.supply == "endless" and _longest(rules) > LONGEST_GAME:
-        longest = f"this one can last {_longest(rules):,}" if rules.target is not None else "this one never has to end"
+    if rules.most_plies > LONGEST_GAME:
+        longest = f"this one can last {rules.most_plies:,}"
         raise TooLarge(f"here a game may last at most {LONGEST_GAME:,} moves; {longest}")
     return rules
 
 
 def check_text(text: str) -> str:
-    """Return rules or a record as text, unless it says in a few words more blocks than a server wants to make."""
-    if sum(max(0, int(high) - int(low)) for low, high in _RUN.findall(text)) > MOST_WRITTEN:
+    """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
+
+    Time and memory grow with the length of the text alone, whatever it says.
+    """
+    if text.count(",") > 3 * MOST_BLOCKS or count_written(_values(text)) > MOST_WRITTEN:
         raise TooLarge(f"here a game may have at most {MOST_BLOCKS:,} blocks; these are far more")
     return text
+
+
+def check_rule_file(content: bytes) -> bytes:
+    """Return the content of a rule file that is small enough to be read by a server."""
+    if len(content) > LARGEST_RULE_FILE:
+        most = f"{LARGEST_RULE_FILE // 1024} KiB"
+        raise TooLarge(f"here a rule file may have at most {most}; this one has {len(content) / 1024:,.0f} KiB")
+    return content
 
 
 def check_table(rules: object) -> None:
@@ -58,19 +79,21 @@ def check_table(rules: object) -> None:
                 check_text(value)
 
 
-def check_words(book: Rulebook, rules: Rules) -> None:
+def check_words(book: Rulebook) -> None:
     """See to it that a server can say a game's words again and again, or say that they are too many."""
-    fields = [text.count("{") for text in book.voice.values() if isinstance(text, str)]
-    if sum(fields) > MOST_FIELDS:
+    texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
+    fields = {key: text.count("{") for key, text in texts.items()}
+    if sum(fields.values()) > MOST_FIELDS:
         most = f"at most {MOST_FIELDS} fields in braces"
-        raise TooLarge(f"here all words of a game may have {most}; these have {sum(fields):,}")
-    if max(fields, default=0) * len(rules.blocks) > MOST_LISTED:
-        most = f"at most {MOST_LISTED // len(rules.blocks)} fields in braces"
-        raise TooLarge(f"here one text of a game of so many blocks may have {most}; one has {max(fields)}")
+        raise TooLarge(f"here all words of a game may have {most}; these have {sum(fields.values()):,}")
+    for key, text in texts.items():
+        if len(text) > LONGEST_WORDS:
+            raise TooLarge(f"here voice.{key} may have at most {LONGEST_WORDS:,} characters; it has {len(text):,}")
+        if fields[key] > MOST_FIELDS_OF_ONE:
+            most = f"at most {MOST_FIELDS_OF_ONE} fields in braces"
+            raise TooLarge(f"here voice.{key} may have {most}; it has {fields[key]:,}")
 
 
-def _longest(rules: Rules) -> int:
-    """Return how many blocks can be placed before the target is reached; without one, more than anybody would."""
-    if rules.target is None:
-        return LONGEST_GAME + 1
-    return rules.target // rules.blocks[0] * (1 if rules.towers == "shared" else 2)
+def _values(text: str) -> str:
+    """Return the values of options such as `rules(target=9,blocks=1-5)` without their keys."""
+    return ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))

@@ -1,8 +1,7 @@
-"""Answers that are remembered: the same question is worked on once, however many people ask it at the same time."""
+"""Answers that are remembered; a question that several ask at the same time is shared by `workers`."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -28,22 +27,13 @@ class Answers:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
-        self._asked: dict[Hashable, asyncio.Task[object]] = {}
 
     async def to(self, question: Hashable, find: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer to a question, found now if it is not known; who leaves does not stop it for the others."""
+        """Return the answer to a question, found now if it is not known."""
         kept = self._kept.get(question)
         if kept is not None and (kept.until is None or monotonic() < kept.until):
             self._kept.move_to_end(question)
             return cast("Answer", kept.answer)
-        task = self._asked.get(question)
-        if task is None:
-            task = asyncio.ensure_future(self._found(question, find))
-            self._asked[question] = task
-            task.add_done_callback(lambda done: self._forget(question, done))
-        return cast("Answer", await asyncio.shield(task))
-
-    async def _found(self, question: Hashable, find: Callable[[], Awaitable[object]]) -> object:
         answer = await find()
         until = None if getattr(answer, "complete", True) else monotonic() + _A_WHILE
         self._kept[question] = _Kept(answer, until)
@@ -51,8 +41,3 @@ class Answers:
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return answer
-
-    def _forget(self, question: Hashable, done: asyncio.Task[object]) -> None:
-        self._asked.pop(question, None)
-        if not done.cancelled():
-            done.exception()

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from number_tower.web.logs import Logged
+from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.rates import Limited
 from number_tower.web.refusals import Refusal, plain, refuse
 from number_tower.web.streams import Streams, Watched
@@ -39,7 +40,6 @@ _FOR_EVER = [*_HEADERS, (b"cache-control", b"public, max-age=31536000, immutable
 _CHECKED = [*_HEADERS, (b"cache-control", b"no-cache")]
 
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
-_HOST = re.compile(rb"(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _ORIGIN = re.compile(r"(https?)://([^/?#@\\]+)")
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
@@ -52,7 +52,7 @@ def install(app: Starlette, settings: Settings, telling: Telling = plain) -> Non
         app.add_middleware(Limited, telling=telling)
     app.add_middleware(Bodies, telling=telling)
     app.add_middleware(Origins, public_url=settings.public_url, telling=telling)
-    app.add_middleware(Hosts, telling=telling)
+    app.add_middleware(TrustedHostMiddleware, settings=settings, telling=telling)
     app.add_middleware(Logged, telling=telling)
     app.add_middleware(Headers)
 
@@ -80,27 +80,6 @@ class Headers:
             await send(message)
 
         await self._app(scope, receive, sent)
-
-
-class Hosts:
-    """Refuses a Host that is none, so that nobody further in has to fear what is written there."""
-
-    def __init__(self, app: ASGIApp, telling: Telling = plain) -> None:
-        self._app = app
-        self._telling = telling
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass that has one well-formed Host, or none at all."""
-        if scope["type"] == "http":
-            hosts = [value for name, value in scope["headers"] if name == b"host"]
-            if len(hosts) > 1 or (hosts and not _HOST.fullmatch(hosts[0])):
-                scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
-                words = (
-                    "The request does not say properly which host it is for: expected one such as tower.example.org."
-                )
-                await refuse(self._telling, Refusal(400, "bad_host", words), scope, receive, send)
-                return
-        await self._app(scope, receive, send)
 
 
 class Origins:

@@ -11,6 +11,7 @@ from number_tower.web import state
 
 if TYPE_CHECKING:
     from number_tower.room import Room
+    from number_tower.store.credentials import Credentials
     from number_tower.store.kept import Kept
     from number_tower.store.rooms import KeptRoom
     from number_tower.voice import Voice
@@ -50,9 +51,9 @@ class Known:
         """What is different after everything that happens here."""
         return self.kept_room.mark
 
-    def held(self, token: str | None) -> frozenset[int]:
-        """Return the seats that somebody holds who has this token."""
-        return self.kept_room.held(token)
+    def held(self, credentials: Credentials | str | None) -> frozenset[int]:
+        """Return the seats that these credentials hold; a plain string is the token of a seat."""
+        return self.kept_room.held(credentials)
 
     @cached_property
     def state(self) -> bytes:

@@ -10,6 +10,7 @@ from number_tower.record.document import parsed, table_of
 from number_tower.record.line import EXAMPLE, with_rulebook
 from number_tower.rules import Rules, RulesError
 from number_tower.showing import sentence
+from number_tower.voice import Voice
 from number_tower.web import bounds
 
 if TYPE_CHECKING:
@@ -37,6 +38,17 @@ def read(line: str) -> tuple[Table, Rulebook]:
         return with_rulebook(line)
     except (RecordError, RulesError, bounds.TooLarge) as wrong:
         raise Unreadable(sentence(str(wrong))) from None
+
+
+def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
+    """Return the rulebook in a rule file that somebody sent, if it is small enough; a voice that fails is told now."""
+    table = catalogue.parse_toml(bounds.check_rule_file(content), source)
+    bounds.check_table(table.get("rules"))
+    book = catalogue.from_table(table, content, name, source)
+    bounds.check_words(book)
+    bounds.check(book.rules)
+    Voice(book)
+    return book
 
 
 def _document(text: str) -> tuple[Table, Rulebook]:

@@ -12,30 +12,31 @@ from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.position import MoveError
 from number_tower.room import Move, RoomError
-from number_tower.store import rooms
+from number_tower.store import browsers, rooms
 from number_tower.store.rooms import NoSuchRoom, Overtaken
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
 from number_tower.voice import Voice
 from number_tower.web import bounds, computer
 from number_tower.web.known import Known
+from number_tower.web.listening import News
 from number_tower.web.reconciler import TIMING, Reconciler
 from number_tower.web.wishes import Wish
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection
+    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 
     from sqlalchemy import Connection
 
     from number_tower.room import Action, Room
+    from number_tower.store.credentials import Credentials
     from number_tower.store.games import Store
     from number_tower.store.kept import Kept
     from number_tower.store.rooms import KeptRoom, Moment
     from number_tower.store.scribe import Scribe
     from number_tower.web.events import Hub
-    from number_tower.web.listening import News
     from number_tower.web.reconciler import Timing
-    from number_tower.web.thinking import Thinkers
+    from number_tower.web.workers import Workers
 
 __all__ = ["BehindError", "Known", "Lobby", "NoSuchRoom", "Wish"]
 
@@ -63,11 +64,11 @@ class BehindError(Exception):
 class Lobby:
     """All rooms, as far as anybody asks for them. It belongs to one event loop."""
 
-    def __init__(self, store: Store, scribe: Scribe, hub: Hub, thinkers: Thinkers, timing: Timing = TIMING) -> None:
+    def __init__(self, store: Store, scribe: Scribe, hub: Hub, workers: Workers, timing: Timing = TIMING) -> None:
         self._store = store
         self._scribe = scribe
         self._hub = hub
-        self._thinkers = thinkers
+        self._workers = workers
         self._known: OrderedDict[int, Known] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._busy: dict[int, asyncio.Lock] = {}
@@ -85,11 +86,14 @@ class Lobby:
         """
         return self._reconciler.failing_for
 
-    async def begin(self, wish: Wish) -> tuple[Known, str]:
-        """Open a room; return it, and the token of whoever opened it."""
-        bounds.check_words(wish.book, bounds.check(wish.table.game.rules))
+    async def begin(self, wish: Wish, browser: str | None = None) -> tuple[Known, str]:
+        """Open a room, for a browser if its secret is given; return it, and the token of the seats taken."""
+        bounds.check(wish.table.game.rules)
+        bounds.check_words(wish.book)
         room = wish.room()
-        kept, token = await self._write(lambda connection: rooms.add(connection, room, wish.book, wish.players))
+        kept, token = await self._write(
+            partial(rooms.add, room=room, book=wish.book, players=wish.players, browser=browser)
+        )
         known = self._learned(kept)
         self._let_choose(known)
         return known, token
@@ -115,13 +119,13 @@ class Lobby:
         self._let_choose(known)
         return known
 
-    async def look_for(self, address: str, token: str | None, seen: Moment | None = None) -> Known:
-        """Return a room to somebody with a token; one that holds nothing is not believed before it was asked for.
+    async def look_for(self, address: str, credentials: Credentials | str | None, seen: Moment | None = None) -> Known:
+        """Return a room for credentials; before they count as holding no seat, the database is asked.
 
-        Whoever was given a seat by another process a moment ago holds it here as well.
+        A seat that another process gave them a moment ago is theirs here as well.
         """
         known = await self.look(address, seen)
-        if token and not known.held(token) and not await self._is_as_kept(known):
+        if credentials and not known.held(credentials) and not await self._is_as_kept(known):
             self._forget(known.kept_room.id)
             known = await self.look(address, seen)
         return known
@@ -151,30 +155,47 @@ class Lobby:
             del self._reading[id(heard)]
         return kept
 
-    async def sit(self, address: str, name: str | None) -> tuple[Known, str]:
-        """Take the free seat of a room; return the room, and the seat's token."""
+    async def sit(self, address: str, name: str | None, browser: str | None = None) -> tuple[Known, str]:
+        """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
         identity = await self._played_at(address)
         self._known[identity].room.sit(name)
-        return await self._changed(address, lambda connection, known: rooms.sit(connection, known, name))
+        return await self._changed(address, lambda connection, known: rooms.sit(connection, known, name, browser))
 
-    async def act(self, address: str, token: str | None, action: Action) -> Known:
-        """Do something in a room for whoever has a token."""
-        return await self._done(address, lambda known: known.room.after(known.held(token), action))
+    async def act(self, address: str, credentials: Credentials | str | None, action: Action) -> Known:
+        """Do something in a room, by the seats that the credentials hold."""
+        return await self._done(address, lambda known: known.room.after(known.held(credentials), action))
 
     async def earlier(self, address: str, number: int) -> Kept:
         """Return a game that was played in a room before."""
         known = await self.look(address)
         return await self._read(lambda connection: rooms.earlier(connection, known.kept_room, number))
 
-    async def handover(self, address: str, token: str | None) -> str:
-        """Return a code by which another device can take over what this token holds."""
-        if not (await self.look_for(address, token)).held(token):
+    async def handover(self, address: str, credentials: Credentials | str | None) -> str:
+        """Return a code by which another device can take over the seats that the credentials hold."""
+        if not (await self.look_for(address, credentials)).held(credentials):
             raise RoomError("not_yours", "you hold no seat here that could be moved")
-        return (await self._changed(address, lambda connection, known: rooms.hand_over(connection, known, token)))[1]
+        changed = await self._changed(
+            address, lambda connection, known: rooms.hand_over(connection, known, credentials)
+        )
+        return changed[1]
 
-    async def take(self, address: str, code: str) -> tuple[Known, str]:
-        """Take over the seats that a code is for."""
-        return await self._changed(address, lambda connection, known: rooms.take(connection, known, code))
+    async def take(self, address: str, code: str, browser: str | None = None) -> tuple[Known, str]:
+        """Take over the seats that a code is for, for a browser if its secret is given."""
+        return await self._changed(address, lambda connection, known: rooms.take(connection, known, code, browser))
+
+    async def list_rooms(self, secrets: Collection[str], most: int) -> list[str]:
+        """Return the addresses of rooms where a browser holds a seat: unfinished games first, then the newest."""
+        return await self._read(lambda connection: browsers.list_rooms(connection, secrets, most))
+
+    async def survey_seats(self, browser: str, tokens: Mapping[str, str], others: Collection[str]) -> browsers.Survey:
+        """Look up which seats a browser still holds by older cookies only."""
+        return await self._read(lambda connection: browsers.survey_seats(connection, browser, tokens, others))
+
+    async def move_seats(self, browser: str, to_move: Mapping[browsers.SeatKey, str]) -> None:
+        """Let a browser hold seats by its own secret; they were found by `survey_seats`."""
+        changed = await self._write(lambda connection: browsers.move_seats(connection, browser, to_move))
+        for room, mark in changed.items():
+            self.news(News(room, mark))
 
     async def stream(
         self, address: str, beat: float | None = None, seen: Moment | None = None
@@ -409,7 +430,7 @@ class Lobby:
                     seat = computer.to_move(known.room)
                     if seat is None:
                         return
-                    block, remark = await computer.chosen(self._thinkers, known)
+                    block, remark = await computer.chosen(self._workers, known)
                     move = Move(known.room.table.version, block, known.room.number)
                     await self._done(address, partial(_moved, {seat}, move), remark)
                 except (Stale, RoomError):

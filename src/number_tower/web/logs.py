@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -12,6 +13,8 @@ from ipaddress import ip_address, ip_network
 from random import getrandbits
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TextIO
+
+from starlette.requests import ClientDisconnect
 
 from number_tower.web.refusals import Refusal, plain, refuse
 
@@ -30,6 +33,9 @@ _CAUSE = "\nThe above exception was the direct cause"
 _FIRST = {f"/{word}" for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "static")}
 _UNTOLD = ("/static/", "/health")
 """Where only what goes wrong is told: the rest says nothing about games."""
+
+CLIENT_GONE = 499
+"""Status in the log, as nginx has it, of a request whose client left before it had sent all of it."""
 
 
 def begin(settings: Settings, stream: TextIO | None = None) -> None:
@@ -132,8 +138,14 @@ class Logged:
             await self._app(scope, receive, send)
             return
         begun = perf_counter()
-        name, status, size = f"{getrandbits(64):016x}", 0, 0
+        name, status, size, gone = f"{getrandbits(64):016x}", 0, 0, False
         mark = (b"x-request-id", name.encode())
+
+        async def received() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or (message["type"] == "http.disconnect" and not status)
+            return message
 
         async def sent(message: Message) -> None:
             nonlocal status, size
@@ -145,25 +157,40 @@ class Logged:
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
+            await self._app(scope, received, sent)
+        except ClientDisconnect:  # the client closed the connection before it had sent the whole request
+            gone = gone or not status
+        except asyncio.CancelledError:
+            if not _is_stopping(scope):
+                raise
         except Exception:  # noqa: BLE001 - whatever nobody expected ends here
             fields: dict[str, object] = {"id": name, "method": _method(scope), "route": route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
             if not status:
                 await refuse(self._telling, _failed(name), scope, receive, sent)
         finally:
-            level = logging.WARNING if status >= 500 else logging.INFO
-            if _log.isEnabledFor(level) and not (status < 400 and scope["path"].startswith(_UNTOLD)):
-                fields = {
-                    "id": name,
-                    "method": _method(scope),
-                    "route": route(scope),
-                    "status": status or None,
-                    "ms": round((perf_counter() - begun) * 1000, 1),
-                    "bytes": size,
-                    "client": shortened(scope["client"][0]) if scope.get("client") else "here",
-                }
-                _log.log(level, "request", extra={"fields": fields})
+            _log_request(name, scope, CLIENT_GONE if gone else status, size, perf_counter() - begun)
+
+
+def _log_request(name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
+    level = logging.WARNING if status >= 500 else logging.INFO
+    if not _log.isEnabledFor(level) or (status < 400 and scope["path"].startswith(_UNTOLD)):
+        return
+    fields = {
+        "id": name,
+        "method": _method(scope),
+        "route": route(scope),
+        "status": status or None,
+        "ms": round(seconds * 1000, 1),
+        "bytes": size,
+        "client": shortened(scope["client"][0]) if scope.get("client") else "here",
+    }
+    _log.log(level, "request", extra={"fields": fields})
+
+
+def _is_stopping(scope: Scope) -> bool:
+    """Return whether the server stops, and so has cancelled a request that took too long: no error of the request."""
+    return "app" in scope and getattr(scope["app"].state, "draining", False)
 
 
 def _method(scope: Scope) -> str:

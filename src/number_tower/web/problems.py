@@ -24,13 +24,13 @@ from number_tower.showing import sentence, shown_text
 from number_tower.solve.limits import NotSolved
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
-from number_tower.web.asking import Unanswered
+from number_tower.web.asking import RETRY, Unanswered
 from number_tower.web.bounds import TooLarge
 from number_tower.web.lines import Unreadable
 from number_tower.web.lobby import BehindError, NoSuchRoom
 from number_tower.web.pages import page
 from number_tower.web.refusals import for_programs
-from number_tower.web.thinking import Busy, GaveUp
+from number_tower.web.workers import BUSY, AbandonedError, BusyError, GaveUpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from number_tower.web.refusals import Refusal
 
 MEDIA_TYPE = "application/problem+json"
-RETRY = {"Retry-After": "5"}
 _RETRY_SOON = {"Retry-After": "1"}
 
 _log = logging.getLogger(__name__)
@@ -103,7 +102,9 @@ _TITLES = {
     413: "Too large",
     415: "Not JSON",
     422: "This will not do",
+    421: "Not known by this name",
     429: "Too many requests",
+    499: "The client left",
     500: "Something went wrong here",
     503: "Not now",
 }
@@ -121,10 +122,11 @@ _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (RecordError, 422, "bad_record"),
     (Unreadable, 422, "bad_record"),
     (MatchError, 422, "bad_match"),
-    (GaveUp, 422, "too_hard"),
+    (GaveUpError, 422, "too_hard"),
     (Unanswered, 422, ""),
     (NotSolved, 422, "too_hard"),
-    (Busy, 503, "busy"),
+    (AbandonedError, 499, "client_gone"),
+    (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
     (BehindError, 409, "behind"),
 )
@@ -136,7 +138,8 @@ _WORDS = {
     "too_hard": "This takes more time or memory to work out than one request may use.",
     "store": "The games cannot be reached just now; nothing is lost. Try again in a moment.",
     "behind": "This server has not heard yet of the move that you have seen. Nothing is lost. Try again in a moment.",
-    "busy": "Many others are asking at this moment; try again in a few seconds.",
+    "client_gone": "The connection was closed before the work began.",
+    "busy": BUSY,
 }
 
 REASONS = {

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from markupsafe import Markup
 
-from number_tower.web.pages import page
+from number_tower.web.pages import page, templates
 from number_tower.web.replies import ProblemDetails
 
 if TYPE_CHECKING:
@@ -135,9 +136,14 @@ def _completed(schema: dict[str, Any]) -> dict[str, Any]:
 
 @router.get("/docs")
 async def show_reference(request: Request) -> Response:
-    """Show the description as a page."""
-    schema = request.app.openapi()
-    return page(request, "docs.html", about=ABOUT, groups=tuple(groups(schema)), models=tuple(models(schema)))
+    """Show the description as a page; it is the same for everybody, and put into words once."""
+    state = request.app.state
+    if not hasattr(state, "reference"):
+        schema = request.app.openapi()
+        content = templates.get_template("docs_content.html")
+        written = content.render(about=ABOUT, groups=tuple(groups(schema)), models=tuple(models(schema)))
+        state.reference = Markup(written)  # noqa: S704 - its values were escaped when it was rendered
+    return page(request, "docs.html", content=state.reference)
 
 
 def groups(schema: Schema) -> Iterator[Group]:

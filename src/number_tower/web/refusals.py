@@ -38,6 +38,7 @@ _TITLES = {
     400: "This cannot be read",
     403: "Not from there",
     413: "Too large",
+    421: "Not known by this name",
     429: "A little slower, please",
     500: "Something went wrong here",
     503: "Not now",

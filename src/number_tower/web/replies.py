@@ -177,10 +177,11 @@ class SaidLine(Answer):
 
 
 class Log(Answer):
-    """The whole dialogue of the current game, in the game's own voice."""
+    """The dialogue of the current game, in the game's own voice; of a long game, a part of it."""
 
     game: int
     said: list[SaidLine]
+    next: int | None = Field(description="The version from which the dialogue goes on, for `since`; null at its end.")
 
 
 class HintGiven(Answer):

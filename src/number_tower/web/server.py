@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
+import logging
+import os
 import signal
 import socket
 import threading
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.server import HANDLED_SIGNALS
 
 from number_tower.showing import shown
 from number_tower.store.games import Store
-from number_tower.web import logs
+from number_tower.web import connections, logs
+from number_tower.web.http_connection import HttpConnection
 from number_tower.web.settings import PORT
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from starlette.applications import Starlette
 
@@ -31,16 +39,30 @@ ENOUGH = 20
 
 STOPPED_BY_HAND = 130
 
-_CONNECTIONS = 6000
+STOP_LIMIT = 14.5
+"""Seconds after an order to stop at which the process ends, whatever still runs: 15 are promised."""
+
+WORK_TIME = 7
+"""Seconds that requests in progress have to end once the server stops; then their connections are closed."""
+
+CANCEL_TIME = 1
+"""Seconds that requests have to notice that their connection is closed, before they are cancelled."""
+
 _FILES = 16_384
-_GRACE = 3
-"""Seconds that requests have to end once the server stops; streams are ended at once."""
+_OTHER_FILES = 256
+"""Open files that are not connections: database, worker processes, log."""
+
+_SEND_BUFFER = 64 * 1024
+"""Bytes of an answer that the system holds for a client that does not read; Linux doubles it. Left to itself it would
+hold megabytes, and the server would not notice for long that a client has stopped reading."""
 
 _IDLE = 65
 """Seconds that a connection is kept for more: longer than reverse proxies do, which must not find it closed."""
 
-_HEAD = 64 * 1024
-"""Bytes that the head of a request may have, where the reader in Python has to do; see `reading` for the quick one."""
+_FQDN_TIME = 2.0
+"""Seconds that the look-up of this machine's full name may take at the start."""
+
+_log = logging.getLogger(__name__)
 
 
 class CannotServe(Exception):  # noqa: N818 - named for what it says
@@ -56,13 +78,16 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
         port = listener.getsockname()[1]
         if settings.everywhere and (near := _lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
+        if not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback:
+            settings = replace(settings, machine_names=find_machine_names())
         logs.begin(settings)
         return serve(make_app(settings), settings, listener, say)
 
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
     """Serve an app on a socket that listens already."""
-    _raise_the_limit_of_files()
+    registry = _make_registry(settings, _raise_the_limit_of_files())
+    app.state.draining, app.state.connections = False, registry
     port = listener.getsockname()[1]
     config = uvicorn.Config(
         app,
@@ -74,13 +99,11 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         server_header=False,
         proxy_headers=bool(settings.proxy),
         forwarded_allow_ips=list(settings.proxy),
-        limit_concurrency=_CONNECTIONS if settings.limits else None,
         timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=_GRACE,
-        h11_max_incomplete_event_size=_HEAD,
-        http=_protocol(),
+        timeout_graceful_shutdown=WORK_TIME + CANCEL_TIME,
+        http=partial(HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
     )
-    server = _Server(config, lambda: _announce(settings, port, say))
+    server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
     with _taken_signals() as taken:
         try:
             server.run([listener])
@@ -106,10 +129,13 @@ def listen(host: str, port: int | None) -> socket.socket:
     ports = range(PORT, PORT + ENOUGH) if port is None else [port]
     for each in ports:
         try:
-            return socket.create_server((str(address), each), family=family, backlog=2048, dualstack_ipv6=both)
+            listener = socket.create_server((str(address), each), family=family, backlog=2048, dualstack_ipv6=both)
         except OSError as trouble:
             if trouble.errno != errno.EADDRINUSE:
                 raise CannotServe(_why(trouble, host, each)) from None
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)  # its connections inherit it
+            return listener
     if port is None:
         last = PORT + ENOUGH - 1
         raise CannotServe(f"all ports from {PORT} to {last} are taken; choose another, as in --port {last + 1}")
@@ -144,15 +170,26 @@ def addresses(settings: Settings, port: int) -> str:
 
 def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> None:
     say(addresses(settings, port))
+    if settings.proxy and not settings.host_names:
+        say("Requests from the proxy may name any host; --host-name NAME accepts only the names you give.")
     logs.tell("started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers)
 
 
 class _Server(uvicorn.Server):
-    """Says when it can be used, and does not wait for streams that never end by themselves."""
+    """Announce when the server can be used, and bound the time of its stop.
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    A stop goes in steps: readiness goes down; after the drain time streams are told to reconnect, idle connections are
+    closed, and requests in progress may end; then the app closes. Whatever hangs meanwhile, the process ends after
+    `STOP_LIMIT` seconds, and at once on a second signal. Nothing is lost by that, since every move is committed before
+    it is announced.
+    """
+
+    def __init__(self, config: uvicorn.Config, drain: float, announce: Callable[[], None]) -> None:
         super().__init__(config)
+        self._drain = drain
         self._announce = announce
+        self._stopping = threading.Event()
+        threading.Thread(target=self._limit_stop, name="stop limit", daemon=True).start()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -160,11 +197,53 @@ class _Server(uvicorn.Server):
         gc.freeze()  # what is there now stays, and looking through it again and again would make some moves late
         self._announce()
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._stopping.set()
+        for each in HANDLED_SIGNALS:  # the system itself ends the process on a second one, even if Python hangs
+            signal.signal(each, signal.SIG_DFL)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app: Starlette = self.config.app  # type: ignore[assignment]  # it was given as one
+        app.state.draining = True
+        await asyncio.sleep(self._drain)
         if streams := getattr(app.state, "streams", None):
             streams.end()
+        asyncio.get_running_loop().call_later(WORK_TIME, self._abort_connections)
         await super().shutdown(sockets)
+
+    def _abort_connections(self) -> None:
+        for connection in tuple(self.server_state.connections):
+            if isinstance(connection, HttpConnection):
+                connection.abort()
+
+    def _limit_stop(self) -> None:
+        self._stopping.wait()
+        time.sleep(STOP_LIMIT)
+        _log.warning("the stop took more than %g seconds, so it was cut short; every move is kept", STOP_LIMIT)
+        logging.shutdown()
+        os._exit(1)
+
+
+def _make_registry(settings: Settings, files: int | None) -> connections.ConnectionRegistry:
+    """Return what bounds the connections: fewer than there may be open files, since the database needs some as well."""
+    if not settings.limits:
+        return connections.ConnectionRegistry(None, None, settings.is_proxy)
+    total = connections.MAX_CONNECTIONS
+    if files is not None:
+        total = max(1, min(total, files - _OTHER_FILES))
+    return connections.ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
+
+
+def find_machine_names() -> tuple[str, ...]:
+    """Return the names by which other machines in the network know this one, without waiting long for DNS."""
+    name = socket.gethostname().lower().removesuffix(".")
+    short = name.partition(".")[0]
+    found: list[str] = []
+    lookup = threading.Thread(target=lambda: found.append(socket.getfqdn().lower().removesuffix(".")), daemon=True)
+    lookup.start()
+    lookup.join(_FQDN_TIME)
+    return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))
 
 
 @contextmanager
@@ -193,21 +272,15 @@ def _lan_address() -> str | None:
     return None
 
 
-def _raise_the_limit_of_files() -> None:
-    """Let this process have as many connections as it may: the usual limit is less than one school needs."""
+def _raise_the_limit_of_files() -> int | None:
+    """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # noqa: PLC0415 - there is none on Windows
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
-        if soft not in {resource.RLIM_INFINITY, wanted} and soft < wanted:
+        if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _protocol() -> type[asyncio.Protocol] | str:
-    """Return who reads requests: the quick reader with a bound on their heads, which it lacks, or the one in Python."""
-    try:
-        from number_tower.web.reading import Bounded  # noqa: PLC0415 - its parser may not be there
-    except ImportError:
-        return "h11"
-    return Bounded
+            soft = wanted
+        return None if soft == resource.RLIM_INFINITY else soft
+    return None

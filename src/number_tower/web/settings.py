@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from functools import cached_property
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -20,6 +22,8 @@ NEAR = ("127.0.0.1", "::1")
 
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - what it means to listen there is the subject here
 _MOST_THINKERS = 4
+_NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_LONGEST_NAME = 253
 
 
 class WrongSetting(ValueError):  # noqa: N818 - named for what it says
@@ -38,6 +42,12 @@ class Settings:
     """Whose X-Forwarded headers are believed: addresses and networks."""
     public_url: str | None = None
     """The address by which people know the server, if it is not the one that they ask for."""
+    host_names: tuple[str, ...] = ()
+    """More names that the Host header of a request may have."""
+    machine_names: tuple[str, ...] = ()
+    """Names of this machine in its network, where other machines can reach the server."""
+    drain: float = 0.0
+    """Seconds for which a server that is told to stop goes on serving, with readiness down."""
     limits: bool = True
     thinkers: int = 1
     secure: bool | None = None
@@ -52,6 +62,28 @@ class Settings:
     def everywhere(self) -> bool:
         """Whether other machines can reach it, by whatever address this one has."""
         return self.host in _EVERYWHERE
+
+    @property
+    def known_hosts(self) -> frozenset[str]:
+        """The names that the Host header may have, besides IP addresses."""
+        given = {"localhost", self.host.lower().removesuffix("."), *self.machine_names, *self.host_names}
+        if self.public_url is not None:
+            given.add((urlsplit(self.public_url).hostname or "").removesuffix("."))
+        return frozenset(given - {""})
+
+    def is_proxy(self, host: str) -> bool:
+        """Return whether an address is that of a trusted proxy."""
+        try:
+            address = ip_address(host.partition("%")[0])
+        except ValueError:
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped  # an IPv4 peer of a socket that listens on both kinds of networks
+        return any(address in network for network in self._proxy_networks)
+
+    @cached_property
+    def _proxy_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        return tuple(ip_network(each) for each in self.proxy)
 
     def secure_for(self, scheme: str) -> bool:
         """Say whether the cookies of a page that came so are for https only."""
@@ -89,6 +121,15 @@ def trusted(given: str | None) -> tuple[str, ...]:
             expected = "expected addresses or networks with commas between, such as 10.0.0.5 or 172.16.0.0/12"
             raise WrongSetting(f"{expected}; got {shown(part)}") from None
     return found
+
+
+def parse_host_names(given: list[str] | None) -> tuple[str, ...]:
+    """Read the names of a server, with commas between; the option may be given several times."""
+    names = tuple(part.strip().lower().removesuffix(".") for each in given or () for part in each.split(","))
+    for name in names:
+        if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+            raise WrongSetting(f"expected names such as tower.example.org, without port; got {shown(name)}")
+    return names
 
 
 def public(given: str | None) -> str | None:

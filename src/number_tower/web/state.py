@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from number_tower import record
-from number_tower.changes import moves_after
-from number_tower.game import Game
+from number_tower.web.story import last_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from number_tower.room import Offer, Room
     from number_tower.store.kept import Seats
     from number_tower.table import Table
-    from number_tower.voice import Said, Voice
+    from number_tower.voice import Voice
 
 MOST_LISTED = 200
 """Blocks of a game up to which it is said of each whether it can be placed."""
@@ -86,15 +82,3 @@ def _refused(table: Table) -> dict[str, str] | None:
         return dict.fromkeys(map(str, table.game.rules.blocks), "over")
     numbers = table.game.rules.numbers
     return {str(block): reason for reason, mask in table.game.position.refusals() for block in numbers(mask)}
-
-
-def last_words(table: Table, voice: Voice) -> Iterator[Said]:
-    """Tell what the last change at a table was."""
-    if not table.log or table.log[-1].kind != "undo":
-        yield from voice.tell(table)
-        return
-    earlier = moves_after(table.log[:-1])
-    for kept in range(len(earlier) - 1, len(table.game.moves) - 1, -1):
-        game = Game(table.game.rules, table.game.first, earlier[:kept])
-        yield voice.undone(replace(table, game=game, log=()), earlier[kept])
-    yield voice.turn(table)

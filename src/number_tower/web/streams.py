@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from random import randint
 from typing import TYPE_CHECKING
 
 from number_tower.web.rates import client, too_often
@@ -18,6 +19,9 @@ MOST_OF_ONE = 400
 MOST = 5000
 RETRY = 10
 """Seconds after which whoever found no room may ask again."""
+
+_RECONNECT = (1000, 3000)
+"""Milliseconds until a browser reconnects when the server ends its stream; random, so that not all come at once."""
 
 _STOPPING = Refusal(503, "stopping", "The server is stopping; every game is kept.", {"Retry-After": "5"})
 
@@ -106,6 +110,7 @@ class Watched:
             if not begun:
                 await refuse(self._telling, _STOPPING, scope, receive, send)
             elif not complete:
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                hint = b"retry: %d\n\n" % randint(*_RECONNECT)  # noqa: S311 - it only spreads them
+                await send({"type": "http.response.body", "body": hint, "more_body": False})
         finally:
             self._streams.finish(who, task)

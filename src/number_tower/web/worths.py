@@ -46,15 +46,13 @@ class Options(NamedTuple):
     rest: tuple[str, ...]
 
 
-def options(analysis: Analysis, address: Callable[[int], str], played: int | None) -> Options:
+def options(analysis: Analysis, address: Callable[[int], str], played: int | None, most: int = MOST_SHOWN) -> Options:
     """Return the moves of a position as they are shown, the best first."""
-    shown = [_option(move, address(move.block), move.block == played) for move in analysis.moves[:MOST_SHOWN]]
-    if not any(option.reason for option in shown):
-        return Options((), tuple(shown), tuple(_rest(analysis.moves[MOST_SHOWN:])))
+    most = min(most, MOST_SHOWN)
+    shown = [_option(move, address(move.block), move.block == played) for move in analysis.moves[:most]]
     told = tuple(option for option in shown if option.reason)
-    return Options(
-        told, tuple(option for option in shown if not option.reason), tuple(_rest(analysis.moves[MOST_SHOWN:]))
-    )
+    brief = tuple(option for option in shown if not option.reason)
+    return Options(told, brief, tuple(_rest(analysis.moves[most:])))
 
 
 def _option(move: Valued, address: str, played: bool) -> Option:  # noqa: FBT001 - one caller

@@ -10,18 +10,19 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from number_tower.store.credentials import Credentials
 from number_tower.store.rooms import MARK, Moment, parse_mark
+from number_tower.web.browser_cookie import browser_session
 from number_tower.web.lobby import Known, Lobby
-from number_tower.web.pages import seat_token
 from number_tower.web.problems import MEDIA_TYPE, REASONS, Problem, Refused
-from number_tower.web.thinking import Thinkers
+from number_tower.web.workers import BUSY
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
     scheme_name="seat",
     auto_error=False,
-    description="The token of a seat, as it was given to whoever created or joined the game. A browser may send the"
-    " cookie of the seat instead.",
+    description="The token of a seat, as it was given to whoever created or joined the game. A browser may send its"
+    " cookie instead.",
 )
 
 Address = Annotated[
@@ -51,13 +52,7 @@ async def _lobby(request: Request) -> Lobby:
     return lobby
 
 
-async def _thinkers(request: Request) -> Thinkers:
-    thinkers: Thinkers = request.app.state.thinkers
-    return thinkers
-
-
 TheLobby = Annotated[Lobby, Depends(_lobby)]
-TheThinkers = Annotated[Thinkers, Depends(_thinkers)]
 
 
 async def _seen(
@@ -86,24 +81,28 @@ TheGame = Annotated[Known, Depends(_known)]
 Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
-async def _token(request: Request, given: Given) -> str | None:
-    """Return the token that came with a request, unless it cannot be one."""
-    token = seat_token(request, request.path_params["address"]) if given is None else given.credentials
-    return token if token and _TOKEN.fullmatch(token) else None
+async def _token(request: Request, given: Given) -> Credentials | None:
+    """Return the token that came with a request, or else the browser's cookies; None if neither can hold a seat."""
+    if given is None:
+        return browser_session(request).credentials(request.path_params["address"]) or None
+    return Credentials(given.credentials) if _TOKEN.fullmatch(given.credentials) else None
 
 
-AnyToken = Annotated[str | None, Depends(_token)]
+AnyToken = Annotated[Credentials | None, Depends(_token)]
 
 
-async def _needed(request: Request, given: Given) -> str:
-    token = await _token(request, given)
-    if token is None:
-        await request.app.state.lobby.look(request.path_params["address"])
+async def _needed(request: Request, given: Given) -> Credentials:
+    """Return the credentials of a request that needs some; a browser's cookie counts where it holds a seat."""
+    credentials = await _token(request, given)
+    if credentials is not None and credentials.token is not None:
+        return credentials
+    known = await request.app.state.lobby.look_for(request.path_params["address"], credentials)
+    if credentials is None or not known.held(credentials):
         raise Refused(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
-    return token
+    return credentials
 
 
-Token = Annotated[str, Depends(_needed)]
+Token = Annotated[Credentials, Depends(_needed)]
 
 
 def stated(known: Known, status: int = 200) -> Response:
@@ -121,7 +120,7 @@ _DETAILS = {
     415: "Send the body as JSON, with the header Content-Type: application/json.",
     422: "/block: Input should be a valid integer.",
     429: "Too many requests from one place; try again in a few seconds.",
-    503: "Many others are asking at this moment; try again in a few seconds.",
+    503: BUSY,
 }
 _REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
 _WHY = {

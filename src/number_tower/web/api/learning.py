@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from number_tower import record
-from number_tower.web import lines, tasks
+from number_tower.web import tasks
 from number_tower.web.api.access import refusals
-from number_tower.web.asking import asked
+from number_tower.web.asking import asked, read_record
 from number_tower.web.limits import GAME, POSITION
 from number_tower.web.models import Recorded  # noqa: TC001 - FastAPI reads it at run time
 from number_tower.web.problems import Refused
@@ -76,7 +76,7 @@ class Review(Answer):
 @router.post("/analyse", responses=refusals(503, body=True))
 async def analyse_position(given: Recorded, request: Request) -> Analysis:
     """Say what a position is worth, and every move in it, with the reasons in words."""
-    table, book = _read(given.record)
+    table, book = await _read(request, given.record)
     line = record.to_line(table, book)
     found = await asked(request, (line, book.title), tasks.analysed, table, book, seconds=POSITION)
     return Analysis(
@@ -94,7 +94,7 @@ async def analyse_position(given: Recorded, request: Request) -> Analysis:
 @router.post("/review", responses=refusals(503, body=True))
 async def review_game(given: Recorded, request: Request) -> Review:
     """Go through a game move by move: which moves gave something away, what was better, and why."""
-    table, book = _read(given.record)
+    table, book = await _read(request, given.record)
     if len(table.game.moves) > tasks.LONGEST_REVIEW:
         words = f"Here a game of at most {tasks.LONGEST_REVIEW:,} moves is gone through; this one is longer."
         raise Refused(422, "too_large", words)
@@ -113,9 +113,9 @@ async def review_game(given: Recorded, request: Request) -> Review:
     )
 
 
-def _read(line: str) -> tuple[Table, Rulebook]:
+async def _read(request: Request, line: str) -> tuple[Table, Rulebook]:
     """Read a game that may be looked into: not while its blocks are hidden from those who play it."""
-    table, book = lines.read(line)
+    table, book = await read_record(request, line)
     if table.secret:
         raise Refused(422, "hidden", "The blocks of this game are hidden until it is over; look into it then.")
     return table, book

@@ -7,16 +7,16 @@ from dataclasses import replace
 from secrets import randbelow
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue
 from number_tower.game import Game
 from number_tower.rules import UNNAMED, Rules
 from number_tower.table import Table
-from number_tower.voice import Voice
 from number_tower.web import bounds, lines, models, replies
 from number_tower.web.api.access import Address, TheLobby, Token, refusals
+from number_tower.web.asking import read_record
 from number_tower.web.lobby import Known, Wish
 from number_tower.web.problems import Refused
 
@@ -32,13 +32,13 @@ OWN = "own rules"
 
 
 @router.post("/games", status_code=201, response_model=replies.Created, responses=refusals(503, body=True))
-async def create_game(wanted: models.NewGame, lobby: TheLobby) -> Response:
+async def create_game(request: Request, wanted: models.NewGame, lobby: TheLobby) -> Response:
     """Begin a game, at one table, against the computer, or with whoever opens the link.
 
     The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to whoever shall take
     the other seat, and the `watch` link to spectators.
     """
-    known, token = await lobby.begin(wish(wanted))
+    known, token = await lobby.begin(await wish(request, wanted))
     here = f"/api/games/{known.address}"
     links = {"play": f"/g/{known.address}", "watch": f"/w/{known.watch}", "api": here, "events": f"{here}/events"}
     addresses: dict[str, object] = {"address": known.address, "watch": known.watch, "links": links}
@@ -67,9 +67,9 @@ async def take_seat(address: Address, taking: models.Taking, lobby: TheLobby) ->
     return _held(known, token, known.held(token))
 
 
-def wish(wanted: models.NewGame) -> Wish:
+async def wish(request: Request, wanted: models.NewGame) -> Wish:
     """Say what somebody wants to play, or why it cannot be played."""
-    book, table = _table(wanted)
+    book, table = await _table(request, wanted)
     bounds.check(table.game.rules)
     if table.outcome is not None:
         raise Refused(422, "over", "That game is over; send one that can be played on.")
@@ -82,16 +82,17 @@ def wish(wanted: models.NewGame) -> Wish:
     return Wish(book, table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints)
 
 
-def _table(wanted: models.NewGame) -> tuple[Rulebook, Table]:
+async def _table(request: Request, wanted: models.NewGame) -> tuple[Rulebook, Table]:
     given = [key for key in ("game", "rules", "rulefile", "record") if getattr(wanted, key) is not None]
     if len(given) != 1:
         raise Refused(422, "bad_request", "Say which game: expected one of game, rules, rulefile and record.")
     options = wanted.options.model_dump(exclude_none=True)
-    bounds.check_text(f"{options.get('blocks')} {options.get('opening')}")
+    bounds.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
         if options or wanted.hidden:
             raise Refused(422, "bad_request", "A record says by which options it is played; expected none beside it.")
-        table, book = lines.read(bounds.check_text(wanted.record))
+        bounds.check_text(wanted.record.rpartition(":")[0])
+        table, book = await read_record(request, wanted.record)
         return book, table
     book = _book(wanted)
     if wanted.hidden:
@@ -105,13 +106,10 @@ def _book(wanted: models.NewGame) -> Rulebook:
     if wanted.game is not None:
         return catalogue.named(wanted.game)
     if wanted.rules is not None:
-        bounds.check_text(f"{wanted.rules.blocks} {wanted.rules.opening}")
+        bounds.check_text(f"{wanted.rules.blocks},{wanted.rules.opening}")
         rules = Rules.read(wanted.rules.model_dump(exclude_none=True))
         return catalogue.rulebook_for(UNNAMED, rules)
-    content = (wanted.rulefile or "").encode()
-    bounds.check_table(catalogue.parse_toml(content, "rulefile").get("rules"))
-    own = catalogue.parse(content, OWN, "rulefile")
-    Voice(own)  # what it cannot say is told now, and not in the middle of a game
+    own = lines.read_rule_file((wanted.rulefile or "").encode(), OWN, "rulefile")
     return replace(own, source=UNNAMED)
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
 
 from number_tower.room import Accept, Decline, Move, Offering, Rematch, Resign, RoomError, Undo
 from number_tower.table import Stale, TableError
-from number_tower.web import models, replies, tasks
-from number_tower.web.api.access import Address, TheLobby, TheThinkers, Token, refusals, stated
+from number_tower.web import models, replies
+from number_tower.web.api.access import Address, TheLobby, Token, refusals, stated
+from number_tower.web.asking import ask_for_hint
 
 if TYPE_CHECKING:
     from number_tower.room import Action
+    from number_tower.store.credentials import Credentials
     from number_tower.web.lobby import Lobby
 
 router = APIRouter(tags=["playing"])
@@ -71,7 +73,7 @@ async def next_game(address: Address, token: Token, lobby: TheLobby, of: Of = No
 
 @router.post("/games/{address}/hint", responses=refusals(401, 403, 404, 409, 503, body=True))
 async def give_hint(
-    address: Address, token: Token, lobby: TheLobby, thinkers: TheThinkers, asked: models.Asking | None = None
+    address: Address, token: Token, lobby: TheLobby, request: Request, asked: models.Asking | None = None
 ) -> replies.HintGiven:
     """Get help with the next move, in three steps: what to look for, the move, and why."""
     known = await lobby.look_for(address, token)
@@ -81,7 +83,7 @@ async def give_hint(
     if not known.room.may_hint(held):
         raise RoomError("not_now", "there are no hints in this game, or it is not your turn")
     step = 1 if asked is None else asked.step
-    hinted = await thinkers.ask(tasks.hinted, known.room.table, known.kept.book, step)
+    hinted = await ask_for_hint(request, known, held, step)
     return replies.HintGiven(step=step, texts=list(hinted.texts), more=hinted.more, block=hinted.block)
 
 
@@ -89,7 +91,7 @@ def _number(of: models.WhichGame | None) -> int | None:
     return None if of is None else of.game
 
 
-async def _done(lobby: Lobby, address: str, token: str, action: Action) -> Response:
+async def _done(lobby: Lobby, address: str, token: Credentials, action: Action) -> Response:
     try:
         return stated(await lobby.act(address, token, action))
     except Stale:

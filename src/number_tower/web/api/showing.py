@@ -11,7 +11,8 @@ from number_tower import record
 from number_tower.web import replies
 from number_tower.web.api.access import Address, AnyToken, Seen, TheGame, TheLobby, refusals, stated
 from number_tower.web.following import following, newest_moment
-from number_tower.web.story import dialogue
+from number_tower.web.models import MOST_VERSIONS
+from number_tower.web.story import MOST_TEXT, narrate
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,6 +25,9 @@ router = APIRouter(tags=["games"])
 MOST_EVENTS = 10_000
 """Events of one stream; whoever wants more begins another."""
 
+MOST_CHANGES = 50
+"""Changes of a game that one answer tells."""
+
 _EXPORTS: dict[str, Any] = {
     "text/plain": {"schema": {"type": "string"}},
     "application/json": {"schema": {"type": "object"}},
@@ -33,6 +37,8 @@ _EVENT = {key: {"type": "string"} for key in ("event", "id", "data")}
 _EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}}
 
 Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="After how many events the stream ends.")]
+Since = Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="The first version that is told.")]
+Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="How many changes are told at most.")]
 LastEvent = Annotated[
     str | None,
     Header(description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."),
@@ -76,13 +82,27 @@ async def follow_game(
 
 
 @router.get("/games/{address}/log", responses=refusals(404, 409, 422, 503))
-async def show_log(known: TheGame) -> replies.Log:
-    """Give the whole dialogue of the current game, in the game's own voice."""
-    said = [
-        replies.SaidLine(version=version, moment=line.moment, seat=2 if line.player else 1, text=line.text.strip("\n"))
-        for version, line, _ in dialogue(known.room.table, known.voice)
-    ]
-    return replies.Log(game=known.room.number, said=said)
+async def show_log(known: TheGame, since: Since = 0, limit: Changes = MOST_CHANGES) -> replies.Log:
+    """Give the dialogue of the current game, in the game's own voice.
+
+    A long game is told in parts: `next` in the answer is the `since` of the part that follows.
+    """
+    table = known.room.table
+    last = since + limit - 1
+    lines: list[replies.SaidLine] = []
+    size = 0
+    for version, said, _ in narrate(table, known.voice, since, last):
+        if size > MOST_TEXT and lines[-1].version < version:
+            last = version - 1
+            break
+        lines.append(
+            replies.SaidLine(
+                version=version, moment=said.moment, seat=2 if said.player else 1, text=said.text.strip("\n")
+            )
+        )
+        size += len(said.text)
+    following = last + 1 if last < table.version else None
+    return replies.Log(game=known.room.number, said=lines, next=following)
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""What every page needs: the templates, the visitor's theme, and the cookies by which a device holds its seats."""
+"""What every page needs: the templates, and the visitor's theme."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
+
+from number_tower.showing import shown
+from number_tower.web.bounds import LARGEST_RULE_FILE
+from number_tower.web.browser_cookie import read_cookies
 
 if TYPE_CHECKING:
     from fastapi import Request
     from fastapi.responses import Response
+    from starlette.datastructures import FormData
 
 HERE = Path(__file__).parent.parent
 STATIC = HERE / "static"
-YEAR = 365 * 24 * 60 * 60
-SEAT = "seat-"
-"""How the cookie of a seat begins; the room's address follows."""
+
+LARGEST_FORM = 64 * 1024
+"""Bytes of a form: room for a rule file, each of whose characters may be written as three."""
+
+MOST_FIELDS = 50
+LONGEST_FIELD = LARGEST_RULE_FILE
+"""Fields of a form, and characters of one."""
 
 Theme = Literal["light", "dark", "auto"]
 
@@ -39,20 +49,20 @@ def is_fragment(request: Request) -> bool:
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
 
 
-def seat_token(request: Request, address: str) -> str | None:
-    """Return the token by which this device holds a seat in a room, if it does."""
-    return request.cookies.get(SEAT + address)
-
-
-def set_seat(response: Response, request: Request, address: str, token: str) -> None:
-    """Let this device hold a seat: no script can read it, and no other site can send it."""
-    secure = request.app.state.settings.secure_for(request.url.scheme)
-    response.set_cookie(SEAT + address, token, max_age=YEAR, path="/", secure=secure, httponly=True, samesite="lax")
+async def read_form(request: Request) -> FormData:
+    """Read what a form of ours sends, unless it is larger than any that is filled in."""
+    if len(await request.body()) > LARGEST_FORM:
+        raise HTTPException(413, f"A form may have at most {LARGEST_FORM // 1024} KiB.")
+    form = await request.form(max_files=1, max_fields=MOST_FIELDS)
+    for name, value in form.multi_items():
+        if isinstance(value, str) and len(value) > LONGEST_FIELD:
+            raise HTTPException(413, f"The field {shown(name)} may have at most {LONGEST_FIELD:,} characters.")
+    return form
 
 
 def theme(request: Request) -> Theme:
     """Return the colours that this visitor chose; auto is what the device prefers."""
-    match request.cookies.get("theme"):
+    match read_cookies(request).get("theme"):
         case "light":
             return "light"
         case "dark":
@@ -77,7 +87,7 @@ def _path(request: Request) -> str:
 
 def runs(text: str) -> Markup:
     """Keep ranges such as 17-30 in one piece, and let a long list of them break after its commas."""
-    written = re.sub(r"\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
+    written = re.sub(r"(?<!\d)\d+-\d+", r'<span class="run">\g<0></span>', str(escape(text)), flags=re.ASCII)
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue, record
-from number_tower.game import Game
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.voice import Voice
 from number_tower.web import bounds, drawing, tasks, worths
-from number_tower.web.asking import Unanswered, asked
+from number_tower.web.asking import Unanswered, asked, read_record, with_retry
+from number_tower.web.browser_cookie import browser_session
 from number_tower.web.limits import GAME, POSITION
-from number_tower.web.lines import Unreadable, read
+from number_tower.web.lines import Unreadable
 from number_tower.web.lobby import Lobby, Wish
-from number_tower.web.pages import page, set_seat
+from number_tower.web.pages import page, read_form
+from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.web.tasks import Analysis, Reviewed
 
 router = APIRouter()
+
+MOST_ADDRESSES, FEWEST_SHOWN = 100_000, 10
+"""Characters of all links to the moves of a position, and moves that are linked all the same."""
 
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
@@ -45,9 +49,11 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
     if not game.strip():
         return _form(request)
     try:
-        table, book = read(game)
+        table, book = await read_record(request, game)
     except Unreadable as wrong:
         return _form(request, game, str(wrong), 400)
+    except BusyError as busy:
+        return with_retry(_form(request, game, str(busy), 503))
     at = _ply(ply, len(table.game.moves))
     here = position(table, at)
     line = record.to_line(table, book)
@@ -73,33 +79,40 @@ async def analysis(request: Request, game: str = "", ply: str = "") -> Response:
     }
     if secret:
         return page(request, "analysis.html", **context)
-    analysed, missing = await _analysed(request, here, book)
+    status, analysed, missing, reviewed, unreviewed = 200, None, "", None, ""
+    try:
+        analysed = await _analysed(request, here, book)
+    except Unanswered as unanswered:
+        status, missing = unanswered.status, unanswered.words
+    if table.game.moves and status == 200:  # a server that is too busy for one question is not asked another
+        try:
+            reviewed = await _reviewed(request, table, book)
+        except Unanswered as unanswered:
+            status, unreviewed = unanswered.status, unanswered.words
     played = table.game.moves[at] if at < len(table.game.moves) else None
-    context |= {"analysis": analysed, "missing": missing}
+    context |= {"analysis": analysed, "missing": missing, "reviewed": reviewed, "unreviewed": unreviewed}
     if analysed is not None:
-        before = context["here_line"] + ("," if at else "")
+        before = address(context["here_line"] + ("," if at else ""))
+        most = max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))
+        links = {played: address(line, at + 1)}
         context["options"] = worths.options(
-            analysed, lambda block: address(line if block == played else f"{before}{block}", at + 1), played
+            analysed, lambda block: links.get(block) or f"{before}{block}&ply={at + 1}", played, most
         )
-    reviewed, unreviewed = await _reviewed(request, table, book)
-    context |= {"reviewed": reviewed, "unreviewed": unreviewed}
     if reviewed is not None:
         draws = table.game.rules.stuck == "skips"
-        context["values"] = worths.line(reviewed, names, at, lambda each: address(line, each), draws=draws)
-        context["moves"] = tuple((move, address(line, move.ply)) for move in reviewed.moves)
-    return page(request, "analysis.html", **context)
+        game = address(line)
+        context["values"] = worths.line(reviewed, names, at, lambda each: f"{game}&ply={each}", draws=draws)
+        context["moves"] = tuple((move, f"{game}&ply={move.ply}") for move in reviewed.moves)
+    return with_retry(page(request, "analysis.html", status=status, **context))
 
 
 @router.post("/analysis/play")
-async def play_on(
-    request: Request,
-    game: Annotated[str, Form()] = "",
-    level: Annotated[str, Form()] = "",
-    seat: Annotated[str, Form()] = "",
-) -> Response:
+async def play_on(request: Request) -> Response:
     """Open a room against the computer that goes on from a position; whoever asks plays the seat chosen."""
+    form = await read_form(request)
+    game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
-        table, book = read(game)
+        table, book = await read_record(request, game)
     except Unreadable as wrong:
         return _form(request, game, str(wrong), 400)
     if table.game.outcome is not None:
@@ -107,11 +120,11 @@ async def play_on(
     if level not in LEVELS:
         return _form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
     lobby: Lobby = request.app.state.lobby
-    known, token = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level))
+    session = browser_session(request)
+    known, _ = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level), session.current.secret)
+    session.renew()
     await lobby.settled(known)
-    answer = RedirectResponse(f"/g/{known.address}", 303)
-    set_seat(answer, request, known.address, token)
-    return answer
+    return RedirectResponse(f"/g/{known.address}", 303)
 
 
 def address(line: str, ply: int | None = None) -> str:
@@ -121,8 +134,7 @@ def address(line: str, ply: int | None = None) -> str:
 
 def position(table: Table, ply: int) -> Table:
     """Return a table as it stood after so many moves, with nothing declared yet; of a game that is over, open."""
-    game = table.game
-    return Table(Game(game.rules, game.first, game.moves[:ply]), table.rulebook, table.names, table.secret)
+    return Table(table.game.at(ply), table.rulebook, table.names, table.secret)
 
 
 def seen_from(table: Table, second: bool) -> Table:  # noqa: FBT001 - which of two seats
@@ -141,28 +153,18 @@ def steps(line: str, at: int, last: int) -> tuple[Step, ...]:
     )
 
 
-async def _analysed(request: Request, here: Table, book: Rulebook) -> tuple[Analysis | None, str]:
+async def _analysed(request: Request, here: Table, book: Rulebook) -> Analysis:
     question = record.to_line(here, book), book.title
-    try:
-        return await asked(request, question, tasks.analysed, here, book, seconds=POSITION), ""
-    except Unanswered as unanswered:
-        return None, unanswered.words
+    return await asked(request, question, tasks.analysed, here, book, seconds=POSITION)
 
 
-async def _reviewed(request: Request, table: Table, book: Rulebook) -> tuple[Reviewed | None, str]:
-    if not table.game.moves:
-        return None, ""
+async def _reviewed(request: Request, table: Table, book: Rulebook) -> Reviewed:
     if len(table.game.moves) > tasks.LONGEST_REVIEW:
         most = f"{tasks.LONGEST_REVIEW:,}"
-        return (
-            None,
-            f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one.",
-        )
+        words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
+        raise Unanswered(words, later=False)
     question = record.to_line(table, book), book.title
-    try:
-        return await asked(request, question, tasks.reviewed, table, book, seconds=GAME), ""
-    except Unanswered as unanswered:
-        return None, unanswered.words
+    return await asked(request, question, tasks.reviewed, table, book, seconds=GAME)
 
 
 def _form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:

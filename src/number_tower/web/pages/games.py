@@ -15,7 +15,7 @@ from number_tower.game import Game
 from number_tower.table import Table
 from number_tower.voice import Voice
 from number_tower.web import drawing, tasks, worths
-from number_tower.web.asking import Unanswered, asked
+from number_tower.web.asking import Unanswered, asked, with_retry
 from number_tower.web.limits import POSITION
 from number_tower.web.pages import page
 from number_tower.web.pages.analysis import address
@@ -76,7 +76,7 @@ async def game(request: Request, name: str) -> Response:
         line = record.to_line(table, book)
         analysed = await asked(request, (line, book.title), tasks.analysed, table, book, seconds=POSITION)
     except Unanswered as unanswered:
-        return page(request, "game.html", wrong=unanswered.words, **context)
+        return with_retry(page(request, "game.html", status=unanswered.status, wrong=unanswered.words, **context))
     options = worths.options(analysed, lambda block: address(record.to_line(table.play(block), book), 1), None)
     theory = tuple(told(analysed, voice.noun))
     how = METHODS.get(analysed.method, "")

@@ -13,7 +13,7 @@ from number_tower.brief import brief
 from number_tower.players import LEVELS
 from number_tower.voice import Voice
 from number_tower.web import tasks
-from number_tower.web.asking import Unanswered, asked
+from number_tower.web.asking import Unanswered, asked, with_retry
 from number_tower.web.limits import PUZZLE
 from number_tower.web.pages import page
 from number_tower.web.pages.games import unknown
@@ -44,7 +44,8 @@ async def learn(
     try:
         posed = await asked(request, name, tasks.lesson, book, seconds=PUZZLE)
     except Unanswered as unanswered:
-        return page(request, "lesson.html", wrong=unanswered.words, count=0, at=1, **context)
+        context |= {"wrong": unanswered.words, "count": 0, "at": 1}
+        return with_retry(page(request, "lesson.html", status=unanswered.status, **context))
     place = int(at) if at in {str(each) for each in range(1, len(posed) + 2)} else 1
     context |= {"count": len(posed), "at": place, "announced": _COUNTS.get(len(posed), "")}
     if place > len(posed):

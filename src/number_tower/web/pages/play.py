@@ -15,12 +15,13 @@ from number_tower.room import RoomError
 from number_tower.showing import sentence
 from number_tower.store.rooms import parse_mark
 from number_tower.table import Stale, TableError
-from number_tower.web import tasks
+from number_tower.web.asking import ask_for_hint, with_retry
+from number_tower.web.browser_cookie import browser_session
 from number_tower.web.following import COME_BACK, following, newest_moment
 from number_tower.web.lobby import NoSuchRoom
-from number_tower.web.pages import deeds, is_fragment, page, seat_token, set_seat, start
+from number_tower.web.pages import deeds, is_fragment, page, read_form, start
 from number_tower.web.pages.seeing import View
-from number_tower.web.thinking import Busy, GaveUp
+from number_tower.web.workers import BusyError, GaveUpError
 
 if TYPE_CHECKING:
     from number_tower.store.rooms import Moment
@@ -44,12 +45,13 @@ class Notice(NamedTuple):
 @router.get("/g/{address}/table")
 async def room(request: Request, address: str) -> Response:
     """Show a room to whoever holds a seat there; to others, the free seat, or the way to watch."""
-    known = await _look(request, address)
+    known, held = await _look_as_player(request, address)
     if known is None:
         return _nowhere(request)
     if known.address != address:
         return RedirectResponse(f"/w/{known.watch}", 303)
-    held = known.held(seat_token(request, address))
+    if held and not is_fragment(request):
+        browser_session(request).renew()
     if not held and not known.room.waiting and not is_fragment(request):
         return RedirectResponse(f"/w/{known.watch}", 303)
     return _shown(request, known, held)
@@ -105,31 +107,30 @@ async def export(request: Request, address: str, form: str) -> Response:
 @router.post("/g/{address}/sit")
 async def sit(request: Request, address: str) -> Response:
     """Take the free seat."""
-    name = str((await request.form()).get("name", "")).strip()
+    name = str((await read_form(request)).get("name", "")).strip()
     try:
-        known, token = await _lobby(request).sit(address, name or None)
+        known, _ = await _lobby(request).sit(address, name or None, browser_session(request).current.secret)
     except NoSuchRoom:
         return _nowhere(request)
     except (RoomError, TableError) as wrong:
         return await _again(request, address, Notice(sentence(f"{wrong}")), 409, name=name)
-    return _seated(request, known, token)
+    return _seated(request, known)
 
 
 @router.post("/g/{address}/hint")
 async def hint(request: Request, address: str) -> Response:
     """Help whoever is to move, a step at a time."""
-    known = await _look(request, address)
+    known, held = await _look_as_player(request, address)
     if known is None:
         return _nowhere(request)
-    held = known.held(seat_token(request, address))
     if not known.room.may_hint(held):
         return _shown(request, known, held, Notice("There is no hint to be had now."), 409)
-    step = whole_number(str((await request.form()).get("step", "1"))) or 1
+    step = whole_number(str((await read_form(request)).get("step", "1"))) or 1
     try:
-        told = await request.app.state.thinkers.ask(tasks.hinted, known.room.table, known.kept.book, min(step, 3))
-    except Busy:
-        return _shown(request, known, held, Notice("Many ask for hints just now. Please try again in a moment."), 503)
-    except GaveUp:
+        told = await ask_for_hint(request, known, held, min(step, 3))
+    except BusyError as busy:
+        return with_retry(_shown(request, known, held, Notice(str(busy)), 503))
+    except GaveUpError:
         return _shown(request, known, held, Notice("This position is too hard to look through here."))
     return _shown(request, known, held, hint=told, step=min(step, 3))
 
@@ -137,16 +138,15 @@ async def hint(request: Request, address: str) -> Response:
 @router.post("/g/{address}/handover")
 async def handover(request: Request, address: str) -> Response:
     """Show the private link that moves a seat to another device."""
-    known = await _look(request, address)
+    known, held = await _look_as_player(request, address)
     if known is None:
         return _nowhere(request)
-    token = seat_token(request, address)
     try:
-        code = await _lobby(request).handover(address, token)
+        code = await _lobby(request).handover(address, browser_session(request).credentials(address))
     except RoomError as refused:
-        return _shown(request, known, known.held(token), Notice(sentence(f"{refused}")), 403)
+        return _shown(request, known, held, Notice(sentence(f"{refused}")), 403)
     private = f"{_origin(request)}/g/{address}/take/{code}"
-    return _shown(request, known, known.held(token), private=private)
+    return _shown(request, known, held, private=private)
 
 
 @router.get("/g/{address}/take/{code}")
@@ -162,12 +162,12 @@ async def ask_to_take(request: Request, address: str, code: str) -> Response:
 async def take(request: Request, address: str, code: str) -> Response:
     """Move a seat to this device."""
     try:
-        known, token = await _lobby(request).take(address, code)
+        known, _ = await _lobby(request).take(address, code, browser_session(request).current.secret)
     except NoSuchRoom:
         return _nowhere(request)
     except RoomError as refused:
         return page(request, "error.html", status=410, heading="This link has been used", text=sentence(f"{refused}"))
-    return _seated(request, known, token)
+    return _seated(request, known)
 
 
 @router.get("/g/{address}/{deed}")
@@ -179,12 +179,12 @@ async def back(address: str, deed: str) -> Response:  # noqa: ARG001 - whatever 
 @router.post("/g/{address}/{deed}")
 async def act(request: Request, address: str, deed: str) -> Response:
     """Do what was asked for; what cannot be done is said, above the room as it is."""
-    token = seat_token(request, address)
-    known = await _look(request, address)
+    credentials = browser_session(request).credentials(address)
+    known, _ = await _look_as_player(request, address)
     if known is None:
         return _nowhere(request)
     try:
-        known = await _lobby(request).act(address, token, deeds.action(deed, await request.form(), known))
+        known = await _lobby(request).act(address, credentials, deeds.action(deed, await read_form(request), known))
     except deeds.Unanswerable as wrong:
         notice, status = Notice(f"{wrong}"), 422
     except MoveError as refused:
@@ -197,11 +197,11 @@ async def act(request: Request, address: str, deed: str) -> Response:
         return await _again(request, address, Notice(sentence(f"{refused}")))
     else:
         if is_fragment(request):
-            return _shown(request, known, known.held(token))
+            return _shown(request, known, known.held(credentials))
         # Without a script nobody hears of the computer's answer, so it is waited for.
         await _lobby(request).settled(known)
         return RedirectResponse(f"/g/{address}", 303)
-    return _shown(request, known, known.held(token), notice, status)
+    return _shown(request, known, known.held(credentials), notice, status)
 
 
 # To answer --------------------------------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ def _lobby(request: Request) -> Lobby:
 
 
 async def _look(request: Request, address: str) -> Known | None:
-    """Return a room; whoever knows only where it is watched can look at it there, and do nothing."""
+    """Return a room; a watch address is enough to look at it, and not to do anything there."""
     try:
-        known = await _lobby(request).look_for(address, seat_token(request, address), _seen_state(request))
+        known = await _lobby(request).look(address, _seen_state(request))
     except NoSuchRoom:
         return None
     return None if request.method == "POST" and known.address != address else known
@@ -227,12 +227,25 @@ def _seen_state(request: Request) -> Moment | None:
     return newest_moment(seen, request.headers.get("last-event-id"))
 
 
+async def _look_as_player(request: Request, address: str) -> tuple[Known | None, frozenset[int]]:
+    """Return a room as `_look` does, and the seats that this browser holds there."""
+    known = await _look(request, address)
+    if known is None or known.address != address:
+        return known, frozenset()
+    credentials = browser_session(request).credentials(address)
+    try:
+        known = await _lobby(request).look_for(address, credentials, _seen_state(request))
+    except NoSuchRoom:
+        return None, frozenset()
+    return known, known.held(credentials)
+
+
 async def _again(request: Request, address: str, notice: Notice, status: int = 409, **context: object) -> Response:
     """Show a room as it is now, and what there is to say about what was tried."""
-    known = await _look(request, address)
+    known, held = await _look_as_player(request, address)
     if known is None:
         return _nowhere(request)
-    return _shown(request, known, known.held(seat_token(request, address)), notice, status, **context)
+    return _shown(request, known, held, notice, status, **context)
 
 
 def _shown(
@@ -247,14 +260,13 @@ def _shown(
     return page(request, name, status=status, notice=notice, **_seen(request, known, held), **context)
 
 
-def _seated(request: Request, known: Known, token: str) -> Response:
-    answer: Response
+def _seated(request: Request, known: Known) -> Response:
+    """Show the room to a browser that has just got a seat there, and let it keep its cookie."""
+    session = browser_session(request)
+    session.renew()
     if is_fragment(request):
-        answer = _shown(request, known, known.held(token))
-    else:
-        answer = RedirectResponse(f"/g/{known.address}", 303)
-    set_seat(answer, request, known.address, token)
-    return answer
+        return _shown(request, known, known.held(session.credentials(known.address)))
+    return RedirectResponse(f"/g/{known.address}", 303)
 
 
 def _seen(request: Request, known: Known, held: frozenset[int]) -> dict[str, Any]:

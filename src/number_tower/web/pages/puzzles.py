@@ -16,10 +16,10 @@ from number_tower.coach.puzzles import GRADES
 from number_tower.showing import sentence
 from number_tower.voice import Voice
 from number_tower.web import drawing, tasks
-from number_tower.web.asking import Unanswered, asked
+from number_tower.web.asking import Unanswered, asked, with_retry
 from number_tower.web.limits import PUZZLE
 from number_tower.web.lines import read
-from number_tower.web.pages import page
+from number_tower.web.pages import page, read_form
 from number_tower.web.pages.analysis import address
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ async def endless(
 @router.post("/puzzles")
 async def answer(request: Request) -> Response:
     """Take an answer that was posted, and show it at an address of its own."""
-    form = await request.form()
+    form = await read_form(request)
     fields = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
     return RedirectResponse(f"{request.url.path}?{urlencode([*request.query_params.multi_items(), *fields])}", 303)
 
@@ -192,7 +192,7 @@ async def _answered(
     try:
         posed = await asked(request, question, task, *args, seconds=PUZZLE)
     except Unanswered as unanswered:
-        return page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.words, **context)
+        return with_retry(page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.words, **context))
     except LookupError as none:
         return page(request, "puzzle.html", status=404, wrong=sentence(str(none)), **context)
     return page(request, "puzzle.html", asked=put(posed, answers), **context)

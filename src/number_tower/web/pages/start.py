@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from functools import cache
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
@@ -22,9 +22,10 @@ from number_tower.showing import sentence
 from number_tower.store.trouble import StoreError
 from number_tower.table import Table, TableError, player_name
 from number_tower.voice import Voice
-from number_tower.web import bounds, drawing
+from number_tower.web import bounds, drawing, lines
+from number_tower.web.browser_cookie import YEAR, browser_session
 from number_tower.web.lobby import NoSuchRoom, Wish
-from number_tower.web.pages import SEAT, YEAR, Theme, page, set_seat
+from number_tower.web.pages import Theme, page, read_form
 from number_tower.web.pages.seeing import View
 
 if TYPE_CHECKING:
@@ -35,16 +36,15 @@ if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.room import Room
     from number_tower.rules import Rules
+    from number_tower.web.lobby import Lobby
 
 router = APIRouter(include_in_schema=False)
 
 OWN = "own"
 """What the form calls a game of one's own rules."""
 
-_SEAT = re.compile(re.escape(SEAT) + r"[A-Za-z0-9_-]{1,64}")
-_MOST_COOKIES = 100
-MOST_SEATS = 30
-"""Games that a device remembers; of more, the oldest that are over are forgotten."""
+MOST_LISTED = 50
+"""Games that the home page looks up for a browser: those that are not over, then the newest."""
 
 LONGEST_MATCH = 99
 _EXAMPLE = """\
@@ -87,41 +87,28 @@ def _usual() -> Rulebook:
 @router.get("/")
 async def home(request: Request) -> Response:
     """Show the games, and those of one's own that are not over."""
-    going, over, gone = await _mine(request)
+    going, over = await _list_games(request)
     games = [(book, drawing.idea(book)) for book in catalogue.games()]
-    answer = page(request, "home.html", games=games, going=going, over=over)
-    _forget(answer, gone)
-    return answer
+    return page(request, "home.html", games=games, going=going, over=over)
 
 
-def _forget(answer: Response, cookies: list[str]) -> None:
-    for cookie in cookies:
-        answer.delete_cookie(cookie, path="/", httponly=True, samesite="lax")
-
-
-async def _mine(request: Request) -> tuple[list[View], list[View], list[str]]:
-    """Return this device's games that go on and that are over, newest first, and the cookies to forget."""
-    ours = [(name, token) for name, token in request.cookies.items() if _SEAT.fullmatch(name)]
-    seats = dict(ours[:_MOST_COOKIES])
+async def _list_games(request: Request) -> tuple[list[View], list[View]]:
+    """Return this browser's games that go on, and those that are over, newest first; none while the database fails."""
+    lobby: Lobby = request.app.state.lobby
+    session = browser_session(request)
     views: list[View] = []
-    gone: list[str] = []
-    for name, token in seats.items():
-        try:
-            known = await request.app.state.lobby.look_for(name.removeprefix(SEAT), token)
-        except NoSuchRoom:
-            gone.append(name)
-        except StoreError:
-            continue
-        else:
-            if held := known.held(token):
-                views.append(View(known, held))
-            else:
-                gone.append(name)
+    with suppress(StoreError):
+        addresses = await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
+        for address in addresses:
+            credentials = session.credentials(address)
+            with suppress(NoSuchRoom):
+                known = await lobby.look_for(address, credentials)
+                if held := known.held(credentials):
+                    views.append(View(known, held))
+    if views:
+        session.renew()
     views.sort(key=lambda view: view.known.kept.changed, reverse=True)
-    going = [view for view in views if not _is_done(view.room)]
-    over = [view for view in views if _is_done(view.room)]
-    kept = max(0, MOST_SEATS - len(going))
-    return going, over[:kept], [*gone, *(SEAT + view.known.address for view in over[kept:])]
+    return [view for view in views if not _is_done(view.room)], [view for view in views if _is_done(view.room)]
 
 
 def _is_done(room: Room) -> bool:
@@ -138,27 +125,25 @@ async def ask(request: Request) -> Response:
 @router.post("/new")
 async def begin(request: Request) -> Response:
     """Open a room as wished, and seat whoever wished for it."""
-    form = await request.form()
+    form = await read_form(request)
     given = {key: value for key, value in form.items() if isinstance(value, str)}
+    session = browser_session(request)
     try:
         wish = await _wish(form, given)
-        known, token = await request.app.state.lobby.begin(wish)
+        known, _ = await request.app.state.lobby.begin(wish, session.current.secret)
     except Refused as refused:
         return _form(request, given, refused.wrong)
     except TableError:
         return _form(request, given, Wrong("name_1", "That is what the other player is called. Choose another name."))
+    session.renew()
     await request.app.state.lobby.settled(known)
-    answer = RedirectResponse(f"/g/{known.address}", 303)
-    if sum(map(bool, map(_SEAT.fullmatch, request.cookies))) > MOST_SEATS:
-        _forget(answer, (await _mine(request))[2])
-    set_seat(answer, request, known.address, token)
-    return answer
+    return RedirectResponse(f"/g/{known.address}", 303)
 
 
 @router.post("/theme")
 async def colours(request: Request) -> Response:
     """Remember which colours a visitor wants."""
-    form = await request.form()
+    form = await read_form(request)
     back = str(form.get("back", "/"))
     local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     answer = RedirectResponse(back if local else "/", 303)
@@ -221,20 +206,17 @@ async def _book(form: FormData, given: Mapping[str, str]) -> Rulebook:
         if name != OWN:
             return catalogue.named(name)
         upload = form.get("rules_file")
-        content = await upload.read(catalogue.LARGEST_FILE + 1) if isinstance(upload, UploadFile) else b""
+        content = await upload.read() if isinstance(upload, UploadFile) else b""
         content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
         if not content.strip():
             raise Refused("rules_text", "Paste your rules here, or choose a file that holds them.")
-        bounds.check_table(catalogue.parse_toml(content, "my rules").get("rules"))
-        book = catalogue.parse(content, "my rules", "my rules")
-        Voice(book)
+        return lines.read_rule_file(content, "my rules", "my rules")
     except catalogue.RuleFileError as wrong:
         raise Refused("rules_text", _told(wrong)) from None
     except bounds.TooLarge as wrong:
         raise Refused("rules_text", sentence(f"{wrong}")) from None
     except catalogue.UnknownGame as wrong:
         raise Refused("game", sentence(f"{wrong}")) from None
-    return book
 
 
 def _told(wrong: catalogue.RuleFileError) -> str:
@@ -252,9 +234,8 @@ def _rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
             raise Refused("target", "A target is a whole number, such as 21.")
         chosen["target"] = number
     try:
-        bounds.check_text(" ".join(map(str, chosen.values())))
+        bounds.check_text(",".join(map(str, chosen.values())))
         rules = bounds.check(book.with_options(chosen))
-        bounds.check_words(book, rules)
     except RulesError as wrong:
         raise Refused(wrong.key, sentence(wrong.problem)) from None
     except catalogue.OptionError as wrong:

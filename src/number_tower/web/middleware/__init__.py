@@ -1,0 +1,1 @@
+"""ASGI middleware of the web server, one class per module."""
