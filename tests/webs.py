@@ -81,6 +81,15 @@ class Server:
         self.strike()
         self._end()
 
+    def pause(self) -> None:
+        """Stop the process where it is (SIGSTOP): its connections stay open, and nothing is answered."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGCONT)
+
     def stop(self) -> None:
         """Stop it politely."""
         self._process.terminate()
@@ -197,13 +206,23 @@ async def game_at_one_table(client: Client) -> Seats:
     return Seats(made["address"], made["watch"], (made["token"], made["token"]))
 
 
-async def events(port: int, path: str, token: str | None = None) -> AsyncIterator[tuple[str, Any]]:
-    """Follow a game until the server ends the stream, or its life: the mark and the state of every event."""
+class RefusedError(AssertionError):
+    """A stream was asked for, and something else was answered."""
+
+
+async def events(
+    port: int, path: str, token: str | None = None, seen: str | None = None
+) -> AsyncIterator[tuple[str, Any]]:
+    """Follow a game until the server ends the stream, or its life: the mark and the state of every event.
+
+    `seen` is the newest mark that the client has seen.
+    """
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
-        writer.write(request("GET", f"{path}/events", token))
+        writer.write(request("GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token))
         head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RefusedError(head)
         fields: dict[str, str] = {}
         async for line in _lines(reader):
             name, _, value = line.partition(": ")

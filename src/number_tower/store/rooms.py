@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from sqlalchemy import bindparam, delete, exists, insert, or_, select, update
 
@@ -17,18 +18,25 @@ from number_tower.store.credentials import Credentials, digest_secret, match_dig
 from number_tower.store.games import Begun, NoSuchGame
 from number_tower.store.kept import Kept, Seats, now
 from number_tower.store.schema import changes, games, matches, rooms, rounds, seats
+from number_tower.store.trouble import StoreError
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from number_tower.catalogue import Rulebook
     from number_tower.store.kept import Part
 
 CHANNEL = "number_tower"
 """Where a PostgreSQL server tells all who listen which room has changed."""
+
+Moment = tuple[int, int, int]
+"""What only grows in a room: which game it is, the changes of its table, and what else was done in the room."""
+
+MARK = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
+"""How a moment is written."""
 
 _CODE_LASTS = timedelta(minutes=10)
 _UNUSED_LASTS = timedelta(days=30)
@@ -58,8 +66,8 @@ class KeptRoom:
     browsers: tuple[str | None, str | None] = (None, None)
 
     @property
-    def moment(self) -> tuple[int, int, int]:
-        """What only grows: which game it is, the changes of its table, and what else was done in the room."""
+    def moment(self) -> Moment:
+        """What only grows, to tell an earlier state from a later one."""
         return self.room.number, self.room.table.version, self.version
 
     @property
@@ -76,6 +84,14 @@ class KeptRoom:
             for place in (0, 1)
             if match_digest(self.tokens[place], tokens) or match_digest(self.browsers[place], browsers)
         )
+
+
+def parse_mark(mark: str) -> Moment | None:
+    """Return the moment that a mark names; None if it is not a mark."""
+    if not re.fullmatch(MARK, mark):
+        return None
+    game, version, room = map(int, mark.split("."))
+    return game, version, room
 
 
 def add(
@@ -107,10 +123,19 @@ def add(
 
 def find(connection: Connection, address: str) -> KeptRoom:
     """Return a room by its address, or by the one for those who watch."""
-    row = connection.execute(select(rooms).where(or_(rooms.c.address == address, rooms.c.watch == address))).mappings()
-    if (found := row.one_or_none()) is None:
-        raise NoSuchRoom(address)
-    return _made(connection, found)
+    return _load_where(connection, or_(rooms.c.address == address, rooms.c.watch == address), address)
+
+
+def load(connection: Connection, identity: int) -> KeptRoom:
+    """Return a room by its id."""
+    return _load_where(connection, rooms.c.id == identity, str(identity))
+
+
+def _load_where(connection: Connection, condition: ColumnElement[bool], name: str) -> KeptRoom:
+    row = connection.execute(select(rooms).where(condition)).mappings().one_or_none()
+    if row is None:
+        raise NoSuchRoom(name)
+    return _made(connection, row)
 
 
 def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
@@ -180,6 +205,41 @@ def marks(connection: Connection, some: Collection[int]) -> dict[int, str]:
     query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
     rows = connection.execute(query).all()
     return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
+
+
+class Changes(NamedTuple):
+    """What has become of some rooms since they were read."""
+
+    read: list[KeptRoom]
+    """Rooms that have changed and are wanted, as they are now."""
+    gone: list[int]
+    """Rooms that are no longer in the database."""
+    outdated: list[int]
+    """Rooms that have changed and are not wanted, or are damaged in the database."""
+
+
+def read_changes(connection: Connection, known: Mapping[int, Moment | None], wanted: Collection[int]) -> Changes:
+    """Compare rooms with the moments at which they are known, and read those that have changed and are wanted.
+
+    A room without a moment is not known and counts as changed.
+    """
+    changed = Changes([], [], [])
+    current = marks(connection, known)
+    for identity, moment in known.items():
+        if identity not in current:
+            changed.gone.append(identity)
+        elif moment is not None and (parse_mark(current[identity]) or moment) <= moment:
+            continue
+        elif identity not in wanted:
+            changed.outdated.append(identity)
+        else:
+            try:
+                changed.read.append(load(connection, identity))
+            except NoSuchRoom:
+                changed.gone.append(identity)
+            except StoreError:
+                changed.outdated.append(identity)
+    return changed
 
 
 def sweep(connection: Connection) -> int:
@@ -282,9 +342,10 @@ def _advanced(connection: Connection, known: KeptRoom, after: Room) -> Kept:
 
 
 def earlier(connection: Connection, known: KeptRoom, number: int) -> Kept:
-    """Return a game that was played in a room before."""
-    query = select(rounds.c.game).where(rounds.c.room == known.id, rounds.c.number == number)
-    found = connection.execute(query).scalar() if number < known.room.number else None
+    """Return a game that was played in a room before; the room may have moved on since it was read."""
+    played = select(rounds.c.game).join(rooms, rooms.c.id == rounds.c.room)
+    before = played.where(rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number)
+    found = connection.execute(before).scalar()
     try:
         return kept_games.load(connection, -1 if found is None else found)
     except NoSuchGame:

@@ -22,6 +22,7 @@ from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
 from number_tower.web.rates import client
+from number_tower.web.reconciler import TIMING
 from number_tower.web.watchdog import Watchdog
 from number_tower.web.workers import Workers
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from number_tower.web.metrics import Metrics
+    from number_tower.web.reconciler import Timing
     from number_tower.web.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +39,7 @@ _SWEEPING = 3600.0
 """Seconds between two looks for rooms that nobody uses."""
 
 
-def make_app(settings: Settings) -> FastAPI:
+def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
     """Return the application; it opens its database when it starts, and lets go of everything when it stops."""
 
     @asynccontextmanager
@@ -47,7 +49,7 @@ def make_app(settings: Settings) -> FastAPI:
         scribe, hub = Scribe(store, None if metrics is None else metrics.observe_write), Hub()
         workers = Workers(settings.thinkers + 1, dear=settings.thinkers, prepare=compiling.forgo)
         workers.on_wait = None if metrics is None else metrics.observe_wait
-        lobby = Lobby(store, scribe, hub, workers)
+        lobby = Lobby(store, scribe, hub, workers, timing)
         listener = listen(store, lobby.news)
         background = [asyncio.create_task(work) for work in (_sweep(lobby), workers.warm())]
         watchdog = Watchdog(getattr(app.state, "notifier", None))

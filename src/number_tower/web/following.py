@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import StreamingResponse
 
+from number_tower.store.rooms import parse_mark
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from number_tower.store.rooms import Moment
     from number_tower.web.lobby import Lobby
 
 BEAT = 20.0
@@ -27,15 +30,28 @@ class Events(StreamingResponse):
     media_type = "text/event-stream"
 
 
-def following(lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None) -> Events:
-    """Answer with a room as long as somebody listens, or until so many events were sent."""
-    return Events(_written(lobby, address, first, limit), headers={"X-Accel-Buffering": "no"})
+def newest_moment(seen: Moment | None, last_event_id: str | None) -> Moment | None:
+    """Return the newest state that a client has seen, by its own word or by the last event that it got.
+
+    A browser that loses a stream asks for it again at the same address, with the last event in a header.
+    """
+    last = parse_mark(last_event_id or "")
+    return max((each for each in (seen, last) if each is not None), default=None)
 
 
-async def _written(lobby: Lobby, address: str, first: bytes, limit: int | None) -> AsyncGenerator[bytes, None]:
+def following(
+    lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None, seen: Moment | None = None
+) -> Events:
+    """Answer with a room as long as somebody listens, or until so many events were sent; none before what was seen."""
+    return Events(_written(lobby, address, first, limit, seen), headers={"X-Accel-Buffering": "no"})
+
+
+async def _written(
+    lobby: Lobby, address: str, first: bytes, limit: int | None, seen: Moment | None
+) -> AsyncGenerator[bytes, None]:
     if first:
         yield first
-    async with aclosing(lobby.stream(address, BEAT)) as states:
+    async with aclosing(lobby.stream(address, BEAT, seen)) as states:
         async for known in states:
             if known is None:
                 yield _NOTHING

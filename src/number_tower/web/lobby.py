@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 from collections import OrderedDict
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +20,7 @@ from number_tower.voice import Voice
 from number_tower.web import bounds, computer
 from number_tower.web.known import Known
 from number_tower.web.listening import News
+from number_tower.web.reconciler import TIMING, Reconciler
 from number_tower.web.wishes import Wish
 
 if TYPE_CHECKING:
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from number_tower.store.credentials import Credentials
     from number_tower.store.games import Store
     from number_tower.store.kept import Kept
-    from number_tower.store.rooms import KeptRoom
+    from number_tower.store.rooms import KeptRoom, Moment
     from number_tower.store.scribe import Scribe
     from number_tower.web.events import Hub
+    from number_tower.web.reconciler import Timing
     from number_tower.web.workers import Workers
 
-__all__ = ["Known", "Lobby", "NoSuchRoom", "Wish"]
+__all__ = ["BehindError", "Known", "Lobby", "NoSuchRoom", "Wish"]
 
 T = TypeVar("T")
 
@@ -48,14 +50,21 @@ _MOST_KNOWN = 4_096
 _TRIES = 5
 """How often something is tried again if somebody at another process was faster."""
 
+_COMPARED_AT_ONCE = 500
+"""Rooms that are compared with the database by one query."""
+
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SOON, _LATER = 0.1, 3.0
+
+
+class BehindError(Exception):
+    """A client has seen a state that this server does not find, and did not hear of in time."""
 
 
 class Lobby:
     """All rooms, as far as anybody asks for them. It belongs to one event loop."""
 
-    def __init__(self, store: Store, scribe: Scribe, hub: Hub, workers: Workers) -> None:
+    def __init__(self, store: Store, scribe: Scribe, hub: Hub, workers: Workers, timing: Timing = TIMING) -> None:
         self._store = store
         self._scribe = scribe
         self._hub = hub
@@ -64,7 +73,8 @@ class Lobby:
         self._ids: dict[str, int] = {}
         self._busy: dict[int, asyncio.Lock] = {}
         self._choosing: dict[int, asyncio.Task[None]] = {}
-        self._comparing: set[asyncio.Task[None]] = set()
+        self._reconciler = Reconciler(self._compare, hub.watched, timing)
+        self._wait = timing.wait
         self._reading: dict[int, set[int | None]] = {}
         self._closed = False
 
@@ -72,6 +82,14 @@ class Lobby:
     def cached(self) -> int:
         """Number of rooms in memory."""
         return len(self._known)
+
+    @property
+    def stale_since(self) -> float | None:
+        """Seconds for which rooms could not be compared with the database, so that old states may be shown.
+
+        None if comparing works.
+        """
+        return self._reconciler.failing_for
 
     async def begin(self, wish: Wish, browser: str | None = None) -> tuple[Known, str]:
         """Open a room, for a browser if its secret is given; return it, and the token of the seats taken."""
@@ -85,29 +103,47 @@ class Lobby:
         self._let_choose(known)
         return known, token
 
-    async def look(self, address: str) -> Known:
-        """Return a room by its address, or by the one for those who watch."""
+    async def look(self, address: str, seen: Moment | None = None) -> Known:
+        """Return a room by its address, or by the one for those who watch.
+
+        `seen` is the newest state that the client has seen, perhaps at another server: the answer is that state or a
+        later one. If the cache holds an earlier one, the database is read once, then a later state is waited for.
+        """
         identity = self._ids.get(address)
-        if identity is not None:
+        if identity is not None and (seen is None or self._known[identity].kept_room.moment >= seen):
             self._known.move_to_end(identity)
             known = self._known[identity]
+            self._reconciler.use(identity)
         elif _ADDRESS.fullmatch(address):
             known = self._learned(await self._found(address))
+            self._reconciler.use(known.kept_room.id, fresh=True)
         else:
             raise NoSuchRoom(address)
+        if seen is not None and known.kept_room.moment < seen:
+            known = await self._wait_for_state(known.kept_room.id, seen)
         self._let_choose(known)
         return known
 
-    async def look_for(self, address: str, credentials: Credentials | str | None) -> Known:
+    async def look_for(self, address: str, credentials: Credentials | str | None, seen: Moment | None = None) -> Known:
         """Return a room for credentials; before they count as holding no seat, the database is asked.
 
         A seat that another process gave them a moment ago is theirs here as well.
         """
-        known = await self.look(address)
+        known = await self.look(address, seen)
         if credentials and not known.held(credentials) and not await self._is_as_kept(known):
             self._forget(known.kept_room.id)
-            known = await self.look(address)
+            known = await self.look(address, seen)
         return known
+
+    async def _wait_for_state(self, identity: int, seen: Moment) -> Known:
+        """Wait until this server hears of a state that a client has seen, for a short time and without any query."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._wait), aclosing(self._hub.wakeups(identity)) as wakeups:
+                async for _ in wakeups:
+                    current = self._known.get(identity)
+                    if current is not None and current.kept_room.moment >= seen:
+                        return current
+        raise BehindError
 
     async def _found(self, address: str) -> KeptRoom:
         """Read a room; again, if while it was read there was news that it was changed."""
@@ -166,11 +202,17 @@ class Lobby:
         for room, mark in changed.items():
             self.news(News(room, mark))
 
-    async def stream(self, address: str, beat: float | None = None) -> AsyncGenerator[Known | None, None]:
-        """Give a room as it is, and then after everything that happens there; nothing after a beat of silence."""
-        known = await self.look(address)
-        told = None
-        async for news in self._hub.wakeups(known.kept_room.id, beat):
+    async def stream(
+        self, address: str, beat: float | None = None, seen: Moment | None = None
+    ) -> AsyncGenerator[Known | None, None]:
+        """Give a room as it is, and then after everything that happens there; nothing after a beat of silence.
+
+        States never go back, nor behind what the client has seen. A database that fails for a moment does not end a
+        stream: the room is read again later.
+        """
+        identity = (await self.look(address)).kept_room.id
+        sent: Moment | None = None
+        async for news in self._hub.wakeups(identity, beat):
             if not news:
                 yield None
                 continue
@@ -178,8 +220,14 @@ class Lobby:
                 known = await self.look(address)
             except NoSuchRoom:
                 return
-            if known.mark != told:
-                told = known.mark
+            except StoreError:
+                self._reconciler.mark((identity,))
+                continue
+            moment = known.kept_room.moment
+            if seen is not None and moment < seen:
+                self._reconciler.mark((identity,))
+            elif sent is None or moment > sent:
+                sent = moment
                 yield known
 
     async def settled(self, known: Known, seconds: float = 2.0) -> Known:
@@ -193,19 +241,16 @@ class Lobby:
         """Hear that somebody at another process has changed a room, or perhaps any of them."""
         for heard in self._reading.values():
             heard.add(None if news is None else news.room)
-        some = list(self._known) if news is None else [news.room] if news.room in self._known else []
-        for unknown in self._hub.watched() - self._known.keys() if news is None else {news.room} - self._known.keys():
-            self._hub.publish(unknown)
-        if some and (news is None or self._known[news.room].mark != news.mark):
-            task = asyncio.create_task(self._compare(some))
-            self._comparing.add(task)
-            task.add_done_callback(self._comparing.discard)
-            task.add_done_callback(_noted)
+        if news is None:
+            self._reconciler.mark(self._known.keys() | self._hub.watched())
+        elif news.room not in self._known or self._known[news.room].mark != news.mark:
+            self._reconciler.mark((news.room,))
 
     async def close(self) -> None:
         """Let no computer move any more: it goes on when somebody looks at its room again."""
         self._closed = True
-        running = [*self._choosing.values(), *self._comparing]
+        await self._reconciler.close()
+        running = [*self._choosing.values()]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -232,7 +277,11 @@ class Lobby:
                     self._forget(identity)
                     continue
                 if after is before.room:
-                    return known
+                    # Done already; a client may have seen even more than this server knows.
+                    if await self._is_as_kept(known):
+                        return known
+                    self._forget(identity)
+                    continue
                 with suppress(Overtaken):
                     kept = await self._write(lambda connection: rooms.write(connection, before, after))  # noqa: B023 - used at once
                     return self._announced(kept, remark)
@@ -248,10 +297,37 @@ class Lobby:
             for _ in range(_TRIES):
                 before = (await self.look(address)).kept_room
                 with suppress(Overtaken):
-                    kept, token = await self._write(lambda connection: do(connection, before))  # noqa: B023 - used at once
+                    kept, token = await self._write_seats(address, lambda connection: do(connection, before))  # noqa: B023 - used at once
                     return self._announced(kept), token
                 self._forget(identity)
             raise RoomError("not_now", "others were faster; please try again")
+
+    async def _write_seats(
+        self, address: str, do: Callable[[Connection], tuple[KeptRoom, str]]
+    ) -> tuple[KeptRoom, str]:
+        """Change who holds seats; if that fails after it was stored, return what was stored.
+
+        When the answer to a commit is lost, the change may be stored although it seems to have failed. Its token would
+        be unknown to everyone, and the seat lost: so the database is asked whether the token holds a seat.
+        """
+        attempts: list[tuple[KeptRoom, str]] = []
+
+        def attempt(connection: Connection) -> tuple[KeptRoom, str]:
+            attempts.append(do(connection))
+            return attempts[-1]
+
+        try:
+            return await self._write(attempt)
+        except (StoreError, RoomError, Overtaken):
+            for _ in range(_TRIES if attempts else 0):
+                with suppress(StoreError):
+                    stored = await self._found(address)
+                    for _, token in attempts:
+                        if stored.held(token):
+                            return stored, token
+                    break
+                await asyncio.sleep(_SOON)
+            raise
 
     async def _played_at(self, address: str) -> int:
         """Return the id of a room; whoever knows only where it is watched can change nothing."""
@@ -291,18 +367,37 @@ class Lobby:
         if identity in self._busy and not self._busy[identity].locked():
             del self._busy[identity]
 
-    async def _compare(self, some: list[int]) -> None:
-        """See which of the rooms that are remembered somebody else has changed; those in use are looked at again."""
-        while some:
-            marks = await self._read(lambda connection: rooms.marks(connection, some))  # noqa: B023 - used at once
-            changed = [each for each in some if each in self._known and _is_news(self._known[each], marks.get(each))]
-            in_use = [each for each in changed if each in self._busy and self._busy[each].locked()]
-            for identity in set(changed) - set(in_use):
-                self._forget(identity)
+    async def _compare(self, marked: set[int]) -> set[int]:
+        """Compare rooms with the database; return those that are being changed here, to be compared again soon.
+
+        A room that has changed is read again for those who follow it; otherwise it is read when it is asked for.
+        """
+        followed = self._hub.watched()
+        wanted = [each for each in marked if each in self._known or each in followed]
+        busy = {each for each in wanted if self._is_busy(each)}
+        moments = {each: self._moment_of(each) for each in wanted if each not in busy}
+        while moments:
+            some = {each: moments.pop(each) for each in list(moments)[:_COMPARED_AT_ONCE]}
+            changes = await self._read(lambda connection: rooms.read_changes(connection, some, followed))  # noqa: B023 - used at once
+            # A room that is changed here at this moment is announced with the computer's remark, which is not stored.
+            busy |= {each for each in some if self._is_busy(each)}
+            for kept in changes.read:
+                if kept.id not in busy:
+                    self._learned(kept)
+            for identity in {*changes.gone, *changes.outdated} - busy:
+                if self._moment_of(identity) == some[identity]:
+                    self._forget(identity)
+            for identity in changes.gone:
                 self._hub.publish(identity)
-            some = in_use
-            if some:
-                await asyncio.sleep(_SOON)
+        return busy
+
+    def _is_busy(self, identity: int) -> bool:
+        """Return whether a room is being changed by this server."""
+        lock = self._busy.get(identity)
+        return lock is not None and lock.locked()
+
+    def _moment_of(self, identity: int) -> Moment | None:
+        return self._known[identity].kept_room.moment if identity in self._known else None
 
     async def _is_as_kept(self, known: Known) -> bool:
         """Say whether nobody at another process has changed a room: what is refused should be refused as it is now."""
@@ -348,11 +443,6 @@ class Lobby:
                 except StoreError as trouble:
                     _LOG.warning("a computer's move cannot be kept yet: %s", trouble)
                     await asyncio.sleep(_LATER)
-
-
-def _is_news(known: Known, mark: str | None) -> bool:
-    """Say whether a room is not what is known, but later, or gone."""
-    return mark is None or tuple(map(int, mark.split("."))) > known.kept_room.moment
 
 
 def _moved(held: Collection[int], move: Move, known: Known) -> Room:

@@ -27,7 +27,7 @@ from number_tower.table import Stale, TableError
 from number_tower.web.asking import RETRY, Unanswered
 from number_tower.web.bounds import TooLarge
 from number_tower.web.lines import Unreadable
-from number_tower.web.lobby import NoSuchRoom
+from number_tower.web.lobby import BehindError, NoSuchRoom
 from number_tower.web.pages import page
 from number_tower.web.refusals import for_programs
 from number_tower.web.workers import BUSY, AbandonedError, BusyError, GaveUpError
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from number_tower.web.refusals import Refusal
 
 MEDIA_TYPE = "application/problem+json"
+_RETRY_SOON = {"Retry-After": "1"}
 
 _log = logging.getLogger(__name__)
 
@@ -127,6 +128,7 @@ _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
     (AbandonedError, 499, "client_gone"),
     (BusyError, 503, "busy"),
     (StoreError, 503, "store"),
+    (BehindError, 409, "behind"),
 )
 """What the engine and the server refuse; without a reason here, the error has its own. The first that fits counts."""
 
@@ -135,6 +137,7 @@ _WORDS = {
     "stale": "The game has moved on since; the state shows how it stands.",
     "too_hard": "This takes more time or memory to work out than one request may use.",
     "store": "The games cannot be reached just now; nothing is lost. Try again in a moment.",
+    "behind": "This server has not heard yet of the move that you have seen. Nothing is lost. Try again in a moment.",
     "client_gone": "The connection was closed before the work began.",
     "busy": BUSY,
 }
@@ -192,6 +195,8 @@ async def answer(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if found.status == 503:
         headers |= RETRY
+    if found.reason == "behind":
+        headers |= _RETRY_SOON
     if found.status == 401:
         headers |= {"WWW-Authenticate": "Bearer"}
     return response(request, found, headers)
@@ -227,7 +232,7 @@ def install(app: FastAPI) -> None:
 async def _known(request: Request, error: Exception) -> Known | None:
     """Return the game that a request was about, where the answer shows how it stands."""
     address = request.path_params.get("address") or request.path_params.get("watch")
-    if address is None or not isinstance(error, Stale | MoveError | RoomError):
+    if address is None or not isinstance(error, Stale | MoveError | RoomError | BehindError):
         return None
     try:
         known: Known = await request.app.state.lobby.look(address)

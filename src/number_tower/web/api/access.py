@@ -6,11 +6,12 @@ import re
 from email.message import Message
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from number_tower.store.credentials import Credentials
+from number_tower.store.rooms import MARK, Moment, parse_mark
 from number_tower.web.browser_cookie import browser_session
 from number_tower.web.lobby import Known, Lobby
 from number_tower.web.problems import MEDIA_TYPE, REASONS, Problem, Refused
@@ -54,8 +55,24 @@ async def _lobby(request: Request) -> Lobby:
 TheLobby = Annotated[Lobby, Depends(_lobby)]
 
 
-async def _known(address: Address, lobby: TheLobby) -> Known:
-    return await lobby.look(address)
+async def _seen(
+    seen: Annotated[
+        str | None,
+        Query(
+            pattern=f"^{MARK}$",
+            description="The newest `mark` that you have seen of this game, at any server: the answer is that state or"
+            " a later one. A server that does not find it within two seconds answers 409 with the reason `behind`.",
+        ),
+    ] = None,
+) -> Moment | None:
+    return None if seen is None else parse_mark(seen)
+
+
+Seen = Annotated[Moment | None, Depends(_seen)]
+
+
+async def _known(address: Address, lobby: TheLobby, seen: Seen) -> Known:
+    return await lobby.look(address, seen)
 
 
 TheGame = Annotated[Known, Depends(_known)]
@@ -111,7 +128,7 @@ _WHY = {
     401: "No token was sent, and one is needed.",
     403: "The token holds no seat in this game.",
     404: "There is no such game, or whatever else was asked for.",
-    409: "Not as the game stands: stale, not legal or not this player's turn. The state comes with it.",
+    409: "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
     413: "The request is too large.",
     415: "The body is sent as something else than JSON.",
     422: "What was sent is not as described, or makes no game.",

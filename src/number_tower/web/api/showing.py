@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from number_tower import record
 from number_tower.web import replies
-from number_tower.web.api.access import Address, AnyToken, TheGame, TheLobby, refusals, stated
-from number_tower.web.following import following
+from number_tower.web.api.access import Address, AnyToken, Seen, TheGame, TheLobby, refusals, stated
+from number_tower.web.following import following, newest_moment
 from number_tower.web.models import MOST_VERSIONS
 from number_tower.web.story import MOST_TEXT, narrate
 
@@ -39,20 +39,23 @@ _EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object"
 Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="After how many events the stream ends.")]
 Since = Annotated[int, Query(ge=0, le=MOST_VERSIONS, description="The first version that is told.")]
 Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="How many changes are told at most.")]
-LastEvent = Annotated[str | None, Header(description="Taken and not needed: the first event is how it stands.")]
+LastEvent = Annotated[
+    str | None,
+    Header(description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."),
+]
 Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one line, or as a document.")]
 
 
-@router.get("/games/{address}", response_model=replies.State, responses=refusals(404, 503))
+@router.get("/games/{address}", response_model=replies.State, responses=refusals(404, 409, 422, 503))
 async def show_game(known: TheGame) -> Response:
     """Give a game as it stands, to whoever knows its address or its watch address."""
     return stated(known)
 
 
-@router.get("/games/{address}/seat", responses=refusals(404, 503), openapi_extra={"security": [{}]})
-async def show_seat(address: Address, lobby: TheLobby, token: AnyToken) -> replies.Standing:
+@router.get("/games/{address}/seat", responses=refusals(404, 409, 422, 503), openapi_extra={"security": [{}]})
+async def show_seat(address: Address, lobby: TheLobby, token: AnyToken, seen: Seen) -> replies.Standing:
     """Say which seats you hold, and what you may do now."""
-    known = await lobby.look_for(address, token)
+    known = await lobby.look_for(address, token, seen)
     held = known.held(token)
     return replies.Standing(seats=[2 if seat else 1 for seat in sorted(held)], may=_may(known.room, held))
 
@@ -60,23 +63,25 @@ async def show_seat(address: Address, lobby: TheLobby, token: AnyToken) -> repli
 @router.get(
     "/games/{address}/events",
     response_class=Response,
-    responses={200: {"content": _EVENTS}, **refusals(404, 422, 503)},
+    responses={200: {"content": _EVENTS}, **refusals(404, 409, 422, 503)},
 )
 async def follow_game(
     address: Address,
     lobby: TheLobby,
-    known: TheGame,  # noqa: ARG001 - a game that is not there is told before the stream begins
+    seen: Seen,
     limit: Limit = MOST_EVENTS,
-    last_event_id: LastEvent = None,  # noqa: ARG001 - browsers send it
+    last_event_id: LastEvent = None,
 ) -> Response:
     """Follow a game as server-sent events: how it stands at once, and again whenever something happens.
 
     Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
     """
-    return following(lobby, address, limit=limit)
+    seen = newest_moment(seen, last_event_id)
+    await lobby.look(address, seen)  # so that a game that does not exist is refused before the stream begins
+    return following(lobby, address, limit=limit, seen=seen)
 
 
-@router.get("/games/{address}/log", responses=refusals(404, 422, 503))
+@router.get("/games/{address}/log", responses=refusals(404, 409, 422, 503))
 async def show_log(known: TheGame, since: Since = 0, limit: Changes = MOST_CHANGES) -> replies.Log:
     """Give the dialogue of the current game, in the game's own voice.
 
@@ -103,7 +108,7 @@ async def show_log(known: TheGame, since: Since = 0, limit: Changes = MOST_CHANG
 @router.get(
     "/games/{address}/export",
     response_class=Response,
-    responses={200: {"content": _EXPORTS}, **refusals(404, 422, 503)},
+    responses={200: {"content": _EXPORTS}, **refusals(404, 409, 422, 503)},
 )
 async def export_game(known: TheGame, form: Form = "line") -> Response:
     """Take a game away: as one line of text, or as a JSON document that `tower` and this API can read."""

@@ -13,16 +13,18 @@ from number_tower.blocks import whole_number
 from number_tower.position import MoveError
 from number_tower.room import RoomError
 from number_tower.showing import sentence
+from number_tower.store.rooms import parse_mark
 from number_tower.table import Stale, TableError
 from number_tower.web.asking import ask_for_hint, with_retry
 from number_tower.web.browser_cookie import browser_session
-from number_tower.web.following import COME_BACK, following
+from number_tower.web.following import COME_BACK, following, newest_moment
 from number_tower.web.lobby import NoSuchRoom
 from number_tower.web.pages import deeds, is_fragment, page, read_form, start
 from number_tower.web.pages.seeing import View
 from number_tower.web.workers import BusyError, GaveUpError
 
 if TYPE_CHECKING:
+    from number_tower.store.rooms import Moment
     from number_tower.web.lobby import Known, Lobby
 
 router = APIRouter(include_in_schema=False)
@@ -71,7 +73,7 @@ async def events(request: Request, address: str) -> Response:
     """Tell a page that something has happened, as long as it listens."""
     if await _look(request, address) is None:
         return _nowhere(request)
-    return following(_lobby(request), address, first=COME_BACK)
+    return following(_lobby(request), address, first=COME_BACK, seen=_seen_state(request))
 
 
 @router.get("/g/{address}/games/{number}")
@@ -213,10 +215,16 @@ def _lobby(request: Request) -> Lobby:
 async def _look(request: Request, address: str) -> Known | None:
     """Return a room; a watch address is enough to look at it, and not to do anything there."""
     try:
-        known = await _lobby(request).look(address)
+        known = await _lobby(request).look(address, _seen_state(request))
     except NoSuchRoom:
         return None
     return None if request.method == "POST" and known.address != address else known
+
+
+def _seen_state(request: Request) -> Moment | None:
+    """Return the newest state that the page has seen, as its script says; what is no mark says nothing."""
+    seen = parse_mark(request.query_params.get("seen", ""))
+    return newest_moment(seen, request.headers.get("last-event-id"))
 
 
 async def _look_as_player(request: Request, address: str) -> tuple[Known | None, frozenset[int]]:
@@ -226,7 +234,7 @@ async def _look_as_player(request: Request, address: str) -> tuple[Known | None,
         return known, frozenset()
     credentials = browser_session(request).credentials(address)
     try:
-        known = await _lobby(request).look_for(address, credentials)
+        known = await _lobby(request).look_for(address, credentials, _seen_state(request))
     except NoSuchRoom:
         return None, frozenset()
     return known, known.held(credentials)

@@ -29,6 +29,14 @@ function later(mark, than) {
   return place >= 0 && one[place] > (other[place] ?? -1);
 }
 
+// Every request in a game names the newest state that this page has seen: another server that has not heard of it yet
+// waits for it instead of showing an earlier one.
+function seeing(path) {
+  const shown = main().dataset.mark;
+  const seen = later(newest, shown) ? newest : shown;
+  return seen && path.startsWith(inGame()) ? `${path}?seen=${seen}` : path;
+}
+
 // A private link and a hint are given once: they stay until the seat, or the position that was asked about, is another.
 function keep(fresh) {
   const [link, hint] = ["#private-link", ".hint"].map((each) => !fresh.querySelector(each) && main().querySelector(each));
@@ -94,7 +102,7 @@ async function refresh() {
   const wanted = newest;
   asking = true;
   try {
-    const answer = await fetch(`${inGame()}/table`, { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
+    const answer = await fetch(seeing(`${inGame()}/table`), { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
     const html = await answer.text();
     // The same state again would only take away what was said about the last move.
@@ -123,7 +131,7 @@ async function send(form, submitter) {
   if (!source) attend();
   form.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(form.action, {
+    const answer = await fetch(seeing(form.getAttribute("action")), {
       method: "POST",
       headers: { "X-Fragment": "1" },
       body: new URLSearchParams(new FormData(form, submitter)),
@@ -215,7 +223,7 @@ function listen() {
   if (!followed) return;
   newer.clear();
   tabs.postMessage(tab);
-  const stream = new EventSource(`${followed}/events`);
+  const stream = new EventSource(seeing(`${followed}/events`));
   source = stream;
   stream.addEventListener("state", (event) => {
     tell("");

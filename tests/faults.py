@@ -1,0 +1,86 @@
+"""Database calls that fail on purpose: every call of an engine is counted, and a chosen one fails.
+
+A call is anything for which the program waits for its database: to connect, to begin, to execute a statement, to
+commit. A call can fail before anything was done. A commit can also fail after it was done: the answer is lost, and the
+program cannot know whether its work is stored.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Lock
+from typing import Any, Literal
+
+import psycopg
+from sqlalchemy import Engine
+
+Kind = Literal["connect", "begin", "execute", "commit", "after commit"]
+
+_CALLS: dict[str, Kind] = {
+    "connect": "connect",
+    "do_begin": "begin",
+    "do_execute": "execute",
+    "do_executemany": "execute",
+    "do_execute_no_params": "execute",
+    "do_commit": "commit",
+}
+"""The methods of a dialect that wait for the driver."""
+
+
+class Faults:
+    """Counts the calls of some engines, and lets those fail that `fails` chooses by kind and number."""
+
+    def __init__(self, fails: Callable[[Kind, int], bool] = lambda *_: False) -> None:
+        self.fails = fails
+        self.calls: list[Kind] = []
+        self.failed: list[tuple[Kind, int]] = []
+        self._counting = Lock()
+
+    @contextmanager
+    def at(self, *engines: Engine) -> Iterator[None]:
+        """Count the calls of these engines."""
+        with ExitStack() as undoing:
+            for engine in engines:
+                self._attach(engine, undoing)
+            yield
+
+    def _attach(self, engine: Engine, undoing: ExitStack) -> None:
+        """Put a count in front of every call by which SQLAlchemy reaches the driver."""
+        dialect: Any = engine.dialect
+        for name, kind in _CALLS.items():
+            original = getattr(dialect, name)
+            setattr(dialect, name, self._counted(dialect, original, kind))
+            undoing.callback(setattr, dialect, name, original)
+
+    def _counted(self, dialect: Any, original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            self._call(kind, dialect, args)
+            result = original(*args, **kwargs)
+            if kind == "commit":
+                self._call("after commit", dialect, args)
+            return result
+
+        return counted
+
+    def _call(self, kind: Kind, dialect: Any, args: tuple[Any, ...]) -> None:
+        with self._counting:
+            number = len(self.calls)
+            self.calls.append(kind)
+            fails = self.fails(kind, number)
+            if fails:
+                self.failed.append((kind, number))
+        if fails:
+            _fail(dialect, kind, args)
+
+
+def _fail(dialect: Any, kind: Kind, args: tuple[Any, ...]) -> None:
+    """Fail as the driver does when a file cannot be read, or when the connection to a server is lost."""
+    if dialect.name == "sqlite":
+        raise sqlite3.OperationalError("disk I/O error (on purpose)")
+    if kind == "execute":
+        args[0].connection.close()
+    elif kind != "connect":
+        args[0].driver_connection.close()
+    raise psycopg.OperationalError("server closed the connection unexpectedly (on purpose)")
