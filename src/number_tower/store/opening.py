@@ -41,7 +41,7 @@ _LOCK = 7_263_514
 _ONE_AT_A_TIME = Lock()
 """Alembic keeps what it works on where all threads see it."""
 
-_KNOWN = ("0001", "0002", "0003", NEWEST)
+_KNOWN = ("0001", "0002", "0003", "0004", NEWEST)
 
 
 def engine_at(place: Place, *, patience: float = PATIENCE) -> Engine:

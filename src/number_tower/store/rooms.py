@@ -9,7 +9,7 @@ from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from sqlalchemy import bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import bindparam, exists, insert, or_, select, update
 
 from number_tower.match import Entry, Match, Series
 from number_tower.room import Offer, OfferKind, Room, RoomError, Seat
@@ -17,7 +17,7 @@ from number_tower.store import games as kept_games
 from number_tower.store import matches as kept_matches
 from number_tower.store.games import Begun, NoSuchGame
 from number_tower.store.kept import Kept, Seats, now
-from number_tower.store.schema import changes, games, matches, rooms, rounds, seats
+from number_tower.store.schema import games, rooms, rounds, seats
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ CHANNEL = "number_tower"
 """Where a PostgreSQL server tells all who listen which room has changed."""
 
 _CODE_LASTS = timedelta(minutes=10)
-_UNUSED_LASTS = timedelta(days=30)
-SWEPT_AT_ONCE = 500
 
 
 class NoSuchRoom(LookupError):  # noqa: N818 - named for what it says
@@ -118,6 +116,8 @@ def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
             kept = _raised(connection, kept, after)
             _check_game(connection, kept.game)
         game = _advanced(connection, kept, after)
+        if game is kept.game:
+            _touch(connection, game)
     return _announced(connection, replace(kept, game=game, room=replace(after, table=game.table)))
 
 
@@ -130,6 +130,7 @@ def sit(connection: Connection, known: KeptRoom, name: str | None) -> tuple[Kept
     game = kept.game
     if after.table.names != known.room.table.names:
         game = kept_games.write(connection, kept.game, after.table)
+    _touch(connection, game)
     tokens = tuple(_digest(token) if at == place else kept for at, kept in enumerate(known.tokens))
     return _announced(connection, replace(kept, game=game, room=after, tokens=(tokens[0], tokens[1]))), token
 
@@ -157,6 +158,7 @@ def take(connection: Connection, known: KeptRoom, code: str) -> tuple[KeptRoom, 
     token = token_urlsafe(32)
     connection.execute(_of(known, held).values(token=_digest(token), code=None, until=None))
     kept = _raised(connection, known, known.room)
+    _touch(connection, kept.game)
     tokens = tuple(_digest(token) if place in held else kept for place, kept in enumerate(known.tokens))
     return _announced(connection, replace(kept, tokens=(tokens[0], tokens[1]))), token
 
@@ -170,24 +172,9 @@ def marks(connection: Connection, some: Collection[int]) -> dict[int, str]:
     return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
 
 
-def sweep(connection: Connection) -> int:
-    """Drop some rooms that were opened long ago and in which nothing was ever done; return how many."""
-    before = (datetime.now(UTC) - _UNUSED_LASTS).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    unused = (
-        select(rooms.c.id, games.c.id.label("game"), games.c.match)
-        .join(rounds, rounds.c.room == rooms.c.id)
-        .join(games, games.c.id == rounds.c.game)
-        .where(rooms.c.opened < before, rooms.c.number == 1, rooms.c.version == 0, games.c.changed == games.c.started)
-        .limit(SWEPT_AT_ONCE)
-        .with_for_update(of=[rooms, games])
-    )
-    dropped = connection.execute(unused).all()
-    empty = [row.game for row in dropped]
-    connection.execute(delete(rooms).where(rooms.c.id.in_([row.id for row in dropped])))
-    connection.execute(delete(changes).where(changes.c.game.in_(empty)))
-    connection.execute(delete(games).where(games.c.id.in_(empty)))
-    connection.execute(delete(matches).where(matches.c.id.in_([row.match for row in dropped if row.match is not None])))
-    return len(dropped)
+def _touch(connection: Connection, game: Kept) -> None:
+    """Note that something happened in a room which is no change of its game: old rooms are deleted by this time."""
+    connection.execute(update(games).where(games.c.id == game.id).values(changed=now()))
 
 
 def _announced(connection: Connection, after: KeptRoom) -> KeptRoom:

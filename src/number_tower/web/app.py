@@ -20,6 +20,7 @@ from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
+from number_tower.web.quota import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.thinking import Thinkers
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ def make_app(settings: Settings) -> FastAPI:
         players = Thinkers(prepare=compiling.forgo)
         lobby = Lobby(store, scribe, hub, players)
         listener = listen(store, lobby.news)
-        background = [asyncio.create_task(work) for work in (_sweep(lobby), thinkers.warm())]
+        quota = Quota(DatabaseLimit(store, settings.max_db), DailyQuota() if settings.limits else None)
+        await quota.database.measure()
+        works = _sweep(lobby, settings), quota.database.watch(), thinkers.warm()
+        background = [asyncio.create_task(work) for work in works]
         app.state.store, app.state.hub, app.state.thinkers, app.state.lobby = store, hub, thinkers, lobby
+        app.state.quota = quota
         try:
             yield
         finally:
@@ -78,10 +83,10 @@ def make_app(settings: Settings) -> FastAPI:
     return app
 
 
-async def _sweep(lobby: Lobby) -> None:
+async def _sweep(lobby: Lobby, settings: Settings) -> None:
     while True:
         try:
-            await lobby.sweep()
+            await lobby.sweep(settings.keep_days)
         except StoreError as trouble:
-            _LOG.warning("rooms that nobody uses stay for now: %s", trouble)
+            _LOG.warning("old rooms could not be deleted, trying again in an hour: %s", trouble)
         await asyncio.sleep(_SWEEPING)

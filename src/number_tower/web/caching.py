@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections import OrderedDict
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _MOST = 512
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes that all answers and their questions may have together, pickled as they came from a worker process."""
+
 _A_WHILE = 600.0
 """Seconds that an answer is kept which more time might have completed."""
 
@@ -20,15 +24,26 @@ _A_WHILE = 600.0
 class _Kept(NamedTuple):
     answer: object
     until: float | None
+    size: int
 
 
 class Answers:
     """The latest answers, as many as there is room for; trouble is never remembered."""
 
-    def __init__(self, most: int = _MOST) -> None:
+    def __init__(self, most: int = _MOST, most_bytes: int = MOST_BYTES) -> None:
         self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._asked: dict[Hashable, asyncio.Task[object]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all that is remembered."""
+        return self._bytes
 
     async def to(self, question: Hashable, find: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the answer to a question, found now if it is not known; who leaves does not stop it for the others."""
@@ -46,11 +61,16 @@ class Answers:
     async def _found(self, question: Hashable, find: Callable[[], Awaitable[object]]) -> object:
         answer = await find()
         until = None if getattr(answer, "complete", True) else monotonic() + _A_WHILE
-        self._kept[question] = _Kept(answer, until)
-        self._kept.move_to_end(question)
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self._remember(question, _Kept(answer, until, len(pickle.dumps((question, answer)))))
         return answer
+
+    def _remember(self, question: Hashable, kept: _Kept) -> None:
+        """Keep an answer in place of an earlier one, and drop the oldest while there are too many or too large ones."""
+        earlier = self._kept.pop(question, None)
+        self._kept[question] = kept
+        self._bytes += kept.size - (0 if earlier is None else earlier.size)
+        while len(self._kept) > self._most or self._bytes > self._most_bytes:
+            self._bytes -= self._kept.popitem(last=False)[1].size
 
     def _forget(self, question: Hashable, done: asyncio.Task[object]) -> None:
         self._asked.pop(question, None)

@@ -10,6 +10,8 @@ from fastapi.responses import StreamingResponse
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from starlette.types import Send
+
     from number_tower.web.lobby import Lobby
 
 BEAT = 20.0
@@ -26,6 +28,14 @@ class Events(StreamingResponse):
 
     media_type = "text/event-stream"
 
+    async def stream_response(self, send: Send) -> None:
+        """Send every event, and keep none in memory while there is no other, as Starlette's own way would."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for event in self.body_iterator:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+            del event
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
 
 def following(lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None) -> Events:
     """Answer with a room as long as somebody listens, or until so many events were sent."""
@@ -41,6 +51,7 @@ async def _written(lobby: Lobby, address: str, first: bytes, limit: int | None) 
                 yield _NOTHING
                 continue
             yield known.event
+            del known
             limit = None if limit is None else limit - 1
             if limit == 0:
                 return

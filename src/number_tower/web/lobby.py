@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import OrderedDict
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 from number_tower.position import MoveError
 from number_tower.room import Move, RoomError
-from number_tower.store import rooms
+from number_tower.store import maintenance, rooms, rulebooks
 from number_tower.store.rooms import NoSuchRoom, Overtaken
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
-from number_tower.voice import Voice
 from number_tower.web import bounds, computer
 from number_tower.web.known import Known
+from number_tower.web.room_cache import RoomCache
 from number_tower.web.wishes import Wish
 
 if TYPE_CHECKING:
@@ -41,9 +41,6 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
-_MOST_KNOWN = 4_096
-"""Rooms that are remembered; others are looked up when they are asked for."""
-
 _TRIES = 5
 """How often something is tried again if somebody at another process was faster."""
 
@@ -59,9 +56,8 @@ class Lobby:
         self._scribe = scribe
         self._hub = hub
         self._thinkers = thinkers
-        self._known: OrderedDict[int, Known] = OrderedDict()
-        self._ids: dict[str, int] = {}
-        self._busy: dict[int, asyncio.Lock] = {}
+        self._known = RoomCache()
+        self._busy: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._choosing: dict[int, asyncio.Task[None]] = {}
         self._comparing: set[asyncio.Task[None]] = set()
         self._reading: dict[int, set[int | None]] = {}
@@ -70,6 +66,7 @@ class Lobby:
     async def begin(self, wish: Wish) -> tuple[Known, str]:
         """Open a room; return it, and the token of whoever opened it."""
         bounds.check_words(wish.book, bounds.check(wish.table.game.rules))
+        wish = wish._replace(book=rulebooks.share_rulebook(wish.book))
         room = wish.room()
         kept, token = await self._write(lambda connection: rooms.add(connection, room, wish.book, wish.players))
         known = self._learned(kept)
@@ -78,14 +75,11 @@ class Lobby:
 
     async def look(self, address: str) -> Known:
         """Return a room by its address, or by the one for those who watch."""
-        identity = self._ids.get(address)
-        if identity is not None:
-            self._known.move_to_end(identity)
-            known = self._known[identity]
-        elif _ADDRESS.fullmatch(address):
+        known = self._known.find(address)
+        if known is None:
+            if not _ADDRESS.fullmatch(address):
+                raise NoSuchRoom(address)
             known = self._learned(await self._found(address))
-        else:
-            raise NoSuchRoom(address)
         self._let_choose(known)
         return known
 
@@ -142,9 +136,9 @@ class Lobby:
 
     async def stream(self, address: str, beat: float | None = None) -> AsyncGenerator[Known | None, None]:
         """Give a room as it is, and then after everything that happens there; nothing after a beat of silence."""
-        known = await self.look(address)
+        room = (await self.look(address)).kept_room.id
         told = None
-        async for news in self._hub.wakeups(known.kept_room.id, beat):
+        async for news in self._hub.wakeups(room, beat):
             if not news:
                 yield None
                 continue
@@ -155,6 +149,7 @@ class Lobby:
             if known.mark != told:
                 told = known.mark
                 yield known
+            del known  # a stream that waits keeps no room in memory
 
     async def settled(self, known: Known, seconds: float = 2.0) -> Known:
         """Return a room once the computer has moved, if it is its turn and does not take long."""
@@ -184,9 +179,23 @@ class Lobby:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def sweep(self) -> None:
-        """Drop rooms that nobody ever used, some at a time, so that nobody waits for it."""
-        while await self._write(rooms.sweep) == rooms.SWEPT_AT_ONCE:
+    async def sweep(self, keep_days: int | None = None) -> None:
+        """Delete rooms that are old, some at a time, so that no player waits for it; then unused rule files.
+
+        A room is old if nothing happened there for 30 days and at most one move was made, or after `keep_days` days.
+        """
+        cutoffs = maintenance.compute_cutoffs(keep_days)
+        last = 0
+        while found := await self._read(lambda connection: maintenance.find_expired(connection, cutoffs, last)):  # noqa: B023 - used at once
+            last = found[-1]
+            for identity in await self._write(partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)):
+                self._forget(identity)
+                self._hub.publish(identity)
+            await asyncio.sleep(_SOON)
+        unused = await self._read(rulebooks.find_unused)
+        for start in range(0, len(unused.ids), rulebooks.DELETED_AT_ONCE):
+            some = unused.ids[start : start + rulebooks.DELETED_AT_ONCE]
+            await self._write(partial(rulebooks.delete_unused, ids=some, newest_match=unused.newest_match))
             await asyncio.sleep(_SOON)
 
     # How it is done ---------------------------------------------------------------------------------------------------
@@ -244,26 +253,16 @@ class Lobby:
 
         What was asked for longest ago is forgotten.
         """
-        earlier = self._known.pop(kept.id, None)
-        if earlier is None:
-            known = Known(kept, Voice(kept.game.book), remark)
-        else:
-            known = earlier if earlier.kept_room.moment >= kept.moment else Known(kept, earlier.voice, remark)
-        self._known[kept.id] = known
-        self._ids[kept.address] = self._ids[kept.watch] = kept.id
+        earlier = self._known.get(kept.id)
+        if earlier is not None and earlier.kept_room.moment >= kept.moment:
+            return self._known.use(kept.id)
+        known = self._known.add(kept, remark)
         if earlier is None or earlier.mark != known.mark:
             self._hub.publish(kept.id)
-        if len(self._known) > _MOST_KNOWN:
-            self._forget(next(iter(self._known)))
         return known
 
     def _forget(self, identity: int) -> None:
-        known = self._known.pop(identity, None)
-        if known is not None:
-            self._ids.pop(known.address, None)
-            self._ids.pop(known.watch, None)
-        if identity in self._busy and not self._busy[identity].locked():
-            del self._busy[identity]
+        self._known.remove(identity)
 
     async def _compare(self, some: list[int]) -> None:
         """See which of the rooms that are remembered somebody else has changed; those in use are looked at again."""

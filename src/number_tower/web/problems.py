@@ -105,6 +105,7 @@ _TITLES = {
     429: "Too many requests",
     500: "Something went wrong here",
     503: "Not now",
+    507: "No space for new games",
 }
 
 _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
@@ -147,6 +148,7 @@ REASONS = {
     422: "bad_request",
     429: "too_many",
     503: "busy",
+    507: "full",
 }
 """The usual reason for each status."""
 

@@ -21,6 +21,7 @@ from number_tower.web.limits import GAME, POSITION
 from number_tower.web.lines import Unreadable, read
 from number_tower.web.lobby import Lobby, Wish
 from number_tower.web.pages import page, set_seat
+from number_tower.web.quota import admitted
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
@@ -107,7 +108,9 @@ async def play_on(
     if level not in LEVELS:
         return _form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
     lobby: Lobby = request.app.state.lobby
-    known, token = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level))
+    wish = Wish(book, seen_from(table, seat == "2"), "computer", level)
+    with admitted(request, wish):
+        known, token = await lobby.begin(wish)
     await lobby.settled(known)
     answer = RedirectResponse(f"/g/{known.address}", 303)
     set_seat(answer, request, known.address, token)

@@ -26,6 +26,7 @@ from number_tower.web import bounds, drawing
 from number_tower.web.lobby import NoSuchRoom, Wish
 from number_tower.web.pages import SEAT, YEAR, Theme, page, set_seat
 from number_tower.web.pages.seeing import View
+from number_tower.web.quota import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +143,8 @@ async def begin(request: Request) -> Response:
     given = {key: value for key, value in form.items() if isinstance(value, str)}
     try:
         wish = await _wish(form, given)
-        known, token = await request.app.state.lobby.begin(wish)
+        with admitted(request, wish):
+            known, token = await request.app.state.lobby.begin(wish)
     except Refused as refused:
         return _form(request, given, refused.wrong)
     except TableError:
