@@ -149,9 +149,9 @@ def format_size(size: float) -> str:
     """Write a number of bytes in the largest unit of which there is at least one."""
     for unit in _UNITS[:-1]:
         if size < 1024:
-            return f"{size:.3g} {unit}"
+            return f"{size:.4g} {unit}"
         size /= 1024
-    return f"{size:,.3g} {_UNITS[-1]}"
+    return f"{size:.4g} {_UNITS[-1]}"
 
 
 def _is_near(host: str) -> bool:
