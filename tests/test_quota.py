@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 import apps
 from kept import own_book, store_in
 from number_tower import Game, Table, catalogue
+from number_tower.cli import serving
 from number_tower.cli.main import main
 from number_tower.rules import Rules
 from number_tower.store import rooms
@@ -24,7 +25,7 @@ from number_tower.store.trouble import StoreError
 from number_tower.web import quota
 from number_tower.web.app import make_app
 from number_tower.web.quota import DAY, DailyQuota, DatabaseLimit, Quota, QuotaError, estimate_cost
-from number_tower.web.settings import MAX_DB, WrongSetting, format_size, read_days, read_size
+from number_tower.web.settings import MAX_DB, Settings, WrongSetting, format_size, read_days, read_size
 from number_tower.web.wishes import Wish
 
 DRAFT = catalogue.named("draft")
@@ -387,6 +388,15 @@ def test_wrong_options_are_refused_in_one_sentence(
 ) -> None:
     assert main(["serve", "--db", "games.db", option, given]) == 2
     assert f"{option}: {told}" in capsys.readouterr().err
+
+
+def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Settings] = []
+    monkeypatch.setattr(serving, "_served", lambda settings: served.append(settings) or 0)
+    assert main(["serve", "--db", "games.db"]) == 0
+    assert main(["serve", "--db", "games.db", "--keep-days", "90", "--max-db", "2G"]) == 0
+    assert main(["serve", "--db", "games.db", "--max-db", "none"]) == 0
+    assert [(each.keep_days, each.max_db) for each in served] == [(None, MAX_DB), (90, 2 * 1024**3), (None, None)]
 
 
 @pytest.mark.parametrize(
