@@ -392,7 +392,12 @@ def test_wrong_options_are_refused_in_one_sentence(
 
 def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
-    monkeypatch.setattr(serving, "_served", lambda settings: served.append(settings) or 0)
+
+    def serve(settings: Settings) -> int:
+        served.append(settings)
+        return 0
+
+    monkeypatch.setattr(serving, "_served", serve)
     assert main(["serve", "--db", "games.db"]) == 0
     assert main(["serve", "--db", "games.db", "--keep-days", "90", "--max-db", "2G"]) == 0
     assert main(["serve", "--db", "games.db", "--max-db", "none"]) == 0
