@@ -21,6 +21,7 @@ from number_tower.store import games
 from number_tower.store.games import Store
 from number_tower.store.history import Result, Unreadable, Wanted, page
 from number_tower.store.kept import Kept, Seats
+from number_tower.store.schema import NEWEST
 from sessions import TOWER, plain_environment, tower
 
 PLAYED = (
@@ -250,13 +251,15 @@ def test_only_ids_can_be_forgotten(database: str) -> None:
 
 def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     told = tower("db", NUMBER_TOWER_DB=database).stdout
-    assert told == f"Games are kept in {database} (form 0004).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
+    assert (
+        told == f"Games are kept in {database} (form {NEWEST}).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
+    )
     absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
     assert absent == f"Games will be kept in {tmp_path}/new.db, from the first move that is made.\n"
     made = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
-    assert made == f"{tmp_path}/new.db has got its tables, and is up to date (form 0004).\n"
+    assert made == f"{tmp_path}/new.db has got its tables, and is up to date (form {NEWEST}).\n"
     again = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
-    assert again == f"{tmp_path}/new.db is up to date (form 0004).\n"
+    assert again == f"{tmp_path}/new.db is up to date (form {NEWEST}).\n"
 
 
 @pytest.mark.parametrize("command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]])

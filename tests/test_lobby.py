@@ -373,7 +373,7 @@ def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(t
         known = await lobby.look(address)
         followed = lobby.stream(address)
         await anext(followed)
-        lock = lobby._busy[known.kept_room.id]  # noqa: SLF001 - somebody acts at this moment
+        lock = lobby._busy.setdefault(known.kept_room.id, asyncio.Lock())  # noqa: SLF001 - somebody acts at this moment
         async with opened(tmp_path) as other:
             await lock.acquire()
             await other.act(address, ann, Move(0, 9))

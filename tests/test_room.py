@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from number_tower import Game, NotLegal, Table, catalogue
 from number_tower.changes import Change
 from number_tower.room import (
+    MOST_GAMES,
     Accept,
     Action,
     Decline,
@@ -265,6 +266,30 @@ def test_the_score_is_counted_over_all_games_in_the_room() -> None:
         (0, 1),
         (1, 1),
     ]
+
+
+def test_there_are_no_games_for_ever_in_one_room() -> None:
+    """On the code as it was, a room could fill the database with rematches alone."""
+    last = replace(over(room()), number=MOST_GAMES)
+    for held, action in ((BOTH, Rematch()), (ANN, Offering("rematch"))):
+        with pytest.raises(RoomError, match="500 games were played here, and there can be no more; open a new room"):
+            last.after(held, action)
+    assert not last.may_rematch(BOTH)
+    assert not last.may_offer(ANN, "rematch")
+    before = replace(last, number=MOST_GAMES - 1)
+    assert before.may_offer(ANN, "rematch")
+    assert before.after(ANN, Offering("rematch")).after(BEN, Accept()).number == MOST_GAMES
+    assert before.after(BOTH, Rematch()).number == MOST_GAMES
+
+
+def test_a_match_is_finished_however_many_games_were_played_before() -> None:
+    first = replace(room(best_of=3), number=MOST_GAMES + 1).after(ANN, Resign())
+    assert first.may_rematch(ANN)
+    decided = first.after(ANN, Rematch()).after(ANN, Resign())
+    assert decided.series_over
+    assert not decided.may_rematch(BOTH)
+    with pytest.raises(RoomError, match="there can be no more"):
+        decided.after(BOTH, Rematch())
 
 
 def test_a_match_goes_on_without_asking_until_it_is_decided() -> None:

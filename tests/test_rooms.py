@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection
 
 from kept import own_book, store_in
 from number_tower import Game, Table, catalogue
@@ -28,9 +28,9 @@ from number_tower.room import (
     Undo,
 )
 from number_tower.rules import Rules
-from number_tower.store import browsers, matches, rooms, schema
+from number_tower.store import browsers, matches, rooms
 from number_tower.store.credentials import Credentials
-from number_tower.store.games import NoSuchGame, Store
+from number_tower.store.games import Store
 from number_tower.store.kept import Part, Seats
 from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
 from number_tower.store.scribe import Scribe
@@ -270,40 +270,6 @@ def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
     with kept.looking() as connection:
         assert rooms.marks(connection, [first.id, second.id]) == {first.id: moved.mark, second.id: second.mark}
     assert moved.mark != first.mark
-
-
-def test_rooms_that_were_never_used_are_swept_and_no_others(kept: Store) -> None:
-    unused, _ = open_room(kept)
-    in_match, _ = open_room(kept, "person", best_of=3)
-    joined, _, _ = sat(kept)
-    used, token = open_room(kept, "person")
-    done(kept, used, token, Move(0, 9))
-    fresh, _ = open_room(kept)
-    with kept.writing() as connection:
-        old = update(schema.rooms).values(opened="2020-01-01T00:00:00.000000Z")
-        connection.execute(old.where(schema.rooms.c.id < fresh.id))
-        assert rooms.sweep(connection) == 2
-    for stays in (joined, used, fresh):
-        assert found(kept, stays.address).id == stays.id
-    for gone in (unused, in_match):
-        with pytest.raises(NoSuchRoom):
-            found(kept, gone.address)
-        with pytest.raises(NoSuchGame):
-            kept.get(gone.game.id)
-    with pytest.raises(NoSuchGame):
-        matches.get(kept, 1)
-
-
-def test_rooms_that_are_played_in_keep_none_from_being_swept(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "SWEPT_AT_ONCE", 2)
-    for _ in range(4):
-        known, token = open_room(kept, "person")
-        done(kept, known, token, Move(0, 9))
-    for _ in range(3):
-        open_room(kept)
-    with kept.writing() as connection:
-        connection.execute(update(schema.rooms).values(opened="2020-01-01T00:00:00.000000Z"))
-        assert [rooms.sweep(connection) for _ in range(3)] == [2, 1, 0]
 
 
 def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:

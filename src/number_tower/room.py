@@ -92,6 +92,9 @@ class Rematch(NamedTuple):
 MOST_CHANGES = 5_000
 """Changes at one table after which none is taken back any more: all of them are kept, and told."""
 
+MOST_GAMES = 500
+"""Games in one room, after which a match that has begun is finished and no other game begins: all of them are kept."""
+
 Action = Move | Undo | Resign | Offering | Accept | Decline | Rematch
 
 
@@ -170,7 +173,7 @@ class Room:
             return False
         (seat,) = held
         if kind == "rematch":
-            return self.over and not self.may_rematch(held)
+            return self.over and not self.may_rematch(held) and self._may_go_on
         return not self.over and seat in self.table.game.movers and self._may_go_back
 
     def may_answer(self, held: Collection[int]) -> bool:
@@ -183,8 +186,7 @@ class Room:
 
     def may_rematch(self, held: Collection[int]) -> bool:
         """Whether they can begin the next game without asking: a match was agreed on as a whole."""
-        in_match = self.best_of is not None and not self.series_over
-        return bool(held) and self.over and (in_match or self._agreed(held))
+        return bool(held) and self.over and (self._in_match or (self._agreed(held) and self._may_go_on))
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they can be helped."""
@@ -198,6 +200,16 @@ class Room:
     @property
     def _may_go_back(self) -> bool:
         return self.table.version < MOST_CHANGES
+
+    @property
+    def _in_match(self) -> bool:
+        """Whether it is a match that is not decided."""
+        return self.best_of is not None and not self.series_over
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Whether there may be another game in this room."""
+        return self._in_match or self.number < MOST_GAMES
 
     def _agreed(self, held: Collection[int]) -> bool:
         """Whether all people in the room are whoever holds these seats."""
@@ -245,6 +257,7 @@ class Room:
             case Decline():
                 room = self._declined(held)
             case Rematch():
+                self._check_number()
                 self._check(self.may_rematch(held), "the next game begins when this one is over and both agree")
                 room = self._next()
         return room
@@ -294,6 +307,8 @@ class Room:
         raise Stale(table)
 
     def _offered(self, held: Collection[int], kind: OfferKind) -> Room:
+        if kind == "rematch":
+            self._check_number()
         if self.offer is not None and self.offer.kind == kind and (self.may_withdraw(held) or kind == "rematch"):
             return self if self.may_withdraw(held) else self._accepted(held)
         self._check(self.may_offer(held, kind))
@@ -320,6 +335,10 @@ class Room:
     def _at(self, table: Table) -> Room:
         """Return the room once something was done at the table: with that, offers and their answers are over."""
         return replace(self, table=table, offer=None, declined=None)
+
+    def _check_number(self) -> None:
+        most = f"{MOST_GAMES} games were played here, and there can be no more; open a new room to play on"
+        self._check(not self.over or self._may_go_on, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks
         if not may:

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 from number_tower.brief import brief, fitting
 from number_tower.catalogue import RuleFileError, parse_toml
@@ -171,6 +172,7 @@ class Voice:
     def __init__(self, book: Rulebook) -> None:
         file = shown_path(book.source)
         plain, self._plain = _plain()
+        self._book = book  # as long as there is a voice, no other rulebook has the same id (see `share_voice`)
         self.title = book.title
         self.players = _players(file, book.voice.get("players", plain["players"]))
         self.noun = _noun(file, book.voice.get("noun", plain["noun"]))
@@ -271,6 +273,20 @@ class Voice:
         if outcome.reason == "stuck":
             yield self.turn(scene.table)
         yield self._say(f"end_{outcome.reason}", scene)
+
+
+_shared: WeakValueDictionary[int, Voice] = WeakValueDictionary()
+
+
+def share_voice(book: Rulebook) -> Voice:
+    """Return the voice of a rulebook: the one that is in use already, or a new one.
+
+    A voice takes about as much memory as its rule file, and a server has many games by the same one.
+    """
+    voice = _shared.get(id(book))
+    if voice is None:
+        voice = _shared[id(book)] = Voice(book)
+    return voice
 
 
 @cache

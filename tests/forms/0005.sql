@@ -164,6 +164,7 @@ CREATE INDEX matches_unfinished ON matches (changed) WHERE NOT finished;
 CREATE UNIQUE INDEX games_match ON games ("match", number);
 CREATE INDEX puzzles_player ON puzzles (player);
 CREATE INDEX seats_browser ON seats (browser);
+CREATE INDEX games_book ON games (book) WHERE book IS NOT NULL;
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('games',11);
 INSERT INTO "sqlite_sequence" VALUES('matches',1);

@@ -297,6 +297,16 @@ def _serving(add: Commands) -> None:
         metavar="N",
         help="processes that think about positions (all cores but one; at most 4)",
     )
+    serve.add_argument(
+        "--keep-days",
+        metavar="N",
+        help="delete rooms with their games in which nothing happened for N days (never; with one move at most: 30)",
+    )
+    serve.add_argument(
+        "--max-db",
+        metavar="SIZE",
+        help="start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
+    )
     serve.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
     serve.add_argument("--quiet", action="store_true", help="log only what goes wrong")
     serve.add_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from number_tower.cli.failure import NO_DATABASE, WRONG_CALL, Failure
 from number_tower.cli.storing import Shelf
@@ -11,8 +11,11 @@ from number_tower.store.trouble import StoreError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from number_tower.web.settings import Settings
+
+T = TypeVar("T")
 
 _NOT_SERVED = 1
 _NEEDED = "pip install 'number-tower[web]'"
@@ -49,6 +52,8 @@ def _settings(asked: Namespace) -> Settings:
         parse_host_names,
         parse_metrics_address,
         public,
+        read_days,
+        read_size,
         trusted,
         usual_thinkers,
     )
@@ -57,35 +62,28 @@ def _settings(asked: Namespace) -> Settings:
         advice = "leave --db out for the usual one, or name a file"
         problem = f"a server keeps every game, and needs a place for them: {advice} (--db or {VARIABLE} says none)"
         raise Failure(WRONG_CALL, problem)
-    try:
-        proxy = trusted(",".join(NEAR) if asked.proxy == "" else asked.proxy)
-    except WrongSetting as wrong:
-        raise Failure(WRONG_CALL, f"--proxy: {wrong}") from None
-    try:
-        public_url = public(asked.public_url)
-    except WrongSetting as wrong:
-        raise Failure(WRONG_CALL, f"--public-url: {wrong}") from None
-    try:
-        host_names = parse_host_names(asked.host_name)
-    except WrongSetting as wrong:
-        raise Failure(WRONG_CALL, f"--host-name: {wrong}") from None
-    try:
-        metrics = parse_metrics_address(asked.metrics)
-    except WrongSetting as wrong:
-        raise Failure(WRONG_CALL, f"--metrics: {wrong}") from None
+
+    def read(option: str, reader: Callable[[Any], T], given: object) -> T:
+        try:
+            return reader(given)
+        except WrongSetting as wrong:
+            raise Failure(WRONG_CALL, f"{option}: {wrong}") from None
+
     return Settings(
         place=Shelf(asked.db).place,
         host=HOST if asked.host is None else asked.host,
         port=asked.port,
-        proxy=proxy,
-        public_url=public_url,
-        host_names=host_names,
+        proxy=read("--proxy", trusted, ",".join(NEAR) if asked.proxy == "" else asked.proxy),
+        public_url=read("--public-url", public, asked.public_url),
+        host_names=read("--host-name", parse_host_names, asked.host_name),
         drain=asked.drain,
         limits=not asked.no_limits,
         thinkers=asked.workers or usual_thinkers(),
         log=asked.log,
         quiet=asked.quiet,
-        metrics=metrics,
+        metrics=read("--metrics", parse_metrics_address, asked.metrics),
+        keep_days=read("--keep-days", read_days, asked.keep_days),
+        max_db=read("--max-db", read_size, asked.max_db),
     )
 
 

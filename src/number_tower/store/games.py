@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from number_tower import catalogue
 from number_tower.store import kept as keeping
 from number_tower.store.kept import Damaged, Kept, Part, Seats
 from number_tower.store.opening import engine_at, file_at, prepare, reading
+from number_tower.store.rulebooks import compute_digest, find_shared, is_stored, share_rulebook
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
 from number_tower.store.standing import settle
 from number_tower.store.trouble import StoreError, told
@@ -332,15 +332,17 @@ def _announce(connection: Connection, identity: int) -> None:
 
 
 def book_kept(connection: Connection, book: Rulebook) -> int | None:
-    """Keep a rule file, once however many games are played by it; games of the catalogue need none."""
-    if not book.content or book.source in catalogue.names():
+    """Keep a rule file, once however many games are played by it; games of the catalogue need none.
+
+    It stays locked against deletion until the game that is played by it is there.
+    """
+    if not is_stored(book):
         return None
-    source = keeping.storable(book.source)
-    digest = sha256(f"{book.name}\n{source}\n".encode() + book.content).hexdigest()
-    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest)
+    digest = compute_digest(book)
+    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest).with_for_update(read=True, key_share=True)
     found: int | None = connection.execute(same).scalar()
     if found is None:
-        text = book.content.decode("utf-8-sig")
+        text, source = book.content.decode("utf-8-sig"), keeping.storable(book.source)
         row = {"digest": digest, "name": book.name, "source": source, "content": text}
         with suppress(IntegrityError), connection.begin_nested():
             connection.execute(insert(rulebooks).values(row))
@@ -352,11 +354,14 @@ def book_of(connection: Connection, identity: int | None) -> Rulebook | None:
     """Return a rule file that was kept; None for a game of the catalogue."""
     if identity is None:
         return None
-    row = connection.execute(select(rulebooks).where(rulebooks.c.id == identity)).one_or_none()
+    mine = rulebooks.c.id == identity
+    if (shared := find_shared(connection.execute(select(rulebooks.c.digest).where(mine)).scalar() or "")) is not None:
+        return shared
+    row = connection.execute(select(rulebooks).where(mine)).one_or_none()
     if row is None:
         raise StoreError(f"rule file {identity} is missing from the database")
     try:
-        return catalogue.parse(row.content.encode(), row.name, row.source)
+        return share_rulebook(catalogue.parse(row.content.encode(), row.name, row.source))
     except (catalogue.CatalogueError, AttributeError, TypeError) as wrong:
         raise StoreError(f"rule file {identity} is damaged in the database: {wrong}") from None
 

@@ -90,7 +90,12 @@ class Kept:
 
 def now() -> str:
     """Return this moment: in UTC, and so that times sort as text."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return format_time(datetime.now(UTC))
+
+
+def format_time(moment: datetime) -> str:
+    """Write a time in UTC as the database does, so that times sort as text."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def is_time(given: object) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from secrets import randbelow, token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
-from sqlalchemy import bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import bindparam, exists, insert, or_, select, update
 
 from number_tower.match import Entry, Match, Series
 from number_tower.room import Offer, OfferKind, Room, RoomError, Seat
@@ -17,7 +17,7 @@ from number_tower.store import matches as kept_matches
 from number_tower.store.credentials import Credentials, digest_secret, match_digest
 from number_tower.store.games import Begun, NoSuchGame
 from number_tower.store.kept import Kept, Seats, now
-from number_tower.store.schema import changes, games, matches, rooms, rounds, seats
+from number_tower.store.schema import games, rooms, rounds, seats
 from number_tower.store.trouble import StoreError
 from number_tower.voice import Voice
 
@@ -39,8 +39,6 @@ MARK = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
 """How a moment is written."""
 
 _CODE_LASTS = timedelta(minutes=10)
-_UNUSED_LASTS = timedelta(days=30)
-SWEPT_AT_ONCE = 500
 
 
 class NoSuchRoom(LookupError):  # noqa: N818 - named for what it says
@@ -150,6 +148,8 @@ def write(connection: Connection, known: KeptRoom, after: Room) -> KeptRoom:
             kept = _raised(connection, kept, after)
             _check_game(connection, kept.game)
         game = _advanced(connection, kept, after)
+        if game is kept.game:
+            _touch(connection, game)
     return _announced(connection, replace(kept, game=game, room=replace(after, table=game.table)))
 
 
@@ -162,6 +162,7 @@ def sit(connection: Connection, known: KeptRoom, name: str | None, browser: str 
     game = kept.game
     if after.table.names != known.room.table.names:
         game = kept_games.write(connection, kept.game, after.table)
+    _touch(connection, game)
     return _announced(connection, _with_holder(replace(kept, game=game, room=after), [place], token, browser)), token
 
 
@@ -195,6 +196,7 @@ def take(connection: Connection, known: KeptRoom, code: str, browser: str | None
     token = token_urlsafe(32)
     connection.execute(_of(known, held).values(**_holder(token, browser), code=None, until=None))
     kept = _raised(connection, known, known.room)
+    _touch(connection, kept.game)
     return _announced(connection, _with_holder(kept, held, token, browser)), token
 
 
@@ -242,24 +244,9 @@ def read_changes(connection: Connection, known: Mapping[int, Moment | None], wan
     return changed
 
 
-def sweep(connection: Connection) -> int:
-    """Drop some rooms that were opened long ago and in which nothing was ever done; return how many."""
-    before = (datetime.now(UTC) - _UNUSED_LASTS).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    unused = (
-        select(rooms.c.id, games.c.id.label("game"), games.c.match)
-        .join(rounds, rounds.c.room == rooms.c.id)
-        .join(games, games.c.id == rounds.c.game)
-        .where(rooms.c.opened < before, rooms.c.number == 1, rooms.c.version == 0, games.c.changed == games.c.started)
-        .limit(SWEPT_AT_ONCE)
-        .with_for_update(of=[rooms, games])
-    )
-    dropped = connection.execute(unused).all()
-    empty = [row.game for row in dropped]
-    connection.execute(delete(rooms).where(rooms.c.id.in_([row.id for row in dropped])))
-    connection.execute(delete(changes).where(changes.c.game.in_(empty)))
-    connection.execute(delete(games).where(games.c.id.in_(empty)))
-    connection.execute(delete(matches).where(matches.c.id.in_([row.match for row in dropped if row.match is not None])))
-    return len(dropped)
+def _touch(connection: Connection, game: Kept) -> None:
+    """Note that something happened in a room which is no change of its game: old rooms are deleted by this time."""
+    connection.execute(update(games).where(games.c.id == game.id).values(changed=now()))
 
 
 def announce(connection: Connection, identity: int, mark: str) -> None:

@@ -87,6 +87,7 @@ games = Table(
     Index("games_player_2", "player_2", "changed"),
     Index("games_match", "match", "number", unique=True),
     Index("games_unfinished", "changed", sqlite_where=text("reason IS NULL"), postgresql_where=text("reason IS NULL")),
+    Index("games_book", "book", sqlite_where=text("book IS NOT NULL"), postgresql_where=text("book IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 """A game as it stands. `seat_1` is the computer's level there, or null for a person; `player_1` is what that player is

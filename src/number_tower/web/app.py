@@ -21,6 +21,7 @@ from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
 from number_tower.web.pages import learn, play
+from number_tower.web.quota import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.rates import client
 from number_tower.web.reconciler import TIMING
 from number_tower.web.watchdog import Watchdog
@@ -51,11 +52,15 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
         workers.on_wait = None if metrics is None else metrics.observe_wait
         lobby = Lobby(store, scribe, hub, workers, timing)
         listener = listen(store, lobby.news)
-        background = [asyncio.create_task(work) for work in (_sweep(lobby), workers.warm())]
+        quota = Quota(DatabaseLimit(store, settings.max_db), DailyQuota() if settings.limits else None)
+        await quota.database.measure()
+        works = _sweep(lobby, settings), quota.database.watch(), workers.warm()
+        background = [asyncio.create_task(work) for work in works]
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(scribe)
         app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
+        app.state.quota = quota
         try:
             yield
         finally:
@@ -103,10 +108,10 @@ def _make_metrics(app: FastAPI) -> Metrics:
     return Metrics(app.state)
 
 
-async def _sweep(lobby: Lobby) -> None:
+async def _sweep(lobby: Lobby, settings: Settings) -> None:
     while True:
         try:
-            await lobby.sweep()
+            await lobby.sweep(settings.keep_days)
         except StoreError as trouble:
-            _LOG.warning("rooms that nobody uses stay for now: %s", trouble)
+            _LOG.warning("old rooms could not be deleted, trying again in an hour: %s", trouble)
         await asyncio.sleep(_SWEEPING)

@@ -12,6 +12,8 @@ from number_tower.store.rooms import parse_mark
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from starlette.types import Send
+
     from number_tower.store.rooms import Moment
     from number_tower.web.lobby import Lobby
 
@@ -28,6 +30,14 @@ class Events(StreamingResponse):
     """Events that are written once for all who listen: FastAPI's own way would make each of them anew for everybody."""
 
     media_type = "text/event-stream"
+
+    async def stream_response(self, send: Send) -> None:
+        """Send every event, and keep none in memory while there is no other, as Starlette's own way would."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for event in self.body_iterator:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+            del event
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def newest_moment(seen: Moment | None, last_event_id: str | None) -> Moment | None:
@@ -57,6 +67,7 @@ async def _written(
                 yield _NOTHING
                 continue
             yield known.event
+            del known
             limit = None if limit is None else limit - 1
             if limit == 0:
                 return

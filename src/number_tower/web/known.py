@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from number_tower.web import state
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from number_tower.room import Room
     from number_tower.store.credentials import Credentials
     from number_tower.store.kept import Kept
@@ -25,6 +27,8 @@ class Known:
     voice: Voice
     remark: str = ""
     """What a computer has to say about its last move, such as that it could not be sure."""
+    on_growth: Callable[[int], None] | None = field(default=None, compare=False, repr=False)
+    """Called with the bytes that were encoded and are kept from now on, so that a cache can count them."""
 
     @property
     def address(self) -> str:
@@ -59,9 +63,14 @@ class Known:
     def state(self) -> bytes:
         """What everybody may see, as JSON, written once for all who look."""
         seen = state.seen(self.room, self.kept.seats, self.voice, self.mark, self.remark)
-        return json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode()
+        return self._counted(json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode())
 
     @cached_property
     def event(self) -> bytes:
         """The same as a server-sent event."""
-        return b"event: state\nid: %s\ndata: %s\n\n" % (self.mark.encode(), self.state)
+        return self._counted(b"event: state\nid: %s\ndata: %s\n\n" % (self.mark.encode(), self.state))
+
+    def _counted(self, encoded: bytes) -> bytes:
+        if self.on_growth is not None:
+            self.on_growth(len(encoded))
+        return encoded

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections import OrderedDict
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 from number_tower.position import MoveError
 from number_tower.room import Move, RoomError
-from number_tower.store import browsers, rooms
+from number_tower.store import browsers, maintenance, rooms, rulebooks
 from number_tower.store.rooms import NoSuchRoom, Overtaken
 from number_tower.store.trouble import StoreError
 from number_tower.table import Stale, TableError
-from number_tower.voice import Voice
 from number_tower.web import bounds, computer
 from number_tower.web.known import Known
 from number_tower.web.listening import News
 from number_tower.web.reconciler import TIMING, Reconciler
+from number_tower.web.room_cache import RoomCache
 from number_tower.web.wishes import Wish
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
-_MOST_KNOWN = 4_096
-"""Rooms that are remembered; others are looked up when they are asked for."""
-
 _TRIES = 5
 """How often something is tried again if somebody at another process was faster."""
 
@@ -69,9 +66,8 @@ class Lobby:
         self._scribe = scribe
         self._hub = hub
         self._workers = workers
-        self._known: OrderedDict[int, Known] = OrderedDict()
-        self._ids: dict[str, int] = {}
-        self._busy: dict[int, asyncio.Lock] = {}
+        self._known = RoomCache()
+        self._busy: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._choosing: dict[int, asyncio.Task[None]] = {}
         self._reconciler = Reconciler(self._compare, hub.watched, timing)
         self._wait = timing.wait
@@ -95,6 +91,7 @@ class Lobby:
         """Open a room, for a browser if its secret is given; return it, and the token of the seats taken."""
         bounds.check(wish.table.game.rules)
         bounds.check_words(wish.book)
+        wish = wish._replace(book=rulebooks.share_rulebook(wish.book))
         room = wish.room()
         kept, token = await self._write(
             partial(rooms.add, room=room, book=wish.book, players=wish.players, browser=browser)
@@ -109,11 +106,10 @@ class Lobby:
         `seen` is the newest state that the client has seen, perhaps at another server: the answer is that state or a
         later one. If the cache holds an earlier one, the database is read once, then a later state is waited for.
         """
-        identity = self._ids.get(address)
-        if identity is not None and (seen is None or self._known[identity].kept_room.moment >= seen):
-            self._known.move_to_end(identity)
-            known = self._known[identity]
-            self._reconciler.use(identity)
+        found = self._known.find(address)
+        if found is not None and (seen is None or found.kept_room.moment >= seen):
+            known = found
+            self._reconciler.use(known.kept_room.id)
         elif _ADDRESS.fullmatch(address):
             known = self._learned(await self._found(address))
             self._reconciler.use(known.kept_room.id, fresh=True)
@@ -229,6 +225,7 @@ class Lobby:
             elif sent is None or moment > sent:
                 sent = moment
                 yield known
+            del known  # a stream that waits keeps no room in memory
 
     async def settled(self, known: Known, seconds: float = 2.0) -> Known:
         """Return a room once the computer has moved, if it is its turn and does not take long."""
@@ -255,9 +252,23 @@ class Lobby:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def sweep(self) -> None:
-        """Drop rooms that nobody ever used, some at a time, so that nobody waits for it."""
-        while await self._write(rooms.sweep) == rooms.SWEPT_AT_ONCE:
+    async def sweep(self, keep_days: int | None = None) -> None:
+        """Delete rooms that are old, some at a time, so that no player waits for it; then unused rule files.
+
+        A room is old if nothing happened there for 30 days and at most one move was made, or after `keep_days` days.
+        """
+        cutoffs = maintenance.compute_cutoffs(keep_days)
+        last = 0
+        while found := await self._read(lambda connection: maintenance.find_expired(connection, cutoffs, last)):  # noqa: B023 - used at once
+            last = found[-1]
+            for identity in await self._write(partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)):
+                self._forget(identity)
+                self._hub.publish(identity)
+            await asyncio.sleep(_SOON)
+        unused = await self._read(rulebooks.find_unused)
+        for start in range(0, len(unused.ids), rulebooks.DELETED_AT_ONCE):
+            some = unused.ids[start : start + rulebooks.DELETED_AT_ONCE]
+            await self._write(partial(rulebooks.delete_unused, ids=some, newest_match=unused.newest_match))
             await asyncio.sleep(_SOON)
 
     # How it is done ---------------------------------------------------------------------------------------------------
@@ -346,26 +357,16 @@ class Lobby:
 
         What was asked for longest ago is forgotten.
         """
-        earlier = self._known.pop(kept.id, None)
-        if earlier is None:
-            known = Known(kept, Voice(kept.game.book), remark)
-        else:
-            known = earlier if earlier.kept_room.moment >= kept.moment else Known(kept, earlier.voice, remark)
-        self._known[kept.id] = known
-        self._ids[kept.address] = self._ids[kept.watch] = kept.id
+        earlier = self._known.get(kept.id)
+        if earlier is not None and earlier.kept_room.moment >= kept.moment:
+            return self._known.use(kept.id)
+        known = self._known.add(kept, remark)
         if earlier is None or earlier.mark != known.mark:
             self._hub.publish(kept.id)
-        if len(self._known) > _MOST_KNOWN:
-            self._forget(next(iter(self._known)))
         return known
 
     def _forget(self, identity: int) -> None:
-        known = self._known.pop(identity, None)
-        if known is not None:
-            self._ids.pop(known.address, None)
-            self._ids.pop(known.watch, None)
-        if identity in self._busy and not self._busy[identity].locked():
-            del self._busy[identity]
+        self._known.remove(identity)
 
     async def _compare(self, marked: set[int]) -> set[int]:
         """Compare rooms with the database; return those that are being changed here, to be compared again soon.

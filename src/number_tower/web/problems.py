@@ -107,6 +107,7 @@ _TITLES = {
     499: "The client left",
     500: "Something went wrong here",
     503: "Not now",
+    507: "No space for new games",
 }
 
 _KINDS: tuple[tuple[type[Exception], int, str], ...] = (
@@ -153,6 +154,7 @@ REASONS = {
     422: "bad_request",
     429: "too_many",
     503: "busy",
+    507: "full",
 }
 """The usual reason for each status."""
 

@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from number_tower.blocks import whole_number
 from number_tower.showing import shown
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ HOST = "127.0.0.1"
 PORT = 8000
 NEAR = ("127.0.0.1", "::1")
 """Where a reverse proxy is believed to be, unless told otherwise: on this machine."""
+
+MAX_DB = 4 * 1024**3
+"""Bytes that a database may have, unless told otherwise."""
+
+LONGEST_KEPT = 36_500
+"""Days for which rooms can be kept: a hundred years."""
+
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT])(?:i?B)?", re.IGNORECASE)
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - what it means to listen there is the subject here
 _MOST_THINKERS = 4
@@ -64,6 +74,10 @@ class Settings:
     quiet: bool = False
     metrics: MetricsAddress | None = None
     """Where metrics for Prometheus are served; None: nowhere."""
+    keep_days: int | None = None
+    """Days after the last event in a room for which it is kept; None: for ever, unless at most one move was made."""
+    max_db: int | None = MAX_DB
+    """Bytes of the database above which no room is opened; None: no limit."""
     lan: str | None = None
     """The address by which other machines nearby reach a server that listens everywhere."""
 
@@ -170,6 +184,38 @@ def parse_metrics_address(given: str | None) -> MetricsAddress | None:
         expected = "expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
         raise WrongSetting(f"{expected}; got {shown(given)}")
     return MetricsAddress(host or HOST, int(port))
+
+
+def read_days(given: str | None) -> int | None:
+    """Read for how many days rooms are kept."""
+    if given is None:
+        return None
+    number = whole_number(given)
+    if not number or number > LONGEST_KEPT:
+        raise WrongSetting(f"expected a number of days from 1 to {LONGEST_KEPT:,}, such as 90; got {shown(given)}")
+    return number
+
+
+def read_size(given: str | None) -> int | None:
+    """Read how many bytes a database may have: a number with K, M, G or T for powers of 1,024; None for no limit."""
+    if given is None:
+        return MAX_DB
+    if given.lower() == "none":
+        return None
+    found = _SIZE.fullmatch(given)
+    size = 0 if found is None else int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
+    if size < 1024**2:
+        raise WrongSetting(f"expected a size of 1M or more, such as 500M or 4G, or none; got {shown(given)}")
+    return size
+
+
+def format_size(size: float) -> str:
+    """Write a number of bytes in the largest unit of which there is at least one."""
+    for unit in _UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} {_UNITS[-1]}"
 
 
 def _is_near(host: str) -> bool:

@@ -121,6 +121,7 @@ _DETAILS = {
     422: "/block: Input should be a valid integer.",
     429: "Too many requests from one place; try again in a few seconds.",
     503: BUSY,
+    507: "This server has no space for new games just now. Games that have begun can go on.",
 }
 _REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
 _WHY = {
@@ -134,6 +135,7 @@ _WHY = {
     422: "What was sent is not as described, or makes no game.",
     429: "Too many requests; `Retry-After` says when to go on.",
     503: "The server cannot do it now; `Retry-After` says when to try again.",
+    507: "The database is full; games that have begun go on.",
 }
 _BODY = (400, 413, 415, 422)
 

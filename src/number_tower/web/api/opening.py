@@ -19,6 +19,7 @@ from number_tower.web.api.access import Address, TheLobby, Token, refusals
 from number_tower.web.asking import read_record
 from number_tower.web.lobby import Known, Wish
 from number_tower.web.problems import Refused
+from number_tower.web.quota import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,14 +32,16 @@ OWN = "own rules"
 """What a game is called whose rule file has no name of its own."""
 
 
-@router.post("/games", status_code=201, response_model=replies.Created, responses=refusals(503, body=True))
+@router.post("/games", status_code=201, response_model=replies.Created, responses=refusals(503, 507, body=True))
 async def create_game(request: Request, wanted: models.NewGame, lobby: TheLobby) -> Response:
     """Begin a game, at one table, against the computer, or with whoever opens the link.
 
     The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to whoever shall take
     the other seat, and the `watch` link to spectators.
     """
-    known, token = await lobby.begin(await wish(request, wanted))
+    wished = await wish(request, wanted)
+    with admitted(request, wished):
+        known, token = await lobby.begin(wished)
     here = f"/api/games/{known.address}"
     links = {"play": f"/g/{known.address}", "watch": f"/w/{known.watch}", "api": here, "events": f"{here}/events"}
     addresses: dict[str, object] = {"address": known.address, "watch": known.watch, "links": links}

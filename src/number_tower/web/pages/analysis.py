@@ -21,6 +21,7 @@ from number_tower.web.limits import GAME, POSITION
 from number_tower.web.lines import Unreadable
 from number_tower.web.lobby import Lobby, Wish
 from number_tower.web.pages import page, read_form
+from number_tower.web.quota import admitted
 from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ async def play_on(request: Request) -> Response:
         return _form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
     lobby: Lobby = request.app.state.lobby
     session = browser_session(request)
-    known, _ = await lobby.begin(Wish(book, seen_from(table, seat == "2"), "computer", level), session.current.secret)
+    wish = Wish(book, seen_from(table, seat == "2"), "computer", level)
+    with admitted(request, wish):
+        known, _ = await lobby.begin(wish, session.current.secret)
     session.renew()
     await lobby.settled(known)
     return RedirectResponse(f"/g/{known.address}", 303)

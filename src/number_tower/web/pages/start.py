@@ -27,6 +27,7 @@ from number_tower.web.browser_cookie import YEAR, browser_session
 from number_tower.web.lobby import NoSuchRoom, Wish
 from number_tower.web.pages import Theme, page, read_form
 from number_tower.web.pages.seeing import View
+from number_tower.web.quota import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,7 +131,8 @@ async def begin(request: Request) -> Response:
     session = browser_session(request)
     try:
         wish = await _wish(form, given)
-        known, _ = await request.app.state.lobby.begin(wish, session.current.secret)
+        with admitted(request, wish):
+            known, _ = await request.app.state.lobby.begin(wish, session.current.secret)
     except Refused as refused:
         return _form(request, given, refused.wrong)
     except TableError:
