@@ -1,4 +1,4 @@
-"""The files of a database: for their owner alone, and noticed when they are deleted or replaced under a running game."""
+"""The files of a database: for their owner alone, and noticed when they are deleted or replaced while in use."""
 
 from __future__ import annotations
 

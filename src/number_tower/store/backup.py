@@ -355,8 +355,8 @@ def _copy_rows(source: Connection, target: Connection, progress: Progress | None
         if table.name == _VERSION_TABLE:
             continue
         held = there.tables[table.name]
-        found = source.execution_options(yield_per=_ROWS).execute(select(held)).mappings().partitions()
-        for some in found:
+        found = source.execute(select(held), execution_options={"yield_per": _ROWS})
+        for some in found.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in some])
             done += len(some)
             if progress is not None:
@@ -379,9 +379,9 @@ def _read_sequence(connection: Connection, table: Table) -> int:
 def _write_sequence(connection: Connection, table: Table, last: int) -> None:
     if not last:
         return
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("DELETE FROM sqlite_sequence WHERE name = ?", (table.name,))
-        connection.exec_driver_sql("INSERT INTO sqlite_sequence VALUES (?, ?)", (table.name, last))
+    if connection.dialect.name == "sqlite":  # only tables that never use an id again have a row there
+        update = "UPDATE sqlite_sequence SET seq = ? WHERE name = ?"
+        connection.exec_driver_sql(update, (last, table.name))
     else:
         connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {last})")
 

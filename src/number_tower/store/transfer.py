@@ -75,10 +75,16 @@ class Taken(NamedTuple):
 def exported(connection: Connection, wanted: Wanted) -> Iterator[Line | Unreadable]:
     """Give the games that are wanted, a line each; with all games, also the puzzles that were tried."""
     for game in all_of(connection, wanted):
+        if isinstance(game, Unreadable):
+            yield game
+            continue
         try:
-            yield game if isinstance(game, Unreadable) else Line(_line(connection, game))
+            with detect_damage(f"match m{game.part and game.part.match}"):
+                line = _line(connection, game)
         except StoreError as damaged:
             yield Unreadable(game.id, f"game {game.id}: {damaged}")
+        else:
+            yield Line(line)
     if wanted == Wanted():
         for number, attempt in enumerate(practice.attempts(connection), 1):
             try:
