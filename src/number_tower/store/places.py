@@ -51,6 +51,8 @@ def find(given: str | None) -> Place | None:
     if not source:
         return _at(os.path.join(data_folder(), "games.db"), usual=given is None)
     if source.startswith(_SERVERS):
+        if not _is_text(source):
+            raise WrongPlace(f"{EXPECTED}; got {shown(_without_password(source))}")
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
         return Place(url, None, shown_text(_without_password(source)))
     if source.startswith(_FILES):
@@ -76,6 +78,15 @@ def data_folder() -> str:
     from platformdirs import user_data_dir  # noqa: PLC0415 - only where nothing else was chosen
 
     return user_data_dir("number-tower", appauthor=False)
+
+
+def _is_text(source: str) -> bool:
+    """Say whether a URL can be sent: what the system gives may hold bytes that are no text."""
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_password(url: str) -> str:
