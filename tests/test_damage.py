@@ -315,8 +315,8 @@ def test_a_damaged_write_ahead_log_is_a_store_error_at_most(tmp_path: Path, whol
 def break_schema(file: Path) -> None:
     """Put bytes that are no UTF-8 into the stored schema, where they end in the middle of an error message."""
     content = file.read_bytes()
-    place = content.index(b"CREATE TABLE games (")
-    file.write_bytes(content[:place] + b"CREATE TABLE g\xe4mes \xff" + content[place + 22 :])
+    assert b"CREATE TABLE games (" in content
+    file.write_bytes(content.replace(b"CREATE TABLE games (", b"CREATE TABLE g\xe4mes \xff"))
 
 
 @pytest.fixture
