@@ -19,7 +19,7 @@ from sqlalchemy import URL, MetaData, create_engine, func, insert, select
 
 from number_tower.showing import shown_path
 from number_tower.store.files import create_private, make_private_folders
-from number_tower.store.opening import UPGRADE_LOCK, check_known, engine_at, form_of, migrate, reading
+from number_tower.store.opening import UPGRADE_LOCK, check_known, engine_at, form_of, migrate, reading, require_version
 from number_tower.store.places import Place
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.store.trouble import StoreError, describe_error, is_damage, is_locked, told
@@ -166,7 +166,7 @@ def _new_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
 def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> Summary:
     """Copy a database file as it is at one moment, however much is written to it meanwhile."""
     with told(name):
-        connection = sqlite3.connect(f"file:{quote(os.fsencode(source))}?mode=rw", uri=True, isolation_level=None)
+        connection = _open(source)
     with closing(connection):
         with told(name):
             connection.execute("BEGIN")  # a reader of the write-ahead log sees one moment, and keeps nobody waiting
@@ -178,6 +178,13 @@ def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -
                 raise StoreError(f"the database {name} cannot be used: {describe_error(trouble)}") from trouble
             raise
     return summary
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    """Open a database that others may be writing; one that may not be written is only read."""
+    if not os.access(file, os.W_OK) or not os.access(file.parent, os.W_OK):
+        return open_read_only(file)
+    return sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=rw", uri=True, isolation_level=None)
 
 
 def _copy_pages(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
@@ -284,11 +291,7 @@ def _copy_server(place: Place, part: Path, progress: Progress | None) -> Summary
     engine = engine_at(place)
     try:
         with told(place.name), reading(engine) as connection:
-            version = form_of(connection)
-            check_known(version, place)
-            if version is None:
-                raise StoreError(f"the database {place.name} has no tables for games yet; there is nothing to back up")
-            return _copy_tables(connection, part, version, progress)
+            return _copy_tables(connection, part, require_version(connection, place), progress)
     finally:
         engine.dispose()
 

@@ -14,7 +14,7 @@ from number_tower.store import matches, practice, rooms, schema
 from number_tower.store.backup import copy_database
 from number_tower.store.games import book_of
 from number_tower.store.history import Unreadable, Wanted, all_of
-from number_tower.store.opening import check_known, engine_at, form_of, migrate, reading
+from number_tower.store.opening import engine_at, migrate, reading, require_version
 from number_tower.store.rooms import NoSuchRoom
 from number_tower.store.schema import NEWEST
 from number_tower.store.trouble import StoreError, told
@@ -49,10 +49,7 @@ def check_database(place: Place, progress: Progress | None = None) -> Report:
     engine = engine_at(place)
     try:
         with told(place.name), reading(engine) as connection:
-            version = form_of(connection)
-            check_known(version, place)
-            if version is None:
-                raise StoreError(f"the database {place.name} has no tables for games yet")
+            version = require_version(connection, place)
             problems = tuple(_check_file(connection)) if place.file is not None else ()
             report = _read_everything(connection, progress) if version == NEWEST else _read_copy(place, progress)
             return report._replace(version=version, problems=(*problems, *report.problems))

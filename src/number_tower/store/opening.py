@@ -275,6 +275,15 @@ def form_of(connection: Connection) -> str | None:
     return version if isinstance(version, str) else ""
 
 
+def require_version(connection: Connection, place: Place) -> str:
+    """Return the version of a database that holds games, and that this program knows."""
+    version = form_of(connection)
+    check_known(version, place)
+    if version is None:
+        raise StoreError(f"the database {place.name} has no tables for games yet")
+    return version
+
+
 def migrate(connection: Connection, form: str) -> None:
     """Run the migrations up to a form, in the transaction of the connection."""
     from alembic import command  # noqa: PLC0415 - only when a database takes on a new form
