@@ -57,8 +57,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             add_room(store, best_of)
         with store.writing() as connection:
             practice.add(connection, practice.tried("Ann", "draft", "draft:9,8", 1, "right"))
-    by_hand(file, "PRAGMA journal_mode = DELETE")
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.executescript(FIXED)
     return file
+
+
+FIXED = """
+PRAGMA journal_mode = DELETE;
+UPDATE games SET key = printf('%032x', id), started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
+UPDATE changes SET at = '2027-01-01T10:01:00.000000Z';
+UPDATE matches SET key = printf('%032x', id), started = '2027-01-01T10:00:00.000000Z', changed = '2027-02-01T10:00:00.000000Z';
+UPDATE puzzles SET key = printf('%032x', id), at = '2027-01-01T10:01:00.000000Z';
+UPDATE rooms SET address = printf('address%d', id), watch = printf('wwatch%d', id), opened = '2027-01-01T10:00:00.000000Z';
+UPDATE seats SET token = printf('%064x', 2 * room + seat);
+VACUUM;
+"""  # noqa: E501 - statements, a line each
+"""Puts the same keys and times into every database, so that the same seed always damages the same bytes."""
 
 
 def add_room(store: Store, best_of: int | None) -> None:
@@ -212,6 +226,10 @@ MUTATIONS: dict[str, Mutation] = {
 }
 
 
+FOUND = {"flips": (60,), "overwritten": (37,), "swapped pages": (23, 29)}
+"""Seeds that once raised something else: bytes that are no text, and rows that an index lists but the table lacks."""
+
+
 def seeds() -> range:
     return range(int(os.environ.get("NUMBER_TOWER_DAMAGE", EACH)))
 
@@ -220,7 +238,7 @@ def seeds() -> range:
 def test_whatever_bytes_are_damaged_only_a_store_error_is_raised(tmp_path: Path, whole: Path, kind: str) -> None:
     file = tmp_path / "games.db"
     original = whole.read_bytes()
-    for seed in seeds():
+    for seed in (*seeds(), *FOUND.get(kind, ())):
         content = bytearray(original)
         MUTATIONS[kind](content, random.Random(seed))  # noqa: S311 - the same every time
         for part in tmp_path.iterdir():
