@@ -131,9 +131,17 @@ class Store:
             yield self._begin(transaction, lambda: reading(self.engine))
 
     def read_version(self) -> tuple[int, int]:
-        """Return a value that changes whenever anything is committed to a database file, or the file is replaced."""
+        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
+
+        This only looks: a file that is missing is not made anew, and a store that was closed is not opened again.
+        """
+        guard = self._guard
+        if guard is None:
+            return self._opened, 0
+        if guard.is_missing():
+            raise StoreError(f"the database {self.place.name} cannot be used: the file is missing")
         with told(self.place.name):
-            guard = None if self._guard is None else self._find_files()
+            guard = self._find_files()
             return self._opened, 0 if guard is None else guard.read_version()
 
     def begin(
@@ -284,10 +292,11 @@ def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | No
     """Make a game of its rows."""
     part = None if row["match"] is None else Part(row["match"], row["number"])
     try:
+        game = keeping.read(row, log, book, part)
         check_columns(row, games)
-        return keeping.read(row, log, book, part)
     except (Damaged, TypeError) as wrong:
         raise StoreError(f"game {row['id']} is damaged in the database: {wrong}") from None
+    return game
 
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
