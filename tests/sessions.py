@@ -23,6 +23,17 @@ def plain_environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", "NUMBER_TOWER_DB": "none", **more}
 
 
+def limited(
+    kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command where no file may become larger than so much; Python's own cache is left alone there."""
+    return subprocess.run(
+        ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, *call],
+        input=typed, capture_output=True, text=True, cwd=cwd,
+        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment), timeout=60, check=False,
+    )  # fmt: skip
+
+
 def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the installed command with something piped into it."""
     return subprocess.run(

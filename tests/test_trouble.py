@@ -23,7 +23,7 @@ from number_tower.store import games, opening
 from number_tower.store.games import Store
 from number_tower.store.schema import NEWEST
 from number_tower.store.trouble import StoreError
-from sessions import TOWER, plain_environment, tower
+from sessions import TOWER, limited, plain_environment, tower
 
 DRAFT = catalogue.load("draft")
 IN_MEMORY = "The game goes on in memory; `save game.json` writes it to a file"
@@ -230,18 +230,9 @@ def test_a_folder_of_the_system(play: Command) -> None:
     assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
 
 
-def limited(kib: int, *call: str, typed: str, database: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command where no file may become larger than so much."""
-    return subprocess.run(
-        ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, *call],
-        input=typed, capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=str(database)),
-        timeout=60, check=False,
-    )  # fmt: skip
-
-
 def test_no_room_for_a_database_at_all(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    done = limited(20, "play", "draft", typed="9\n8\nquit\n", database=file)
+    done = limited(20, "play", "draft", typed="9\n8\nquit\n", NUMBER_TOWER_DB=str(file))
     assert (done.returncode, done.stderr) == (
         0,
         f"tower: {unusable(file, 'reading or writing it failed').said}. {IN_MEMORY}\n",
@@ -254,7 +245,7 @@ def test_little_room_is_made_do_with(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     store_in(file).close()
     moves = [*map(str, range(1, 31))]
-    done = limited(file.stat().st_size // 1024 + 12, "play", "climb", typed="\n".join(moves), database=file)
+    done = limited(file.stat().st_size // 1024 + 12, "play", "climb", typed="\n".join(moves), NUMBER_TOWER_DB=str(file))
     assert (done.returncode, done.stderr) == (0, "")
     assert by_hand(file, "SELECT moves, reason FROM games") == [(",".join(moves), "stuck")]
 

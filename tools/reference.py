@@ -26,7 +26,7 @@ FOOT = """
 | code | when |
 |---|---|
 | 0 | the game was finished or left with `quit`, what was asked for was printed, or the reader closed the pipe |
-| 1 | the input ended before the game did, a record is damaged, or the output cannot be written |
+| 1 | the input ended before the game did, a record or the database is damaged, or the output cannot be written |
 | 2 | a wrong call or a wrong rule file; the message says what would be right |
 | 3 | not solved within `--seconds` or `--memory` |
 | 130 | Ctrl-C, or `--stop` |

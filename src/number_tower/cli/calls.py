@@ -144,10 +144,19 @@ def _remembering(add: Commands) -> None:
     forget.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
     _store(forget)
 
-    database = add.add_parser(
-        "db", help="say where the games are kept; `db upgrade` brings a server's tables up to date"
+    database = add.add_parser("db", help="say where the games are kept; back them up, check, restore, upgrade")
+    database.add_argument(
+        "action",
+        nargs="?",
+        choices=("backup", "check", "restore", "upgrade"),
+        metavar="ACTION",
+        help="backup FILE, check, check FILE, restore FILE, or upgrade (a server's tables; a file upgrades itself)",
     )
-    database.add_argument("action", nargs="?", choices=("upgrade",), metavar="upgrade", help="bring it up to date")
+    database.add_argument("file", nargs="?", metavar="FILE", help="the backup to write, check or restore")
+    database.add_argument(
+        "--force", action="store_true", help="backup: replace FILE; restore: also a backup with damaged games"
+    )
+    database.add_argument("--no-backup", action="store_true", help="upgrade: do not save a backup first")
     _store(database)
 
 

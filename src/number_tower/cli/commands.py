@@ -6,7 +6,6 @@ import os
 from argparse import Namespace
 from dataclasses import replace
 from importlib import import_module
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
@@ -23,7 +22,7 @@ from number_tower.cli.storing import store
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import Rules, RulesError
-from number_tower.showing import shown, shown_path, shown_text
+from number_tower.showing import shown, shown_argument, shown_text
 from number_tower.table import Table, TableError, player_name, player_names
 from number_tower.voice import Voice
 
@@ -105,7 +104,7 @@ def rules(asked: Namespace) -> int:
     if book.about:
         screen.show(f"\n{fill(book.about, min(80, screen.columns))}\n")
     screen.show("\n" + "".join(f"- {line}\n" for line in brief(mechanics, noun)))
-    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {quote(shown_path(book.source))}\n")
+    screen.show(f"\nOptions: {_dashed(book.options)}\nPlay it with: tower play {shown_argument(book.source)}\n")
     return FINISHED
 
 

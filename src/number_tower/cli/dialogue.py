@@ -10,6 +10,7 @@ from number_tower.cli.answers import COMMANDS
 from number_tower.cli.asking import CHANGED, Asking
 from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, Failure, InputEnded, complain
 from number_tower.game import Game
+from number_tower.showing import shown_argument
 from number_tower.table import Stale, Table
 from number_tower.voice import Voice
 
@@ -229,12 +230,10 @@ class Dialogue:
 
     def call(self, command: str, ref: str | None = None) -> str:
         """Write a command for this game, or for what else a REF stands for."""
-        from shlex import quote  # noqa: PLC0415 - only when a game is left
-
         if ref is None and self.storing is not None:
             ref = self.storing.ref
         if ref is None:
-            ref = quote(self.keeper.path if self.keeper and self.keeper.up_to_date else self.line())
+            ref = shown_argument(self.keeper.path if self.keeper and self.keeper.up_to_date else self.line())
         return f"{_this_command()} {command} {ref}"
 
     def line(self) -> str:

@@ -7,11 +7,14 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+from number_tower.showing import printable
+
 FINISHED = 0
 INPUT_ENDED = 1
 DAMAGED_RECORD = 1
 NO_OUTPUT = 1
 NO_DATABASE = 1
+DAMAGED_DATABASE = 1
 WRONG_CALL = 2
 NOT_SOLVED = 3
 INTERRUPTED = 130
@@ -51,4 +54,4 @@ def complain(text: str) -> None:
         sys.stdout.flush()
     if sys.stderr is not None:
         with suppress(OSError):
-            print(f"tower: {text}", file=sys.stderr)
+            print(f"tower: {printable(text)}", file=sys.stderr)

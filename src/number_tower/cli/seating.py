@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from random import Random, SystemRandom
-from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.failure import WRONG_CALL, Failure
 from number_tower.cli.ticker import Ticker
 from number_tower.players import UnknownPlayer, is_command, player
+from number_tower.showing import shown_argument
 from number_tower.table import TableError, player_names
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Seating(NamedTuple):
     @property
     def options(self) -> str:
         """The options that seat the same players again."""
-        opponents = "".join(f" --vs {quote(spec)}" for spec in self.specs if spec is not None)
+        opponents = "".join(f" --vs {shown_argument(spec)}" for spec in self.specs if spec is not None)
         seat = " --seat 2" if self.specs[1] is None else ""
         return f"{opponents}{seat} --seed {self.seed}"
 

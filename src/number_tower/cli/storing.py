@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower.cli.failure import WRONG_CALL, Failure
+from number_tower.showing import shown_argument
 from number_tower.store import places
 from number_tower.table import Stale
 
@@ -43,7 +43,7 @@ class Shelf:
         """What has to be added to a command for it to find the same database; but for a password."""
         if self._given is None:
             return ""
-        return f" --db {quote(self.name if self.place.file is None else self._given)}"
+        return f" --db {shown_argument(self.name if self.place.file is None else self._given)}"
 
     @property
     def name(self) -> str:

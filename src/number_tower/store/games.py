@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import lru_cache
 from secrets import token_hex
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from number_tower import catalogue
 from number_tower.store import kept as keeping
 from number_tower.store.kept import Damaged, Kept, Part, Seats
-from number_tower.store.opening import engine_at, file_at, prepare, reading
+from number_tower.store.opening import engine_at, open_guarded, reading, save_log
 from number_tower.store.rulebooks import compute_digest, find_shared, is_stored, share_rulebook
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
 from number_tower.store.standing import settle
@@ -22,11 +24,14 @@ from number_tower.table import Stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from sqlalchemy import Connection, Update
+    from sqlalchemy import Table as SqlTable
 
     from number_tower.catalogue import Rulebook
     from number_tower.changes import Change
+    from number_tower.store.files import FileGuard
     from number_tower.store.places import Place
     from number_tower.table import Table
 
@@ -57,39 +62,87 @@ class Store:
     def __init__(self, place: Place, *, patience: float | None = None) -> None:
         self.place = place
         self.engine = engine_at(place) if patience is None else engine_at(place, patience=patience)
+        self._guard: FileGuard | None = None
+        self._opened = 0
+        self._reopening = Lock()
         self._prepare()
 
     def _prepare(self) -> None:
         try:
-            prepare(self.engine, self.place)
+            self._guard = open_guarded(self.engine, self.place)
         except BaseException:
             self.close()
             raise
-        self._file = file_at(self.place)
+        self._opened += 1
 
-    def _find_again(self) -> None:
-        """Begin anew if the file was deleted, or another put in its place: the old one still takes what is lost."""
-        if file_at(self.place) != self._file:
-            self.engine.dispose()
-            self._prepare()
+    def _find_files(self) -> FileGuard | None:
+        """Reopen the database if one of its files was deleted or replaced; return what watches over them."""
+        guard = self._guard
+        if self.place.file is None or (guard is not None and guard.is_intact()):
+            return guard
+        with self._reopening:
+            if self._guard is guard:
+                if guard is not None:
+                    save_log(guard, self.place)
+                self.close()
+                self._prepare()
+            return self._guard
 
     def close(self) -> None:
         """Let go of the database."""
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard.close()
         self.engine.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Change the database in one piece: all of what is done here is kept, or nothing."""
-        self._find_again()
-        with told(self.place.name), self.engine.begin() as connection:
-            yield connection
+        with told(self.place.name), ExitStack() as transaction:
+            yield self._begin(transaction, self.engine.begin)
+
+    def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
+        """Begin a transaction in files that are in their place.
+
+        They are looked at again once nobody else can write: a commit to a deleted log would be lost, or be mixed with
+        the log that another process has created since.
+        """
+        while True:
+            guard = self._find_files()
+            with ExitStack() as trial:
+                try:
+                    connection = trial.enter_context(begin())
+                except SQLAlchemyError:
+                    if self._is_settled(guard):
+                        raise
+                    continue
+                if self._is_settled(guard):
+                    transaction.push(trial.pop_all())
+                    return connection
+
+    def _is_settled(self, guard: FileGuard | None) -> bool:
+        """Say whether no file was deleted or replaced since `guard` was asked for."""
+        return guard is None or (self._guard is guard and guard.is_intact())
 
     @contextmanager
     def looking(self) -> Iterator[Connection]:
         """Look at the database as it is at one moment."""
-        self._find_again()
-        with told(self.place.name), reading(self.engine) as connection:
-            yield connection
+        with told(self.place.name), ExitStack() as transaction:
+            yield self._begin(transaction, lambda: reading(self.engine))
+
+    def read_version(self) -> tuple[int, int]:
+        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
+
+        This only looks: a file that is missing is not made anew, and a store that was closed is not opened again.
+        """
+        guard = self._guard
+        if guard is None:
+            return self._opened, 0
+        if guard.is_missing():
+            raise StoreError(f"the database {self.place.name} cannot be used: the file is missing")
+        with told(self.place.name):
+            guard = self._find_files()
+            return self._opened, 0 if guard is None else guard.read_version()
 
     def begin(
         self,
@@ -239,9 +292,25 @@ def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | No
     """Make a game of its rows."""
     part = None if row["match"] is None else Part(row["match"], row["number"])
     try:
-        return keeping.read(row, log, book, part)
-    except Damaged as wrong:
+        game = keeping.read(row, log, book, part)
+        check_columns(row, games)
+    except (Damaged, TypeError) as wrong:
         raise StoreError(f"game {row['id']} is damaged in the database: {wrong}") from None
+    return game
+
+
+def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
+    """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
+    for name, kind in _column_types(table).items():
+        if not isinstance(row[name], kind):
+            raise TypeError("one of its columns holds something else than was written there")
+
+
+@lru_cache
+def _column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
+    return {
+        column.name: (column.type.python_type, *([type(None)] if column.nullable else [])) for column in table.columns
+    }
 
 
 def add(connection: Connection, game: Kept) -> Kept:

@@ -9,7 +9,7 @@ from sqlalchemy import and_, func, or_, select
 
 from number_tower.store.games import book_of, made
 from number_tower.store.schema import changes, games
-from number_tower.store.trouble import StoreError
+from number_tower.store.trouble import StoreError, detect_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,10 +107,13 @@ def loaded(connection: Connection, identities: Iterable[int]) -> Iterator[Kept |
         for entry in connection.execute(log):
             logs[entry.game].append((entry.change, entry.at))
         for identity in some:
-            row = rows[identity]
             try:
-                if row["book"] not in books:
-                    books[row["book"]] = book_of(connection, row["book"])
-                yield made(row, logs[identity], books[row["book"]])
+                with detect_damage(f"game {identity}"):
+                    row = rows[identity]
+                    if row["book"] not in books:
+                        books[row["book"]] = book_of(connection, row["book"])
+                    game = made(row, logs[identity], books[row["book"]])
             except StoreError as damaged:
                 yield Unreadable(identity, str(damaged))
+            else:
+                yield game

@@ -14,12 +14,12 @@ from number_tower.record import RecordError
 from number_tower.rules import Rules, RulesError
 from number_tower.showing import shown_text
 from number_tower.store.foreign import read_key, read_rulebook, read_seats, rulebook_written
-from number_tower.store.games import NoSuchGame, book_kept, book_of, identity_of, load
+from number_tower.store.games import NoSuchGame, book_kept, book_of, check_columns, identity_of, load
 from number_tower.store.history import Unreadable, loaded
 from number_tower.store.kept import Kept, Part, Seats, is_time, now, seated
 from number_tower.store.schema import changes, games, matches
 from number_tower.store.standing import standing, unplayed
-from number_tower.store.trouble import StoreError
+from number_tower.store.trouble import StoreError, detect_damage
 from number_tower.table import TableError, player_names
 
 if TYPE_CHECKING:
@@ -68,7 +68,12 @@ def get(store: Store, identity: int) -> KeptMatch:
 
 
 def _loaded(connection: Connection, identity: int) -> KeptMatch:
-    row = _row(connection, identity)
+    with detect_damage(f"match m{identity}"):
+        return _made(connection, identity, _row(connection, identity))
+
+
+def _made(connection: Connection, identity: int, row: Mapping[Any, Any]) -> KeptMatch:
+    check_columns(row, matches)
     match = standing(connection, row)
     begun = identity_of(connection, Part(identity, match.number))
     current = None if begun is None else load(connection, begun)

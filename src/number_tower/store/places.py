@@ -49,8 +49,10 @@ def find(given: str | None) -> Place | None:
     if source.lower() == NONE:
         return None
     if not source:
-        return _at(os.path.join(_usual_folder(), "games.db"), usual=given is None)
+        return _at(os.path.join(data_folder(), "games.db"), usual=given is None)
     if source.startswith(_SERVERS):
+        if not _is_text(source):
+            raise WrongPlace(f"{EXPECTED}; got {shown(_without_password(source))}")
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
         return Place(url, None, shown_text(_without_password(source)))
     if source.startswith(_FILES):
@@ -71,10 +73,20 @@ def _at(file: str, *, usual: bool = False) -> Place:
     return Place(None, os.path.abspath(path), shown_path(path), usual)
 
 
-def _usual_folder() -> str:
+def data_folder() -> str:
+    """Return the folder where the system wants a user's data."""
     from platformdirs import user_data_dir  # noqa: PLC0415 - only where nothing else was chosen
 
     return user_data_dir("number-tower", appauthor=False)
+
+
+def _is_text(source: str) -> bool:
+    """Say whether a URL can be sent: what the system gives may hold bytes that are no text."""
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_password(url: str) -> str:

@@ -18,7 +18,7 @@ from number_tower.store.credentials import Credentials, digest_secret, match_dig
 from number_tower.store.games import Begun, NoSuchGame
 from number_tower.store.kept import Kept, Seats, now
 from number_tower.store.schema import games, rooms, rounds, seats
-from number_tower.store.trouble import StoreError
+from number_tower.store.trouble import StoreError, detect_damage
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -366,6 +366,12 @@ def _part(connection: Connection, room: Room, model: Kept, since: int) -> Part:
 
 
 def _made(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
+    with detect_damage(f"room {row['id']}"):
+        return _read(connection, row)
+
+
+def _read(connection: Connection, row: Mapping[Any, Any]) -> KeptRoom:
+    kept_games.check_columns(row, rooms)
     played = select(rounds.c.number, rounds.c.game).where(rounds.c.room == row["id"], rounds.c.number >= row["since"])
     identities = dict(connection.execute(played).all())
     try:

@@ -14,7 +14,7 @@ from number_tower.store.games import load
 from number_tower.store.judging import played_by, unjudged
 from number_tower.store.practice import Result
 from number_tower.store.schema import games, puzzles
-from number_tower.store.trouble import StoreError
+from number_tower.store.trouble import StoreError, detect_damage
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -116,6 +116,11 @@ class Figures(NamedTuple):
 
 def figures(connection: Connection, name: str | None = None) -> Figures:
     """Count what came of the games of a player, upper and lower case being the same, or of everybody's."""
+    with detect_damage("a game or a puzzle"):
+        return _count(connection, name)
+
+
+def _count(connection: Connection, name: str | None) -> Figures:
     player = None if name is None else name.casefold()
     mine = _mine(player)
     standings = _standings(connection, player)
@@ -140,11 +145,14 @@ def figures(connection: Connection, name: str | None = None) -> Figures:
 def names(connection: Connection) -> list[str]:
     """Return what everybody is called who played a game or solved a puzzle, whoever played most first."""
     known: dict[str, str] = {}
-    for (player, _), standing in _standings(connection, None).items():
-        known.setdefault(player, standing.name)
-    for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
-        if row.player is not None:
-            known.setdefault(row.player, row.name)
+    with detect_damage("a game or a puzzle"):
+        for (player, _), standing in _standings(connection, None).items():
+            known.setdefault(player, standing.name)
+        for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
+            if row.player is not None:
+                known.setdefault(row.player, row.name)
+        if not all(isinstance(name, str) for name in known.values()):
+            raise TypeError("a name that is no text")
     return list(known.values())
 
 

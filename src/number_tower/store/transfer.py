@@ -27,7 +27,7 @@ from number_tower.store.kept import Kept, Seats, is_time, now
 from number_tower.store.opening import one_at_a_time
 from number_tower.store.practice import Attempt
 from number_tower.store.schema import games
-from number_tower.store.trouble import StoreError
+from number_tower.store.trouble import StoreError, detect_damage
 from number_tower.table import Table, TableError
 
 if TYPE_CHECKING:
@@ -75,14 +75,25 @@ class Taken(NamedTuple):
 def exported(connection: Connection, wanted: Wanted) -> Iterator[Line | Unreadable]:
     """Give the games that are wanted, a line each; with all games, also the puzzles that were tried."""
     for game in all_of(connection, wanted):
+        if isinstance(game, Unreadable):
+            yield game
+            continue
         try:
-            yield game if isinstance(game, Unreadable) else Line(_line(connection, game))
+            with detect_damage(f"match m{game.part and game.part.match}"):
+                line = _line(connection, game)
         except StoreError as damaged:
             yield Unreadable(game.id, f"game {game.id}: {damaged}")
+        else:
+            yield Line(line)
     if wanted == Wanted():
-        for attempt in practice.attempts(connection):
-            puzzle = {"number_tower": document.FORMAT, "puzzle": attempt.written()}
-            yield Line(document.written(puzzle), is_game=False)
+        for number, attempt in enumerate(practice.attempts(connection), 1):
+            try:
+                with detect_damage(f"puzzle {number}"):
+                    puzzle = document.written({"number_tower": document.FORMAT, "puzzle": attempt.written()})
+            except StoreError as damaged:
+                yield Unreadable(number, str(damaged))
+            else:
+                yield Line(puzzle, is_game=False)
 
 
 def _line(connection: Connection, game: Kept) -> str:

@@ -53,16 +53,45 @@ def told(name: str, *others: type[OSError]) -> Iterator[None]:
     """Turn whatever a database complains of, or the system on its behalf, into a sentence that names it."""
     try:
         yield
-    except (SQLAlchemyError, OSError) as trouble:
-        if not isinstance(trouble, (SQLAlchemyError, *others)):
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError, OSError) as trouble:
+        if isinstance(trouble, OSError) and not isinstance(trouble, others):
             raise
-        raise StoreError(f"the database {name} cannot be used: {_reason(trouble)}") from trouble
+        raise StoreError(f"the database {name} cannot be used: {describe_error(trouble)}") from trouble
 
 
-def _reason(trouble: SQLAlchemyError | OSError) -> str:
+@contextmanager
+def detect_damage(what: str) -> Iterator[None]:
+    """Turn what Python raises for values that nothing here has written into a StoreError that says what is damaged."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, LookupError, OverflowError, RecursionError) as wrong:
+        if type(wrong).__module__ != "builtins":
+            raise
+        raise StoreError(f"{what} is damaged in the database; to see all that is: tower db check") from wrong
+
+
+def is_damage(trouble: BaseException) -> bool:
+    """Say whether an error of SQLite means that a file is damaged, or is no database at all."""
+    name = getattr(trouble, "sqlite_errorname", "")
+    return isinstance(trouble, UnicodeDecodeError) or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+def is_locked(trouble: BaseException) -> bool:
+    """Say whether an error of SQLite means that another connection keeps a file locked."""
+    return getattr(trouble, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+def describe_error(trouble: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError | OSError) -> str:
+    """Say in a few words what an error means."""
     if isinstance(trouble, OSError):
-        return trouble.strerror or str(trouble)
-    cause = trouble.orig if isinstance(trouble, DBAPIError) else None
+        return shown_text(trouble.strerror or str(trouble))
+    if isinstance(trouble, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
+        return _SQLITE["SQLITE_CORRUPT"]
+    return _describe_database_error(trouble)
+
+
+def _describe_database_error(trouble: SQLAlchemyError | sqlite3.Error) -> str:
+    cause = trouble.orig if isinstance(trouble, DBAPIError) else trouble if isinstance(trouble, sqlite3.Error) else None
     if isinstance(cause, sqlite3.Error):
         name = getattr(cause, "sqlite_errorname", "")
         for prefix, words in _SQLITE.items():

@@ -7,14 +7,10 @@ anybody else has written to it. Either way it is heard in a thread of its own an
 from __future__ import annotations
 
 import logging
-import sqlite3
 from asyncio import get_running_loop
-from contextlib import closing
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import quote
 
-from number_tower.store.opening import file_at
 from number_tower.store.rooms import CHANNEL
 
 if TYPE_CHECKING:
@@ -104,14 +100,12 @@ def _read(payload: str) -> News | None:
 
 
 def _seen_in_file(store: Store, ended: Event) -> Iterator[News | None]:
-    file = file_at(store.place)
-    address = f"file:{quote(store.place.file or '')}?mode=rw"
-    with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
-        seen = None
-        while file_at(store.place) == file:
-            now = connection.execute("PRAGMA data_version").fetchone()
-            if now != seen:
-                seen = now
-                yield None
-            if ended.wait(_GLANCE):
-                return
+    """Look at the file a few times a second; that also notices soon if its write-ahead log was deleted."""
+    seen = None
+    while True:
+        now = store.read_version()
+        if now != seen:
+            seen = now
+            yield None
+        if ended.wait(_GLANCE):
+            return
