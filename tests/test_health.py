@@ -361,7 +361,7 @@ def test_a_postgresql_that_becomes_read_only_is_told_until_it_is_not(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_impatient(monkeypatch)
-    with TestClient(make_app(Settings(place_of(database), quiet=True))) as client:
+    with TestClient(make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))) as client:
         wait_for(client, 200)
         with read_only(database):
             deadline = time.monotonic() + SLOW
@@ -468,6 +468,6 @@ async def beat(watchdog: Watchdog, clock: Clock, seconds: float) -> None:
 
 
 def test_both_kinds_of_databases_are_ready(database: str) -> None:
-    with TestClient(make_app(Settings(place_of(database), quiet=True))) as client:
+    with TestClient(make_app(Settings(place_of(database), quiet=True, host_names=("testserver",)))) as client:
         wait_for(client, 200)
         assert client.get("/health").json()["database"] == "ok", on_server(database)

@@ -331,7 +331,7 @@ def test_what_fails_in_the_server_does_not_count(tmp_path: Path, monkeypatch: py
         state: Any = client.app.state  # type: ignore[attr-defined]  # it is a Starlette app
         state.quota = Quota(state.quota.database, DailyQuota(1))
 
-        async def failing(_: Wish) -> None:
+        async def failing(*_: object) -> None:
             raise StoreError("the disk is full")
 
         with monkeypatch.context() as patched:

@@ -22,6 +22,7 @@ from number_tower.store.kept import Kept, Seats, now
 from number_tower.store.rooms import KeptRoom
 from number_tower.store.rulebooks import share_rulebook
 from number_tower.voice import share_voice
+from number_tower.web import bounds
 from number_tower.web.caching import Answers
 from number_tower.web.lobby import Known, Lobby, Wish
 from number_tower.web.room_cache import MOST_BYTES, RoomCache, estimate_size
@@ -31,6 +32,12 @@ DRAFT = catalogue.named("draft")
 THIN = catalogue.parse(b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml")
 MIB = 1024 * 1024
 _numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def _long_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let games have longer words than a server takes, so that a few rooms are large."""
+    monkeypatch.setattr(bounds, "LONGEST_WORDS", 100_000)
 
 
 def fat_book(number: int, size: int = 60_000) -> Rulebook:
