@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test lint types imports unit browser screenshots soak fresh bench bench-all bench-web bench-envs eval golden docs setup clean
+.PHONY: help play play-web test lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -33,12 +33,21 @@ imports: $(VENV)/.dev ## who may import whom
 browser: $(VENV)/.dev ## find a browser for the tests, or get one
 	@$(BIN)/python tools/browser.py
 
-unit: $(VENV)/.dev browser ## the tests
+proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
+	@$(BIN)/python tools/proxies.py
+
+unit: $(VENV)/.dev browser proxies ## the tests
 	$(BIN)/pytest -n auto
 
-soak: $(VENV)/.dev ## kill 200 games and 40 servers at random moments, in files and on a server; nothing may be lost
+SOAK := 600
+soak: $(VENV)/.dev ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
 	$(BIN)/python tests/soak.py
 	$(BIN)/python tests/web_soak.py
+	$(BIN)/python tests/fault_soak.py
+	$(BIN)/python tests/history_soak.py 60
+	$(BIN)/python tests/connection_soak.py
+	NUMBER_TOWER_COST=all NUMBER_TOWER_DAMAGE=300 $(BIN)/pytest -q tests/test_cost.py tests/test_damage.py
+	$(BIN)/python tests/steady_soak.py $(SOAK)
 
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
 	$(BIN)/python tools/fresh.py

@@ -173,6 +173,18 @@ def test_a_game_is_played_on_from_a_record(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    "rules",
+    [
+        {"blocks": "1-3", "supply": "endless", "towers": "shared", "fit": "ascending", "stuck": "loses"},
+        {"blocks": "1-900", "supply": "endless", "towers": "own", "fit": "ascending"},
+        {"blocks": "2,3", "supply": "endless", "fit": "unrelated", "opening": "2", "target": 9},
+    ],
+)
+def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClient, rules: dict[str, str]) -> None:
+    assert client.post("/api/games", json={"rules": rules}).status_code == 201
+
+
+@pytest.mark.parametrize(
     ("wanted", "reason", "words"),
     [
         ({}, "bad_request", "one of game, rules, rulefile and record"),

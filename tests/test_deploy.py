@@ -138,3 +138,10 @@ def test_the_limits_are_those_of_the_page() -> None:
     assert f"{streams.MOST_OF_ONE}; from all addresses together {streams.MOST:,}" in PAGE
     assert f"{guards.MOST_BODY // 1024} KiB" in PAGE
     assert f"{http_connection.MAX_HEAD // 1024} KiB, and {http_connection.HEAD_TIME:.0f} seconds" in PAGE
+
+
+def test_every_promise_names_tests_that_there_are() -> None:
+    promised = PAGE.partition("## What is promised")[2]
+    named = set(re.findall(r"`(test_\w+\.py)`", promised))
+    assert len(named) > 20
+    assert {name for name in named if not (ROOT / "tests" / name).is_file()} == set()

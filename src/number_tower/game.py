@@ -65,6 +65,8 @@ class Game:
 
     def at(self, ply: int) -> Game:
         """Return the game as it was after so many moves."""
+        if ply == len(self.moves):
+            return self
         positions = self._positions
         if positions is None:
             positions = _replay(self.rules, self.first, self.moves)

@@ -33,7 +33,8 @@ _CUT = re.compile(r"^[^\s\[]*")
 """A word or a number that was cut in two."""
 
 _BRACKETED = re.compile(r"\[\s*([0-9]+)\s*\]")
-_FIGURES = re.compile(r"[\w.,:+*/-]*[0-9][\w.,:+*/-]*")
+_WORD = re.compile(r"[\w.,:+*/-]+")
+_DIGIT = re.compile(r"[0-9]")
 _AROUND = ".,:;*_'\""
 """What may stand around a number without being part of it: the end of a sentence, or emphasis."""
 
@@ -102,8 +103,8 @@ def read_answer(answer: object) -> int | Misread:
 
 def _figures(text: str) -> Iterator[str]:
     """Give all that is written in digits, be it one whole number or not; words with digits in them are words."""
-    for found in _FIGURES.findall(text):
-        figure = found.strip(_AROUND)
+    for word in filter(_DIGIT.search, _WORD.findall(text)):
+        figure = word.strip(_AROUND)
         if not any(map(str.isalpha, figure)):
             yield figure
 

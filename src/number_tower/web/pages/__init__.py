@@ -14,7 +14,6 @@ from starlette.templating import Jinja2Templates
 
 from number_tower.showing import shown
 from number_tower.web.bounds import LARGEST_RULE_FILE
-from number_tower.web.browser_cookie import read_cookies
 
 if TYPE_CHECKING:
     from fastapi import Request
@@ -62,7 +61,7 @@ async def read_form(request: Request) -> FormData:
 
 def theme(request: Request) -> Theme:
     """Return the colours that this visitor chose; auto is what the device prefers."""
-    match read_cookies(request).get("theme"):
+    match request.cookies.get("theme"):
         case "light":
             return "light"
         case "dark":

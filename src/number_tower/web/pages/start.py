@@ -48,6 +48,9 @@ MOST_LISTED = 50
 """Games that the home page looks up for a browser: those that are not over, then the newest."""
 
 LONGEST_MATCH = 99
+LONGEST_GIVEN = 1_000
+"""Characters of a field in an address that the form is filled in with."""
+
 _EXAMPLE = """\
 title = "My tower"
 
@@ -120,7 +123,8 @@ def _is_done(room: Room) -> bool:
 @router.get("/new")
 async def ask(request: Request) -> Response:
     """Ask what is to be played."""
-    return _form(request, dict(request.query_params))
+    given = {name: value for name, value in request.query_params.items() if len(value) <= LONGEST_GIVEN}
+    return _form(request, given)
 
 
 @router.post("/new")
