@@ -84,10 +84,19 @@ class Watch:
     def _so_far(self) -> float:
         return self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
 
-    def pause(self, more: int = 0, filled: float = 0.0) -> None:
-        """Say how many more positions have been searched; this is where the work ends when its time is over."""
-        spent = self._so_far
+    @property
+    def positions_left(self) -> int | None:
+        """The positions that may still be searched; None if they are not limited."""
+        return None if self.positions is None else max(0, self.positions - self._searched)
+
+    def count(self, more: int) -> None:
+        """Count positions that have been searched."""
         self._searched += more
+
+    def pause(self, more: int = 0, filled: float = 0.0) -> None:
+        """Count more positions, report progress, and raise `NotSolved` if a limit has been reached."""
+        spent = self._so_far
+        self.count(more)
         if self.seconds is not None and spent >= self.seconds:
             unit = "second" if self.seconds == 1 else "seconds"
             raise NotSolved(f"not solved within {self.seconds:g} {unit}")
