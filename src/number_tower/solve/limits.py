@@ -49,6 +49,23 @@ class Watch:
         self.progress = progress
         self._spent = 0.0
         self._since: float | None = None
+        self._parts: list[Watch] = []
+
+    def part(self, positions: int) -> Watch:
+        """Return a watch for a part of the work that has a limit of positions of its own."""
+        part = Watch(memory=self.memory, positions=positions, progress=self._report)
+        self._parts.append(part)
+        return part
+
+    def lift_positions(self) -> None:
+        """Remove the limits of positions, here and from all parts."""
+        self.positions = None
+        for part in self._parts:
+            part.lift_positions()
+
+    def _report(self, progress: Progress) -> None:
+        if self.progress is not None:
+            self.progress(progress)
 
     @contextmanager
     def work(self) -> Iterator[None]:
@@ -102,8 +119,7 @@ class Watch:
             raise NotSolved(f"not solved within {self.seconds:g} {unit}")
         if self.positions is not None and self._searched >= self.positions:
             raise NotSolved(f"not solved within {self.positions:,} positions")
-        if self.progress is not None:
-            self.progress(Progress(self._searched, spent, filled))
+        self._report(Progress(self._searched, spent, filled))
 
     def room(self, amount: int) -> bool:
         """Say whether so many bytes are within the memory that was given."""
