@@ -104,7 +104,9 @@ class Search:
         line.run[kernel.BUCKETS], line.run[kernel.FULL] = self.slots // kernel.BUCKET, self._full
         allowed = self._watch.positions_left
         budget = min(_COMPILED_SLICE if self._compiled else self._slice, turn_left)
-        self._search(budget if allowed is None else min(budget, allowed), self._given, line.stack, self._table, line.run)
+        self._search(
+            budget if allowed is None else min(budget, allowed), self._given, line.stack, self._table, line.run
+        )
         self._watch.count(int(line.run[kernel.POSITIONS]) - self.positions)
         self.positions, self.stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
         return int(line.run[kernel.RESULT]) if line.run[kernel.DONE] else None
