@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from number_tower import Game, Rules
 from number_tower.blocks import block_set
 from number_tower.players import Forfeit
-from number_tower.players.process import LONGEST_ANSWER, MARK
+from number_tower.players.command import MARK
+from number_tower.players.process import LONGEST_ANSWER
 from number_tower.players.program import PROTOCOL, Program, question, short_name
 from number_tower.table import player_names
 from strategies import any_game
