@@ -476,18 +476,6 @@ def test_children_are_gone_after_a_forfeit(shell: Bot, nothing_stays: str, sleep
     assert carrying(nothing_stays) == []
 
 
-def test_where_marks_cannot_be_found_the_group_is_ended(
-    shell: Bot, nothing_stays: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("number_tower.players.process._marked", lambda _token: ())
-    program = Program(
-        shell(f"{SLEEPERS['in its group']} {WAIT}\nwhile read -r line; do echo 5; done"), patience=PATIENT
-    )
-    assert program.choose(GAME) == 5
-    program.close()
-    until(lambda: not carrying(nothing_stays))
-
-
 def test_a_daemon_of_two_forks_is_gone(python: Bot, nothing_stays: str) -> None:
     program = Program(
         python(
