@@ -183,7 +183,7 @@ def forgetful() -> Iterator[None]:
     knowledge.cache_clear()
 
 
-def test_a_game_close_to_the_limit_of_the_levels_is_solved_with_and_without_the_compiler() -> None:
+def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> None:
     start = Position.start(nt.rules("summit", blocks="1-14", target=112))
     found = []
     for name in BOTH:
