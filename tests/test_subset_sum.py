@@ -14,7 +14,7 @@ from number_tower import Game, NotSolved, Position, Rules
 from number_tower.solve import subset_sum
 from number_tower.solve.limits import Watch
 from number_tower.solve.plain import Plain
-from number_tower.solve.subset_sum import fewest_summands
+from number_tower.solve.subset_sum import SubsetSum
 from strategies import any_rules
 
 METHODS: dict[str, dict[str, int]] = {
@@ -58,7 +58,7 @@ def test_every_method_finds_the_fewest_numbers_with_a_total(
         numbers, total = case
         if constants.get("_LARGEST_SUM"):
             assume(total < 10**6)
-        assert fewest_summands(numbers, total, Watch()) == try_all(numbers, total)
+        assert SubsetSum(numbers, total).find_fewest(Watch()) == try_all(numbers, total)
 
     holds()
 
@@ -168,4 +168,4 @@ def test_a_limit_of_positions_ends_a_choice_too(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(subset_sum, name, number)
     numbers = [2 * number for number in range(1, 60)] + [121]
     with pytest.raises(NotSolved, match="not solved within 3 positions"):
-        fewest_summands(numbers[:30] + numbers[32:], 601, Watch(positions=3))
+        SubsetSum(numbers[:30] + numbers[32:], 601).find_fewest(Watch(positions=3))

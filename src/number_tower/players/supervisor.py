@@ -22,15 +22,16 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
-from contextlib import suppress
 
-TYPE_CHECKING = False  # the module `typing` takes long to load
+TYPE_CHECKING = False  # `typing`, `signal` and `contextlib` would take as long to load as Python itself
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import signal
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
+else:
+    import _signal as signal
 
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of <linux/prctl.h>."""
@@ -140,8 +141,15 @@ def _read(connection: int, most: int) -> bytes:
 
 def _send(connection: int, line: bytes) -> None:
     """Send a line, if there still is a process to read it."""
-    with suppress(OSError):
-        os.write(connection, line)
+    _attempt(os.write, connection, line)
+
+
+def _attempt(call: Callable[..., object], *arguments: object) -> None:
+    """Call a function of the system; that it fails since its object is gone does not matter."""
+    try:  # noqa: SIM105 - without `contextlib`
+        call(*arguments)
+    except OSError:
+        pass
 
 
 # The command -----------------------------------------------------------------------------------------------------
@@ -234,8 +242,7 @@ def _kill_all(pid: int, connection: int) -> bool:
         if time.monotonic() > deadline:
             return False
         if pid:
-            with suppress(OSError):
-                os.killpg(pid, signal.SIGKILL)
+            _attempt(os.killpg, pid, signal.SIGKILL)
         stopped: set[int] = set()
         while (new := set(_descendants()) - stopped) and time.monotonic() < deadline:
             _signal_each(new, signal.SIGSTOP)
@@ -247,8 +254,7 @@ def _kill_all(pid: int, connection: int) -> bool:
 
 def _signal_each(pids: Iterable[int], number: int) -> None:
     for pid in pids:
-        with suppress(OSError):
-            os.kill(pid, number)
+        _attempt(os.kill, pid, number)
 
 
 def _descendants() -> Iterator[int]:
@@ -274,3 +280,4 @@ def _descendants() -> Iterator[int]:
 
 if __name__ == "__main__":
     main(int(sys.argv[1]))
+    os._exit(0)  # there is nothing to clean up

@@ -113,13 +113,14 @@ class Watch:
     def pause(self, more: int = 0, filled: float = 0.0) -> None:
         """Count more positions, report progress, and raise `NotSolved` if a limit has been reached."""
         spent = self._so_far
-        self.count(more)
+        self._searched += more
         if self.seconds is not None and spent >= self.seconds:
             unit = "second" if self.seconds == 1 else "seconds"
             raise NotSolved(f"not solved within {self.seconds:g} {unit}")
         if self.positions is not None and self._searched >= self.positions:
             raise NotSolved(f"not solved within {self.positions:,} positions")
-        self._report(Progress(self._searched, spent, filled))
+        if self.progress is not None:
+            self.progress(Progress(self._searched, spent, filled))
 
     def room(self, amount: int) -> bool:
         """Say whether so many bytes are within the memory that was given."""

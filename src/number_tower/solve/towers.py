@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from itertools import accumulate
 from math import gcd
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.blocks import block_set
 from number_tower.rules import EMPTY
 from number_tower.solve.limits import NotSolved
-from number_tower.solve.subset_sum import fewest_summands
+from number_tower.solve.subset_sum import SubsetSum
 from number_tower.solve.worth import Solver, Worth, ended
 
 if TYPE_CHECKING:
@@ -177,9 +176,9 @@ class Towers(Solver):
         """Return the prospect with each block to be used once: the smallest last longest."""
         if gap < 0:
             return Prospect(_NEVER, len(numbers))
-        most = sum(1 for height in accumulate(numbers) if height <= gap)
-        fewest = fewest_summands(numbers, gap, self._watch)
-        return Prospect(_NEVER if fewest is None else fewest, most)
+        sums = SubsetSum(numbers, gap)
+        fewest = sums.find_fewest(self._watch)
+        return Prospect(_NEVER if fewest is None else fewest, sums.most)
 
     def _again(self, numbers: tuple[int, ...], gap: int) -> Prospect:
         """Return the prospect with every block to be used as often as wanted."""
