@@ -57,6 +57,10 @@ class Watch:
         self._parts.append(part)
         return part
 
+    def restart_positions(self) -> None:
+        """Count positions from 0 again, for a question that has a limit of its own."""
+        self._searched = 0
+
     def lift_positions(self) -> None:
         """Remove the limits of positions, here and from all parts."""
         self.positions = None
