@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from number_tower import Game, Rules
 from number_tower.blocks import block_set
 from number_tower.players import Forfeit
-from number_tower.players.process import LONGEST_ANSWER, MARK
+from number_tower.players.command import MARK
+from number_tower.players.process import LONGEST_ANSWER
 from number_tower.players.program import PROTOCOL, Program, question, short_name
 from number_tower.table import player_names
 from strategies import any_game
@@ -473,18 +474,6 @@ def test_children_are_gone_after_the_game(shell: Bot, tmp_path: Path, nothing_st
 def test_children_are_gone_after_a_forfeit(shell: Bot, nothing_stays: str, sleeper: str) -> None:
     assert reason(shell(f"read -r line; {sleeper} {WAIT}\necho x; sleep 60")).startswith("it answered 'x'")
     assert carrying(nothing_stays) == []
-
-
-def test_where_marks_cannot_be_found_the_group_is_ended(
-    shell: Bot, nothing_stays: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("number_tower.players.process._marked", lambda _token: ())
-    program = Program(
-        shell(f"{SLEEPERS['in its group']} {WAIT}\nwhile read -r line; do echo 5; done"), patience=PATIENT
-    )
-    assert program.choose(GAME) == 5
-    program.close()
-    until(lambda: not carrying(nothing_stays))
 
 
 def test_a_daemon_of_two_forks_is_gone(python: Bot, nothing_stays: str) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import number_tower as nt
 from counting import Tree, key
 from number_tower import Game, NotSolved, Position, Progress, Rules, Worth, catalogue
-from number_tower.solve import compiling, limits
+from number_tower.solve import compiling, deep, limits
 from number_tower.solve.deep import Deep, Search
 from number_tower.solve.limits import MIB, Watch
 from number_tower.solve.matching import Matching
@@ -150,7 +150,7 @@ def test_the_length_of_a_draw_after_a_long_game() -> None:
 
 
 def test_towers_too_high_to_look_at_are_not_solved() -> None:
-    with pytest.raises(NotSolved, match="not solved within towers of so many blocks"):
+    with pytest.raises(NotSolved, match="not solved within towers of 240 blocks"):
         nt.solve(Game(Rules(range(1, 1101), supply="own", towers="own", fit="unrelated")))
 
 
@@ -504,14 +504,16 @@ def test_a_full_table_forgets_and_the_result_stays_exact(monkeypatch: pytest.Mon
     start = Position.start(nt.rules("factor", blocks="1-24"))
     roomy = Search(start, Watch(), plies=True, compiled=compiled)
     score = roomy.score(start)
-    monkeypatch.setattr(Search, "_widen", lambda *_: None)
+    monkeypatch.setattr(deep, "_LARGEST_TABLE", roomy.slots // 4)
     tight = Search(start, Watch(), plies=True, compiled=compiled)
     assert tight.score(start) == score
     assert 0.9 * tight.slots < tight.stored < roomy.stored
     assert tight.positions > roomy.positions
 
 
-def test_the_memory_given_is_never_exceeded() -> None:
+def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    quarter = MIB // 4
+    monkeypatch.setattr(limits, "MIB", quarter)
     start = Position.start(nt.rules("factor", blocks="1-27"))
     Search(start, Watch(memory=1), plies=True, compiled=False)
     tracemalloc.start()
@@ -522,7 +524,7 @@ def test_the_memory_given_is_never_exceeded() -> None:
     finally:
         tracemalloc.stop()
     assert search.positions > search.slots
-    assert peak < MIB
+    assert peak < quarter
 
 
 def test_a_compiled_table_stays_within_its_memory_too() -> None:

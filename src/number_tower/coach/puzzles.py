@@ -241,7 +241,7 @@ def _graded(position: Position, plies: int | None) -> int:
 
 
 def _solver(root: Position, watch: Watch) -> Solver:
-    """Return what tells the values of all that can come of a position; compiled, limits would not be the same."""
+    """Return what tells the values of all that can come of a position; such short searches are not worth compiling."""
     solver = solver_for(root, watch, plies=False)
     return Deep(root, watch, plies=False, compiled=False) if isinstance(solver, Deep) else solver
 

@@ -36,7 +36,7 @@ _DRAWN = 5
 """Of so many variants one is drawn."""
 
 _SEARCHED = 2_000
-"""Positions within which all that is looked at has to be solved."""
+"""Positions within which each position that is looked at has to be solved."""
 
 _MEMORY = 8
 """MiB that may be used for that."""
@@ -139,12 +139,13 @@ def _judged(rules: Rules, rng: Random, wanted: Container[Value]) -> Value | None
     if fmean(len(game) - 1 for game in games) < _SHORTEST or not {0, 1} <= winners:
         return None
     start = Position.start(rules)
-    solver = Deep(start, Watch(positions=_SEARCHED, memory=_MEMORY), plies=False, compiled=False)
+    watch = Watch(positions=_SEARCHED, memory=_MEMORY)
+    solver = Deep(start, watch, plies=False, compiled=False)
     try:
         value = solver.worth(start).value
         if value not in wanted:
             return None
-        choices = [_Choices.of(game[:-1], solver) for game in games]
+        choices = [_Choices.of(game[:-1], solver, watch) for game in games]
     except NotSolved:
         return None
     soon = all(2 * sum(each.early[seat] for each in choices) >= _GAMES for seat in (0, 1))
@@ -159,12 +160,15 @@ class _Choices(NamedTuple):
     lost: tuple[float, float]
 
     @classmethod
-    def of(cls, games: Sequence[Game], solver: Deep) -> _Choices:
+    def of(cls, games: Sequence[Game], solver: Deep, watch: Watch) -> _Choices:
         """Look at a game as it stood before each move."""
         early, lost = [False, False], [0.0, 0.0]
         for game in games:
             position, mover = game.position, game.to_move
-            points = {block: POINTS[solver.after(position, block).value] for block in position.legal}
+            points = {}
+            for block in position.legal:
+                watch.restart_positions()
+                points[block] = POINTS[solver.after(position, block).value]
             early[mover] |= differ(points) and len(game.moves) < _EARLY
             lost[mover] += max(points.values()) - fmean(points.values())
         return cls((early[0], early[1]), (lost[0], lost[1]))

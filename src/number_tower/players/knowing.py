@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from number_tower.players.perfect import hardest
 from number_tower.position import Position
 from number_tower.solve.limits import NotSolved, Watch
 from number_tower.solve.matching import Matching
@@ -39,30 +40,56 @@ class Knowledge:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._watch = Watch(positions=_limit(rules))
+        self._watch = Watch()
         self._start = Position.start(rules)
         self._whole: Solution | None = None
         self._tried = False
         self._last: tuple[Position, Solution | None] | None = None
+        self._chosen: tuple[Position, tuple[int, ...] | None] | None = None
 
     def solution(self, position: Position, progress: Callable[[Progress], object] | None = None) -> Solution | None:
         """Solve a position; None if that would take too long."""
-        self._watch.progress = progress
-        if not self._tried:
-            self._whole = self._solved_whole()
-            self._tried = True
-        if self._whole is not None and position.legal_mask.bit_count() <= MANY_MOVES:
-            return self._whole.of(position)
+        whole = self._of_whole(position, progress)
+        if whole is not None:
+            return whole
         if self._last is None or self._last[0] != position:
             self._last = position, _solved(position, progress)
         return self._last[1]
 
-    def _solved_whole(self) -> Solution | None:
+    def best_moves(
+        self, position: Position, progress: Callable[[Progress], object] | None = None
+    ) -> tuple[int, ...] | None:
+        """Return the best moves of a position, and of these the hardest to answer; None if that would take too long.
+
+        A position that is a question of its own is solved for this answer alone: a solution that others have asked
+        before has less of its positions left.
+        """
+        whole = self._of_whole(position, progress)
+        if whole is not None:
+            return hardest(whole)
+        if self._chosen is None or self._chosen[0] != position:
+            solution = _solved(position, progress)
+            self._chosen = position, None if solution is None else hardest(solution)
+        return self._chosen[1]
+
+    def _of_whole(self, position: Position, progress: Callable[[Progress], object] | None) -> Solution | None:
+        """Solve a position with all that is known of the game; None if the game was not solved from its start."""
+        if not self._tried:
+            self._whole = self._solved_whole(progress)
+            self._tried = True
+        self._watch.progress = progress
+        if self._whole is None or position.legal_mask.bit_count() > MANY_MOVES:
+            return None
+        return self._whole.of(position)
+
+    def _solved_whole(self, progress: Callable[[Progress], object] | None) -> Solution | None:
+        """Solve the game from its start; an attempt that was interrupted leaves nothing to the next one."""
+        self._watch = Watch(positions=_limit(self._start.rules), progress=progress)
         try:
             whole = _solution(self._start, self._watch)
         except NotSolved:
             return None
-        self._watch.positions = None
+        self._watch.lift_positions()
         return whole if whole.plies is not None else None
 
 

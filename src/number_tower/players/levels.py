@@ -7,7 +7,6 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.players.knowing import knowledge
-from number_tower.players.perfect import hardest
 from number_tower.players.player import Player
 from number_tower.players.sight import considered, promising, seen
 
@@ -67,9 +66,9 @@ class Computer(Player):
 
     def _candidates(self, game: Game, plies: int | None, rng: Random) -> list[int]:
         if plies is None:
-            solution = knowledge(game.rules).solution(game.position, self.progress)
-            if solution is not None:
-                return list(hardest(solution))
+            best = knowledge(game.rules).best_moves(game.position, self.progress)
+            if best is not None:
+                return list(best)
             self.remark = f"{self.name} cannot solve this position, and plays as far as it sees."
             return promising(game.position, _best_looking(game, FAR, rng), rng)
         return _best_looking(game, plies, rng)

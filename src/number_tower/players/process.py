@@ -2,7 +2,8 @@
 
 Nothing that it does can hold us up: every pipe is read and written only while it is ready, within the time for one
 answer, and only so much is kept of what it says. It leads a session of its own, so that Ctrl-C at our terminal is not
-meant for it, and carries a mark in its environment by which all that it started is found, wherever there is `/proc`.
+meant for it, and a supervisor ends all that it started, even if we are killed. It carries a mark in its environment as
+well, by which its processes are found should the supervisor itself be killed, wherever there is `/proc`.
 """
 
 from __future__ import annotations
@@ -12,20 +13,17 @@ import os
 import selectors
 import shlex
 import signal
-import subprocess
 import time
 from contextlib import suppress
 from shutil import which
 from typing import TYPE_CHECKING
 
+from number_tower.players.command import MARK, Command
 from number_tower.players.player import Forfeit
 from number_tower.showing import shown, shown_path, shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-MARK = "NUMBER_TOWER_BOT"
-"""What a program and all that it starts have in their environment; one that runs others in turn adds to it."""
 
 LONGEST_ANSWER = 1 << 16
 """Bytes that nobody needs for one number."""
@@ -45,12 +43,10 @@ class Process:
 
     def __init__(self, command: str) -> None:
         self._token = os.urandom(16).hex()
-        self._popen = _started(command, {**os.environ, MARK: f"{os.environ.get(MARK, '')}:{self._token}"})
-        pipes = self._popen.stdin, self._popen.stdout, self._popen.stderr
-        self._pipes = [pipe for pipe in pipes if pipe is not None]
-        self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in self._pipes)
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
+        self._command = _started(command, {**os.environ, MARK: f"{os.environ.get(MARK, '')}:{self._token}"})
+        self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in self._command.streams)
+        for stream in self._command.streams:
+            os.set_blocking(stream.fileno(), False)
         self._unsent = memoryview(b"")
         self._heard = b""
         self._complaints = b""
@@ -72,7 +68,7 @@ class Process:
             waiting(seconds - left)
             for key, _ in self._selector.select(min(left, _LOOK)):
                 key.data()
-            if self._popen.poll() is not None:
+            if self._command.poll() is not None:
                 self._hear_last_words()
             elif not left and b"\n" not in self._heard:
                 raise Forfeit(self._silence(seconds))
@@ -91,8 +87,7 @@ class Process:
         finally:
             self._kill()
             self._selector.close()
-            for pipe in self._pipes:
-                pipe.close()
+            self._command.close()
 
     # What a pipe that is ready asks for ----------------------------------------------------------------------
 
@@ -147,14 +142,13 @@ class Process:
 
     def _failure(self, otherwise: str) -> str:
         """Say how it ended and what it complained of last; or something else, if it goes on."""
-        with suppress(subprocess.TimeoutExpired):
-            self._popen.wait(GRACE)
+        self._command.wait(GRACE)
+        code = self._command.check()
         for _ in range(64):  # a child can complain for ever
             if not self._note():
                 break
         lines = self._complaints.decode("utf-8", "replace").split("\n")
         last = next((f": {shown_text(line.strip())}" for line in reversed(lines) if line.strip()), "")
-        code = self._popen.poll()
         if code is None:
             return f"{otherwise}{last}"
         how = f"exit code {code}" if code >= 0 else _signal(-code)
@@ -166,9 +160,9 @@ class Process:
         """Close its input and wait for it to end; what it still says is read, so that it can end, and forgotten."""
         with suppress(KeyError):
             self._selector.unregister(self._stdin)
-        self._pipes[0].close()
+        self._command.streams[0].close()
         deadline = time.monotonic() + grace
-        while self._popen.poll() is None and self._selector.get_map():
+        while self._command.poll() is None and self._selector.get_map():
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -176,27 +170,26 @@ class Process:
                 with suppress(BlockingIOError):
                     if not os.read(key.fd, _CHUNK):
                         self._selector.unregister(key.fd)
-        with suppress(subprocess.TimeoutExpired):
-            self._popen.wait(max(0.0, deadline - time.monotonic()))
+        self._command.wait(deadline - time.monotonic())
 
     def _kill(self) -> None:
-        """End it and its children, again and again until they are gone, and see it off.
+        """End it and its children: by its supervisor; if that cannot, again and again until they are gone.
 
         Two blows have to find nobody: a child that is just becoming another program shows no environment.
         """
+        if self._command.end():
+            return
         deadline = time.monotonic() + _MOST_SECONDS_TO_KILL
         misses = 0
         while misses < 2 and time.monotonic() < deadline:
             misses = 0 if self._strike() else misses + 1
             if misses < 2:
                 time.sleep(_PAUSE)
-        with suppress(subprocess.TimeoutExpired):
-            self._popen.wait(_MOST_SECONDS_TO_KILL)
 
     def _strike(self) -> bool:
         """Kill its group, and whatever carries its mark; say whether anything does."""
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, signal.SIGKILL)
+            os.killpg(self._command.pid, signal.SIGKILL)
         found = list(_marked(self._token.encode()))
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
@@ -204,21 +197,13 @@ class Process:
         return bool(found)
 
 
-def _started(command: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _started(command: str, environment: dict[str, str]) -> Command:
     problem = obstacle(command)
     if problem is not None:
         raise Forfeit(f"it cannot be started: {problem}")
     words = shlex.split(command)
     try:
-        return subprocess.Popen(  # noqa: S603 - to run what the player names is what is asked for
-            words,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            env=environment,
-        )
+        return Command(words, environment)
     except (OSError, ValueError) as trouble:
         raise Forfeit(f"it cannot be started: {_obstacle(words[0], trouble)}") from None
 

@@ -7,6 +7,7 @@ be one module: what was compiled is kept until the file changes that it came fro
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -29,8 +30,12 @@ def forgo() -> None:
 
 @cache
 def available() -> bool:
-    """Say whether kernels can be compiled here: with the extra, `pip install number-tower[solve]`."""
-    return not _FORGONE and find_spec("numba") is not None
+    """Say whether kernels can be compiled here: with the extra, `pip install number-tower[solve]`.
+
+    Numba's own switch counts as well: without its compiler, kernels on its arrays would be slower than on lists.
+    """
+    switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}
+    return not _FORGONE and not switched_off and find_spec("numba") is not None
 
 
 SECONDS = 10
@@ -40,7 +45,7 @@ SECONDS = 10
 @cache
 def ready() -> bool:
     """Load the compiler, and say whether it is there; one that is installed and does not load is done without."""
-    if _FORGONE:
+    if not available():
         return False
     try:
         import numba  # noqa: F401, PLC0415 - heavy, and not always there

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +21,33 @@ if TYPE_CHECKING:
 
 _SLICE = 2_000
 _COMPILED_SLICE = 100_000
-_ONE_LINE = 20_000
+"""Positions between two looks at the clock; they have no influence on what is searched."""
+
+_FIRST_TURN = 100_000
 """Positions for the order of moves that is best in general, before others take turns with it."""
+
+_TURN = 20_000
+"""Positions of every other turn."""
 
 _WORTH_COMPILING = 30_000
 """Positions that the interpreter has searched by the time that loading the compiler would have taken."""
 
 _SMALLEST_TABLE = 1 << 10
-_COMPILED_TABLE = 1 << 18
 _LARGEST_TABLE = 1 << 31
 _FEWEST_FRAMES = 64
+_LISTED_FRAMES = 1 << 12
+"""Frames up to which a stack is a list when interpreted: quicker than an array, and larger."""
+
+_NEVER_FULL = 1 << 60
 
 
 class Search:
     """One search from one root, for values alone or with plies; what it has learned stays in its table.
 
     Where one order of moves leads astray another may not: several lines of search take turns and share the table.
+
+    What is searched follows from the root and the limits on positions and memory alone: turns and the growth of the
+    table are decided by counts of positions, never by whether the search is compiled or how often it is interrupted.
     """
 
     def __init__(
@@ -45,13 +57,14 @@ class Search:
         self._watch = watch
         self._book, self._bits = write_book(root, watch, plies=plies)
         self._given: Any = self._book
-        self._table: Any = [0] * (_SMALLEST_TABLE * self._book[kernel.WORDS])
         self._lines = [Line(modulus) for modulus in _moduli(root.rules)]
         self.slots = _SMALLEST_TABLE
+        self._full = _full(_SMALLEST_TABLE)
         self.stored = self.positions = 0
         self._search: Callable[..., None] = kernel.search
         self._rehouse: Callable[..., int] = kernel.rehouse
         self._compiled = False
+        self._table: Any = self._zeros(_SMALLEST_TABLE * self._book[kernel.WORDS])
         self._compile_after = None
         self._slice = max(1, _SLICE * 20 // max(20, self._book[kernel.BLOCKS]))
         if self._bits <= WORD and compiled is not False and compiling.available():
@@ -69,23 +82,32 @@ class Search:
             return known
         for line in self._lines:
             line.begin(frame)
-        begun, turn = self.positions, 0
+        begun = self.positions
         while True:
-            before = self.positions
-            result = self._advance(self._lines[turn % len(self._lines)])
+            line, turn_left = self._turn(self.positions - begun)
+            result = self._advance(line, turn_left)
             if result is not None:
                 return result
-            self._watch.pause(self.positions - before, self.stored / self.slots)
-            if self.positions - begun >= _ONE_LINE:
-                turn += 1
+            self._watch.pause(filled=self.stored / self.slots)
 
-    def _advance(self, line: Line) -> int | None:
-        """Let one line of search go on for a slice."""
+    def _turn(self, searched: int) -> tuple[Line, int]:
+        """Return the line whose turn it is after so many positions, and how many positions are left of its turn."""
+        if searched < _FIRST_TURN:
+            return self._lines[0], _FIRST_TURN - searched
+        turns, into = divmod(searched - _FIRST_TURN, _TURN)
+        return self._lines[(turns + 1) % len(self._lines)], _TURN - into
+
+    def _advance(self, line: Line, turn_left: int) -> int | None:
+        """Continue one line of search for a slice: to the end of its turn, or of the positions allowed, at most."""
         self._prepare(line)
         line.run[kernel.POSITIONS], line.run[kernel.STORED] = self.positions, self.stored
-        line.run[kernel.BUCKETS] = self.slots // kernel.BUCKET
-        budget = _COMPILED_SLICE if self._compiled else self._slice
-        self._search(budget, self._given, line.stack, self._table, line.run)
+        line.run[kernel.BUCKETS], line.run[kernel.FULL] = self.slots // kernel.BUCKET, self._full
+        allowed = self._watch.positions_left
+        budget = min(_COMPILED_SLICE if self._compiled else self._slice, turn_left)
+        self._search(
+            budget if allowed is None else min(budget, allowed), self._given, line.stack, self._table, line.run
+        )
+        self._watch.count(int(line.run[kernel.POSITIONS]) - self.positions)
         self.positions, self.stored = int(line.run[kernel.POSITIONS]), int(line.run[kernel.STORED])
         return int(line.run[kernel.RESULT]) if line.run[kernel.DONE] else None
 
@@ -125,14 +147,9 @@ class Search:
             else:
                 self._compile_after = None
         if line.run[kernel.DEPTH] + 1 >= line.run[kernel.FRAMES]:
-            frames = 2 * int(line.run[kernel.FRAMES])
-            if frames > LONGEST_LINE:
-                raise NotSolved(f"not solved within lines of {LONGEST_LINE:,} plies")
-            self._watch.claim(self._bytes(self.slots, frames))
-            line.stack = self._longer(line.stack, frames * kernel.FRAME)
-            line.run[kernel.FRAMES] = frames
-        if self.stored * 3 > self.slots * 2:
-            self._widen(4 * self.slots)
+            self._lengthen(line)
+        if self.stored >= self._full:
+            self._widen()
 
     def _compile(self) -> None:
         import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
@@ -142,33 +159,57 @@ class Search:
         for line in self._lines:
             line.stack, line.run = (np.array(numbers, dtype=np.int64) for numbers in (line.stack, line.run))
         self._compiled = True
-        self._widen(_COMPILED_TABLE)
 
-    def _widen(self, slots: int) -> None:
-        """Make the table as large as wished, or as the memory allows while the old one is still there."""
+    def _lengthen(self, line: Line) -> None:
+        """Double the stack of a line."""
+        frames = 2 * int(line.run[kernel.FRAMES])
+        if frames > LONGEST_LINE:
+            raise NotSolved(f"not solved within lines of {LONGEST_LINE:,} plies")
+        self._watch.claim(self._bytes(self.slots, frames))
+        longer = self._zeros(frames * kernel.FRAME, listed=frames <= _LISTED_FRAMES)
+        longer[: len(line.stack)] = array("q", line.stack) if isinstance(longer, array) else line.stack
+        line.stack = longer
+        line.run[kernel.FRAMES] = frames
+
+    def _widen(self) -> None:
+        """Make the table four times as large, or as large as the memory allows while the old one is still there."""
+        slots = 4 * self.slots
         frames = max(int(line.run[kernel.FRAMES]) for line in self._lines)
         while slots > self.slots and not self._watch.room(self._bytes(self.slots + slots, frames)):
             slots = slots * 15 // 16
         slots = min(slots, _LARGEST_TABLE) // kernel.BUCKET * kernel.BUCKET
         if slots * 8 < self.slots * 9:
+            self._full = _NEVER_FULL
             return
         old, self.slots = self._table, slots
-        self._table = self._longer(old[:0], slots * self._book[kernel.WORDS])
+        self._table = self._zeros(slots * self._book[kernel.WORDS])
         self.stored = int(self._rehouse(old, self._given, self._table, slots // kernel.BUCKET))
+        self._full = _full(slots)
 
-    def _longer(self, numbers: Any, size: int) -> Any:
+    def _zeros(self, size: int, *, listed: bool = False) -> Any:
+        """Return room for so many numbers; interpreted, in a list if they are larger than a machine word."""
         if not self._compiled:
-            return [*numbers, *[0] * (size - len(numbers))]
+            return [0] * size if listed or self._bits > WORD else array("q", [0]) * size
         import numpy as np  # noqa: PLC0415 - heavy, and there only together with the compiler
 
-        longer = np.zeros(size, dtype=np.int64)
-        longer[: len(numbers)] = numbers
-        return longer
+        return np.zeros(size, dtype=np.int64)
 
     def _bytes(self, slots: int, frames: int) -> int:
-        """Return the memory for such tables and stacks; interpreted, every number is an object of its own."""
-        numbers = slots * self._book[kernel.WORDS] + frames * kernel.FRAME * len(self._lines)
-        return self._tables * numbers * (8 if self._compiled else 48 + self._bits // 7)
+        """Return the memory for such tables and stacks, at the larger figure where a compiled search needs less.
+
+        The size of the table has an influence on what is found within a number of positions, so it must not depend on
+        whether the search is compiled. In a list every number is an object of its own.
+        """
+        listed = 48 + self._bits // 7
+        packed = listed if self._bits > WORD else 8
+        stacked = listed if frames <= _LISTED_FRAMES else packed
+        table, stacks = slots * self._book[kernel.WORDS], frames * kernel.FRAME * len(self._lines)
+        return self._tables * (table * packed + stacks * stacked)
+
+
+def _full(slots: int) -> int:
+    """Return how many entries make a table of so many slots too full: more than two thirds."""
+    return slots * 2 // 3 + 1
 
 
 class Line:

@@ -37,7 +37,7 @@ ANY, FALLING, RISING, OTHER = range(4)
 FRAME = 16
 
 # The state of a run.
-DEPTH, FRAMES, POSITIONS, STORED, BUCKETS, MODULUS, RESULT, DONE = range(8)
+DEPTH, FRAMES, POSITIONS, STORED, BUCKETS, FULL, MODULUS, RESULT, DONE = range(9)
 
 BUCKET = 4
 PACKED, NARROW, WIDE = 1, 2, 3
@@ -59,11 +59,15 @@ def search(
     table: MutableSequence[int],
     run: MutableSequence[int],
 ) -> None:
-    """Go on with a search for at most so many new positions, and some times as many moves; or until it is done."""
+    """Continue a search until it is done, or the stack or the table has to grow, or the budget is spent.
+
+    The budget is a number of new positions, and eight times as many moves. Where a call stops has no influence on
+    the search: the next call goes on with the same state.
+    """
     step, drawn = book[STEP], book[DRAWN]
     last, tries = run[POSITIONS] + budget, 8 * budget
     depth = run[DEPTH]
-    while run[POSITIONS] < last and tries > 0 and depth + 1 < run[FRAMES]:
+    while run[POSITIONS] < last and run[STORED] < run[FULL] and tries > 0 and depth + 1 < run[FRAMES]:
         tries -= 1
         frame = depth * FRAME
         if stack[frame + LEGAL] == 0 or stack[frame + BEST] >= stack[frame + BETA]:

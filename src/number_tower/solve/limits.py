@@ -49,6 +49,27 @@ class Watch:
         self.progress = progress
         self._spent = 0.0
         self._since: float | None = None
+        self._parts: list[Watch] = []
+
+    def part(self, positions: int) -> Watch:
+        """Return a watch for a part of the work that has a limit of positions of its own."""
+        part = Watch(memory=self.memory, positions=positions, progress=self._report)
+        self._parts.append(part)
+        return part
+
+    def restart_positions(self) -> None:
+        """Count positions from 0 again, for a question that has a limit of its own."""
+        self._searched = 0
+
+    def lift_positions(self) -> None:
+        """Remove the limits of positions, here and from all parts."""
+        self.positions = None
+        for part in self._parts:
+            part.lift_positions()
+
+    def _report(self, progress: Progress) -> None:
+        if self.progress is not None:
+            self.progress(progress)
 
     @contextmanager
     def work(self) -> Iterator[None]:
@@ -84,8 +105,17 @@ class Watch:
     def _so_far(self) -> float:
         return self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
 
+    @property
+    def positions_left(self) -> int | None:
+        """The positions that may still be searched; None if they are not limited."""
+        return None if self.positions is None else max(0, self.positions - self._searched)
+
+    def count(self, more: int) -> None:
+        """Count positions that have been searched."""
+        self._searched += more
+
     def pause(self, more: int = 0, filled: float = 0.0) -> None:
-        """Say how many more positions have been searched; this is where the work ends when its time is over."""
+        """Count more positions, report progress, and raise `NotSolved` if a limit has been reached."""
         spent = self._so_far
         self._searched += more
         if self.seconds is not None and spent >= self.seconds:

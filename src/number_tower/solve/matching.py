@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from number_tower.solve import compiling
 from number_tower.solve.deep import Search
 from number_tower.solve.graphs import decompose
-from number_tower.solve.limits import MIB, NotSolved, Watch
+from number_tower.solve.limits import MIB, NotSolved
 from number_tower.solve.worth import Solver, Value, Worth, ended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from number_tower.position import Position
+    from number_tower.solve.limits import Watch
     from number_tower.solve.pairing import Decomposition
 
 _SMALL = 50_000
@@ -112,9 +113,7 @@ class Matching(Solver):
         try:
             with self._watch.work(), self._watch.share(0.9):
                 if self._counter is None:
-                    watch = self._watch
-                    if not watch.limited:
-                        watch = Watch(memory=watch.memory, positions=_SMALL, progress=watch.progress)
+                    watch = self._watch if self._watch.limited else self._watch.part(_SMALL)
                     self._counter = Search(self._left, watch, plies=True)
                 return self._counter.won - abs(self._counter.score(position, value))
         except NotSolved:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from itertools import accumulate
 from math import gcd
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.blocks import block_set
 from number_tower.rules import EMPTY
 from number_tower.solve.limits import NotSolved
+from number_tower.solve.subset_sum import SubsetSum
 from number_tower.solve.worth import Solver, Worth, ended
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from number_tower.position import Position
+    from number_tower.rules import Rules
     from number_tower.solve.limits import Watch
 
 _NEVER = 1 << 60
@@ -29,6 +30,12 @@ _ENTRY = 400
 _LARGEST_SUM = 1 << 24
 """The largest target for which what blocks add up to is kept as bits; beyond, few blocks are better searched."""
 
+_HIGHEST = 240
+"""Blocks that a tower can have whose every order is looked at; what takes more is out of reach."""
+
+State = tuple[int, int, int]
+"""The blocks left for a tower, its top, and the gap to the target (-1: none)."""
+
 
 class Prospect(NamedTuple):
     """What one tower can still become: the fewest blocks to the target, and the most that can be placed at all."""
@@ -40,6 +47,19 @@ class Prospect(NamedTuple):
     def arrives(self) -> bool:
         """Whether the target can be reached at all."""
         return self.fewest < _NEVER
+
+
+class _Waiting:
+    """A tower that waits for the prospects of those that each next block leaves, to choose among them."""
+
+    def __init__(self, state: State, after: Iterator[State]) -> None:
+        self.state, self.after = state, after
+        self.prospect = Prospect(_NEVER, 0)
+
+    def take(self, after: Prospect) -> None:
+        """Take the prospect after one more block into account."""
+        fewest = min(self.prospect.fewest, after.fewest + 1)
+        self.prospect = Prospect(fewest, max(self.prospect.most, after.most + 1))
 
 
 class Towers(Solver):
@@ -58,25 +78,22 @@ class Towers(Solver):
             rules.towers == "own"
             and rules.supply != "shared"
             and rules.stuck == "loses"
-            and (by_counting or rules.target is None or rules.target <= _LARGEST_SUM)
+            and (by_counting or rules.target is None or _units(rules, rules.target) <= _LARGEST_SUM)
         )
 
     def __init__(self, root: Position, watch: Watch, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
         self._rules = root.rules
         self._watch = watch
-        self._known: dict[tuple[int, int, int], Prospect] = {}
+        self._known: dict[State, Prospect] = {}
 
     def worth(self, position: Position) -> Worth:
         """Return who arrives first; if nobody can arrive, who lasts longer."""
         over = ended(position)
         if over is not None:
             return over
-        try:
-            with self._watch.work():
-                mine = self.prospect(position, position.to_move)
-                yours = self.prospect(position, 1 - position.to_move)
-        except RecursionError:
-            raise NotSolved("not solved within towers of so many blocks") from None
+        with self._watch.work():
+            mine = self.prospect(position, position.to_move)
+            yours = self.prospect(position, 1 - position.to_move)
         if mine.fewest < _NEVER and mine.fewest <= yours.fewest:
             return Worth("win", min(2 * mine.fewest - 1, 2 * yours.most + 1))
         if yours.fewest < _NEVER:
@@ -95,41 +112,63 @@ class Towers(Solver):
         return self.look(position.left[player], position.tops[player], gap)
 
     def look(self, left: int, top: int, gap: int) -> Prospect:
-        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none)."""
-        at = (left, top, gap)
-        if at not in self._known:
-            self._watch.pause(1 + left.bit_count() // _MANY)
-            self._known[at] = self._found(left, top, gap)
-            self._watch.claim(len(self._known) * _ENTRY)
-        return self._known[at]
+        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none).
 
-    def _found(self, left: int, top: int, gap: int) -> Prospect:
+        Towers that depend on others wait on a stack of our own: how deep Python may call depends on the caller.
+        """
+        waiting: list[_Waiting] = []
+        found = self._begin((left, top, gap), waiting)
+        while waiting:
+            choice = waiting[-1]
+            if found is not None:
+                choice.take(found)
+            state = next(choice.after, None)
+            if state is not None:
+                found = self._begin(state, waiting)
+            else:
+                found = self._keep(choice.state, choice.prospect)
+                waiting.pop()
+        assert found is not None  # noqa: S101 - the last that waited is the first
+        return found
+
+    def _begin(self, state: State, waiting: list[_Waiting]) -> Prospect | None:
+        """Return the prospect of a tower; None if it has to wait for those that each next block leaves."""
+        if state in self._known:
+            return self._known[state]
+        left, top, gap = state
+        self._watch.pause(1 + left.bit_count() // _MANY)
+        legal = left & self._rules.fits(top) & (self._rules.every if gap < 0 else self._rules.up_to(gap))
+        if gap != 0 and self._branches(top):
+            if len(waiting) == _HIGHEST:
+                raise NotSolved(f"not solved within towers of {_HIGHEST} blocks")
+            blocks = self._rules.numbers(legal)
+            waiting.append(_Waiting(state, (self._placed(left, block, gap) for block in blocks)))
+            return None
+        return self._keep(state, Prospect(0, 0) if gap == 0 else self._found(legal, left, gap))
+
+    def _keep(self, state: State, prospect: Prospect) -> Prospect:
+        self._known[state] = prospect
+        self._watch.claim(len(self._known) * _ENTRY)
+        return prospect
+
+    def _branches(self, top: int) -> bool:
+        """Say whether each next block has to be looked at by itself."""
         rules = self._rules
-        if gap == 0:
-            return Prospect(0, 0)
-        legal = left & rules.fits(top) & (rules.every if gap < 0 else rules.up_to(gap))
         if top == EMPTY and rules.opening is not None:
-            return self._best(self.look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
+            return True
+        return rules.supply == "own" and rules.fit in {"related", "unrelated"}
+
+    def _found(self, legal: int, left: int, gap: int) -> Prospect:
+        rules = self._rules
         if rules.fit in {"any", "descending"}:
             numbers = rules.numbers(legal)
             return self._again(numbers, gap) if rules.supply == "endless" else self._once(numbers, gap)
-        if rules.supply == "endless" or rules.fit == "ascending":
-            return self._chain(legal, left, gap)
-        return self._best(self.look(*self._placed(left, block, gap)) for block in rules.numbers(legal))
+        return self._chain(legal, left, gap)
 
-    def _placed(self, left: int, block: int, gap: int) -> tuple[int, int, int]:
+    def _placed(self, left: int, block: int, gap: int) -> State:
         if self._rules.supply == "own":
             left &= ~self._rules.bit(block)
         return left, block, gap if gap < 0 else gap - block
-
-    @staticmethod
-    def _best(after: Iterable[Prospect]) -> Prospect:
-        """Return the prospect of whoever may choose among those that each next block leaves."""
-        fewest, most = _NEVER, 0
-        for prospect in after:
-            fewest = min(fewest, prospect.fewest + 1)
-            most = max(most, prospect.most + 1)
-        return Prospect(min(fewest, _NEVER), most)
 
     # Blocks that may lie upon each other in some order ---------------------------------------------------------
 
@@ -137,32 +176,9 @@ class Towers(Solver):
         """Return the prospect with each block to be used once: the smallest last longest."""
         if gap < 0:
             return Prospect(_NEVER, len(numbers))
-        most = sum(1 for height in accumulate(numbers) if height <= gap)
-        if sum(numbers) < gap:
-            return Prospect(_NEVER, most)
-        in_steps = _steps(numbers)
-        if in_steps is not None:
-            return Prospect(_fewest_in_steps(in_steps, gap, most), most)
-        least = next(count for count, height in enumerate(accumulate(reversed(numbers)), 1) if height >= gap)
-        for limit in _widening(least, most):
-            fewest = self._fewest(numbers, gap, limit)
-            if fewest < _NEVER:
-                return Prospect(fewest, most)
-        return Prospect(_NEVER, most)
-
-    def _fewest(self, numbers: Sequence[int], gap: int, limit: int) -> int:
-        """Return the fewest of some numbers that add up to the gap, if no more than a limit are needed.
-
-        What exactly so many of them can add up to is a set of bits; each number moves all sets on by one.
-        """
-        self._watch.claim((limit + 1) * gap // 4)
-        within = (2 << gap) - 1
-        sums = [1, *[0] * limit]
-        for done, number in enumerate(numbers):
-            for count in range(min(done + 1, limit), 0, -1):
-                sums[count] |= sums[count - 1] << number & within
-            self._watch.pause(1 + limit // 10)
-        return next((count for count, heights in enumerate(sums) if heights >> gap & 1), _NEVER)
+        sums = SubsetSum(numbers, gap)
+        fewest = sums.find_fewest(self._watch)
+        return Prospect(_NEVER if fewest is None else fewest, sums.most)
 
     def _again(self, numbers: tuple[int, ...], gap: int) -> Prospect:
         """Return the prospect with every block to be used as often as wanted."""
@@ -174,14 +190,18 @@ class Towers(Solver):
             low, high, step = in_steps[0], in_steps[-1], in_steps.step
             counts = range(-(-gap // high), most + 1)[:step]
             return Prospect(next((count for count in counts if (gap - count * low) % step == 0), _NEVER), most)
-        if gap % gcd(*numbers):
+        unit = gcd(*numbers)
+        if gap % unit:
             return Prospect(_NEVER, most)
-        spare = max(0, gap // numbers[-1] - numbers[-1])
-        return Prospect(min(_NEVER, spare + self._coins(numbers, gap - spare * numbers[-1])), most)
+        gap //= unit
+        numbers = tuple(number // unit for number in numbers)
+        largest = numbers[-1]
+        self._watch.claim(min(gap, largest * (largest + 1)) // 2)
+        spare = max(0, gap // largest - largest)
+        return Prospect(min(_NEVER, spare + self._coins(numbers, gap - spare * largest)), most)
 
     def _coins(self, numbers: Sequence[int], gap: int) -> int:
         """Return the fewest numbers, each as often as wanted, that add up to a gap."""
-        self._watch.claim(gap // 2)
         within = (2 << gap) - 1
         heights, count = 1, 0
         while heights and not heights >> gap & 1:
@@ -198,18 +218,20 @@ class Towers(Solver):
         blocks = rules.numbers(left if gap < 0 else left & rules.up_to(gap))
         if gap < 0 and rules.fit == "ascending":
             return Prospect(_NEVER, _longest_climb(blocks, rules.numbers(legal), rules.step))
-        self._watch.claim(len(blocks) * max(gap, 1) // 4)
-        within = -1 if gap < 0 else (2 << gap) - 1
-        ends = {block: 1 << block if gap >= 0 else 1 for block in rules.numbers(legal)}
+        unit = _unit(rules) if gap >= 0 else 1
+        span, arrives = max(gap, 0) // unit, gap >= 0 and gap % unit == 0
+        self._watch.claim(len(blocks) * max(span, 1) // 4)
+        within = -1 if gap < 0 else (2 << span) - 1
+        ends = {block: 1 << block // unit if gap >= 0 else 1 for block in rules.numbers(legal)}
         fewest, most = _NEVER, 0
         while ends:
             most += 1
-            if gap >= 0 and fewest == _NEVER and any(heights >> gap & 1 for heights in ends.values()):
+            if arrives and fewest == _NEVER and any(heights >> span & 1 for heights in ends.values()):
                 fewest = most
             ends = {
                 block: heights
                 for block, beneath in self._beneath(blocks, ends)
-                if (heights := beneath << block & within if gap >= 0 else beneath)
+                if (heights := beneath << block // unit & within if gap >= 0 else beneath)
             }
             self._watch.pause(1)
         return Prospect(fewest, most)
@@ -229,28 +251,15 @@ def _steps(numbers: tuple[int, ...]) -> range | None:
     return compact if isinstance(compact, range) else None
 
 
-def _fewest_in_steps(numbers: range, gap: int, most: int) -> int:
-    """Return the fewest numbers in equal steps that add up to a gap.
-
-    So many of them add up to every step between the smallest and the largest such sum: for if they are not the
-    largest, one of them can be exchanged for the next.
-    """
-    low = high = 0
-    for count in range(1, most + 1):
-        low += numbers[count - 1]
-        high += numbers[-count]
-        if low <= gap <= high and (gap - low) % numbers.step == 0:
-            return count
-    return _NEVER
+def _unit(rules: Rules) -> int:
+    """Return the largest number that divides all blocks: heights can be counted in it."""
+    blocks = rules.blocks
+    return gcd(blocks[0], blocks.step) if isinstance(blocks, range) else gcd(*blocks)
 
 
-def _widening(least: int, most: int) -> Iterator[int]:
-    """Give limits from a little above the least to the most: few more than the least are needed as a rule."""
-    limit = least + 2
-    while limit < most:
-        yield limit
-        limit *= 4
-    yield most
+def _units(rules: Rules, height: int) -> int:
+    """Return how often the unit of the blocks goes into a height; a small height is not worth the division."""
+    return height if height <= _LARGEST_SUM else height // _unit(rules)
 
 
 def _longest_climb(blocks: Sequence[int], first: Sequence[int], step: int | None) -> int:
