@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -14,15 +14,12 @@ from number_tower import Game, NotSolved, Position, Rules
 from number_tower.solve import subset_sum
 from number_tower.solve.limits import Watch
 from number_tower.solve.plain import Plain
+from number_tower.solve.runs import Runs, find_runs
 from number_tower.solve.subset_sum import SubsetSum
 from strategies import any_rules
 
-METHODS: dict[str, dict[str, int]] = {
-    "as chosen": {},
-    "by count": {"_FEW": 1_000},
-    "by sum": {"_FEW": 0, "_LARGEST_SUM": 1 << 24},
-    "by choice": {"_FEW": 0, "_LARGEST_SUM": 0},
-}
+METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
+"""How many numbers may be needed for a sum for each count of them to be kept."""
 
 
 def try_all(numbers: list[int], total: int) -> int | None:
@@ -32,35 +29,59 @@ def try_all(numbers: list[int], total: int) -> int | None:
 
 
 @st.composite
-def sums(draw: st.DrawFn) -> tuple[list[int], int]:
-    """A few numbers, in equal steps but for some that are missing, or any; and a total that some of them may have."""
-    if draw(st.booleans()):
-        numbers = sorted(draw(st.sets(st.integers(1, 60), min_size=1, max_size=10)))
-    else:
-        first, step = draw(st.sampled_from([(1, 1), (3, 2), (12, 4), (10**12 + 39, 10**11 + 3), (10**10, 10**10)]))
-        ranks = draw(st.sets(st.integers(0, 12), min_size=1, max_size=10))
-        numbers = [first + step * rank for rank in sorted(ranks)]
-    some = draw(st.sets(st.sampled_from(numbers), min_size=1))
-    total = sum(some) + draw(st.sampled_from([0, 0, 0, 1, numbers[0], numbers[-1] - numbers[0]]))
-    return numbers, max(1, total)
+def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[int], int]:
+    """Some numbers, and a total that some of them may have."""
+    chosen = draw(numbers)
+    some = draw(st.sets(st.sampled_from(chosen), min_size=1))
+    total = sum(some) + draw(st.sampled_from([0, 0, 0, 1, chosen[0], chosen[-1] - chosen[0]]))
+    return chosen, total
 
 
-@pytest.mark.parametrize("constants", METHODS.values(), ids=METHODS)
-def test_every_method_finds_the_fewest_numbers_with_a_total(
-    constants: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, number in constants.items():
-        monkeypatch.setattr(subset_sum, name, number)
+@pytest.mark.parametrize("few", METHODS.values(), ids=METHODS)
+def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subset_sum, "_FEW", few)
 
     @settings(max_examples=300, deadline=None)
-    @given(sums())
-    def holds(case: tuple[list[int], int]) -> None:
+    @given(sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)), st.sampled_from([1, 7, 10**9]))
+    def holds(case: tuple[list[int], int], factor: int) -> None:
         numbers, total = case
-        if constants.get("_LARGEST_SUM"):
-            assume(total < 10**6)
-        assert SubsetSum(numbers, total).find_fewest(Watch()) == try_all(numbers, total)
+        found = SubsetSum([factor * number for number in numbers], factor * total)
+        assert found.find_fewest(Watch()) == try_all(numbers, total)
+        assert found.most == sum(sum(numbers[: count + 1]) <= total for count in range(len(numbers)))
 
     holds()
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    sums(st.sets(st.integers(0, 15), min_size=1, max_size=11).map(sorted)),
+    st.sampled_from([(1, 1), (3, 2), (12, 4), (10**12 + 39, 10**11 + 3), (10**10, 10**10), (4, 6)]),
+    st.integers(-1, 1),
+)
+def test_runs_find_the_fewest_numbers_with_a_total(
+    case: tuple[list[int], int], sizes: tuple[int, int], more: int
+) -> None:
+    (ranks, _), (first, step) = case, sizes
+    numbers = [first + step * rank for rank in ranks]
+    runs = Runs(find_runs(sum(1 << rank for rank in ranks)), first, step)
+    for count in range(1, len(ranks) + 1):
+        total = max(1, count * first + case[1] * step + more)
+        assert runs.find_fewest(total, Watch()) == try_all(numbers, total)
+        assert runs.find_most(total) == sum(sum(numbers[: place + 1]) <= total for place in range(len(numbers)))
+
+
+@given(st.integers(0, 1 << 40))
+def test_runs_are_the_bits_that_are_set(mask: int) -> None:
+    runs = find_runs(mask)
+    assert [rank for run in runs for rank in run] == [rank for rank in range(41) if mask >> rank & 1]
+    assert all(lower.stop < higher.start for lower, higher in pairwise(runs))
+
+
+def test_numbers_that_can_never_have_a_total_are_soon_known_not_to() -> None:
+    evens = Runs([range(rank, rank + 1) for rank in range(0, 200, 2)], 1, 1)
+    assert evens.find_fewest(101 * 20, Watch(positions=100)) is not None
+    odd = Runs([range(rank, rank + 1) for rank in range(1, 200, 2)], 1, 1)
+    assert odd.find_fewest(101 * 21, Watch(positions=100)) is None
 
 
 # Races with large numbers ------------------------------------------------------------------------------------------
@@ -163,9 +184,16 @@ def test_a_race_with_many_uneven_blocks_is_solved_where_many_of_them_are_needed(
         assert nt.solve(position).worth.plies is not None
 
 
-def test_a_limit_of_positions_ends_a_choice_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in METHODS["by choice"].items():
-        monkeypatch.setattr(subset_sum, name, number)
-    numbers = [2 * number for number in range(1, 60)] + [121]
-    with pytest.raises(NotSolved, match="not solved within 3 positions"):
-        SubsetSum(numbers[:30] + numbers[32:], 601).find_fewest(Watch(positions=3))
+def test_a_limit_of_positions_ends_a_choice_of_runs_too() -> None:
+    runs = Runs([range(3 * rank, 3 * rank + 1 + rank % 2) for rank in range(40)], 1, 1)
+    totals = [total for total in range(100, 900) if _asked(runs, total, 2) == "not solved within 2 positions"]
+    assert totals
+    assert all(_asked(runs, total, 10**6) == "solved" for total in totals[:20])
+
+
+def _asked(runs: Runs, total: int, positions: int) -> str:
+    try:
+        runs.find_fewest(total, Watch(positions=positions))
+    except NotSolved as missed:
+        return str(missed)
+    return "solved"

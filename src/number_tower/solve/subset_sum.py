@@ -1,4 +1,4 @@
-"""Subset sums: the fewest of some distinct numbers that add up to a total."""
+"""Subset sums: the fewest of some distinct numbers that add up to a total; `runs` has those in equal steps."""
 
 from __future__ import annotations
 
@@ -17,18 +17,12 @@ if TYPE_CHECKING:
 _FEW = 32
 """Numbers up to which a sum for each count of them is quicker than a count for each sum."""
 
-_LARGEST_SUM = 1 << 24
-"""The largest total for which a count for each sum is kept."""
-
-_NOTE = 150
-"""Bytes that remembering one state of a search takes, about."""
-
 
 class SubsetSum:
     """Some rising numbers, and a total above 0.
 
-    Numbers are counted in the largest step that they all have in common: so only how many they are and their spread
-    make the work large, and not their size. The rank of a number is its steps above the first.
+    Numbers are counted in the largest step that they all have in common. The rank of a number is its steps above the
+    first.
     """
 
     def __init__(self, numbers: Sequence[int], total: int) -> None:
@@ -41,11 +35,15 @@ class SubsetSum:
     def find_fewest(self, watch: Watch) -> int | None:
         """Return the fewest of the numbers that add up to the total; None if none do.
 
-        So many numbers in equal steps add up to every step between the smallest and the largest such sum: for if they
-        are not the largest, one of them can be exchanged for the next.
+        The memory that may be needed is claimed first, even if there is a way without it: what is enough for some
+        numbers is then enough for fewer of them and a smaller total.
         """
         size, most, total = len(self.numbers), self.most, self.total
         if most == 0 or self.heights[-1] < total:
+            return None
+        unit, planes = gcd(*self.numbers), most.bit_length()
+        watch.claim((3 * planes + 8) * (total // unit) // 8)
+        if total % unit:
             return None
         least = size + 1 - bisect_right(self.heights, self.heights[-1] - total)
         if self.numbers[-1] - self.numbers[0] == (size - 1) * self.step:
@@ -55,13 +53,7 @@ class SubsetSum:
             fewest = _find_by_count(self, limit, watch)
             if fewest is not None or limit == most:
                 return fewest
-        unit = gcd(*self.numbers)
-        if total % unit:
-            return None
-        planes = most.bit_length()
-        if total // unit <= _LARGEST_SUM and watch.room((3 * planes + 8) * (total // unit) // 8):
-            return _find_by_sum([number // unit for number in self.numbers], total // unit, planes, watch)
-        return next((count for count in range(least, most + 1) if _find_choice(self, count, watch)), None)
+        return _find_by_sum([number // unit for number in self.numbers], total // unit, planes, watch)
 
     @cached_property
     def step(self) -> int:
@@ -79,16 +71,6 @@ class SubsetSum:
         """The steps of each number above the first."""
         first, step = self.numbers[0], self.step
         return [(number - first) // step for number in self.numbers]
-
-    @cached_property
-    def rank_heights(self) -> list[int]:
-        """What the first so many ranks add up to."""
-        return [0, *accumulate(self.ranks)]
-
-    @cached_property
-    def rank_steps(self) -> list[int]:
-        """The largest step that each rank and all before it have in common."""
-        return list(accumulate(self.ranks, gcd))
 
     def rank_sum(self, count: int) -> int:
         """Return what the ranks of so many numbers must add up to; -1 if these cannot have the total."""
@@ -138,35 +120,3 @@ def _find_by_sum(numbers: Sequence[int], total: int, planes: int, watch: Watch) 
     if not reached >> total & 1:
         return None
     return sum((digit >> total & 1) << place for place, digit in enumerate(counts))
-
-
-def _find_choice(sums: SubsetSum, count: int, watch: Watch) -> bool:
-    """Say whether so many numbers can be chosen that have the total, the largest first.
-
-    Of numbers with few gaps almost every choice can be completed, unless the total is close to the smallest or the
-    largest sum, where little is left to choose.
-    """
-    ranks, heights = sums.ranks, sums.rank_heights
-    seen: set[tuple[int, int, int]] = set()
-    waiting = [(count, sums.rank_sum(count), len(ranks))] if sums.rank_sum(count) >= 0 else []
-    while waiting:
-        count, rest, size = waiting.pop()
-        if count == 0:
-            if rest == 0:
-                return True
-            continue
-        size = bisect_right(ranks, rest - heights[count - 1], 0, size)
-        if size < count or not heights[count] <= rest <= heights[size] - heights[size - count]:
-            continue
-        step = sums.rank_steps[size - 1]
-        if step and rest % step:
-            continue
-        if size == count or ranks[size - 1] == (size - 1) * step:
-            return True
-        if (count, rest, size) not in seen:
-            seen.add((count, rest, size))
-            watch.claim(len(seen) * _NOTE)
-            watch.pause(1)
-            waiting.append((count, rest, size - 1))
-            waiting.append((count - 1, rest - ranks[size - 1], size - 1))
-    return False

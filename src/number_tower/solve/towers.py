@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.blocks import block_set
 from number_tower.rules import EMPTY
 from number_tower.solve.limits import NotSolved
+from number_tower.solve.runs import Runs, find_runs
 from number_tower.solve.subset_sum import SubsetSum
 from number_tower.solve.worth import Solver, Worth, ended
 
@@ -147,8 +148,13 @@ class Towers(Solver):
         return self._keep(state, Prospect(0, 0) if gap == 0 else self._found(legal, left, gap))
 
     def _keep(self, state: State, prospect: Prospect) -> Prospect:
+        """Remember a prospect; where none depends on others, it can be forgotten when there is no more room."""
         self._known[state] = prospect
-        self._watch.claim(len(self._known) * _ENTRY)
+        needed = len(self._known) * (_ENTRY + len(self._rules.blocks) // 8)
+        if self._branches(EMPTY):
+            self._watch.claim(needed)
+        elif not self._watch.room(needed):
+            self._known.clear()
         return prospect
 
     def _branches(self, top: int) -> bool:
@@ -161,8 +167,7 @@ class Towers(Solver):
     def _found(self, legal: int, left: int, gap: int) -> Prospect:
         rules = self._rules
         if rules.fit in {"any", "descending"}:
-            numbers = rules.numbers(legal)
-            return self._again(numbers, gap) if rules.supply == "endless" else self._once(numbers, gap)
+            return self._again(rules.numbers(legal), gap) if rules.supply == "endless" else self._once(legal, gap)
         return self._chain(legal, left, gap)
 
     def _placed(self, left: int, block: int, gap: int) -> State:
@@ -172,13 +177,18 @@ class Towers(Solver):
 
     # Blocks that may lie upon each other in some order ---------------------------------------------------------
 
-    def _once(self, numbers: tuple[int, ...], gap: int) -> Prospect:
+    def _once(self, legal: int, gap: int) -> Prospect:
         """Return the prospect with each block to be used once: the smallest last longest."""
+        blocks = self._rules.blocks
         if gap < 0:
-            return Prospect(_NEVER, len(numbers))
-        sums = SubsetSum(numbers, gap)
-        fewest = sums.find_fewest(self._watch)
-        return Prospect(_NEVER if fewest is None else fewest, sums.most)
+            return Prospect(_NEVER, legal.bit_count())
+        if isinstance(blocks, range):
+            runs = Runs(find_runs(legal), blocks[0], blocks.step)
+            fewest, most = runs.find_fewest(gap, self._watch), runs.find_most(gap)
+        else:
+            sums = SubsetSum(self._rules.numbers(legal), gap)
+            fewest, most = sums.find_fewest(self._watch), sums.most
+        return Prospect(_NEVER if fewest is None else fewest, most)
 
     def _again(self, numbers: tuple[int, ...], gap: int) -> Prospect:
         """Return the prospect with every block to be used as often as wanted."""
