@@ -277,7 +277,7 @@ def lax(tmp_path_factory: pytest.TempPathFactory, whole: Path) -> Path:
     file = Path(shutil.copy(whole, tmp_path_factory.mktemp("lax") / "games.db"))
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")
+        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE type = 'table'")
     return file
 
 

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -67,7 +67,8 @@ class Site:
         try:
             connection.request(method, path, urlencode(form) if form is not None else None, sent)
             answer = connection.getresponse()
-            answer.read()
+            with suppress(IncompleteRead):  # a proxy may hang up while it refuses what is too large
+                answer.read()
         finally:
             connection.close()
         self.jar.receive(answer.headers.get_all("set-cookie") or [], https=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from number_tower.web.refusals import Telling
 
-MOST_AT_ONCE = 8
-"""Questions of one client that may wait for an answer: others have some too."""
+MOST_AT_ONCE = 40
+"""Questions of one address that may wait for an answer: a class asks together, and the queue is fair to others."""
 
 _SHORTLY = 2.0
 
