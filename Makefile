@@ -37,16 +37,17 @@ proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 	@$(BIN)/python tools/proxies.py
 
 unit: $(VENV)/.dev browser proxies ## the tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) # many tests wait for servers, so one more than there are cores
 
 SOAK := 600
-soak: $(VENV)/.dev ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
+soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
 	$(BIN)/python tests/soak.py
 	$(BIN)/python tests/web_soak.py
 	$(BIN)/python tests/fault_soak.py
 	$(BIN)/python tests/history_soak.py 60
 	$(BIN)/python tests/connection_soak.py
-	NUMBER_TOWER_COST=all NUMBER_TOWER_DAMAGE=300 $(BIN)/pytest -q tests/test_cost.py tests/test_damage.py
+	NUMBER_TOWER_COST=all NUMBER_TOWER_DAMAGE=300 NUMBER_TOWER_LOOKS=all FUZZ_EXAMPLES=40 $(BIN)/pytest -q \
+	  tests/test_cost.py tests/test_damage.py tests/test_browser_access.py tests/test_api_fuzz.py
 	$(BIN)/python tests/steady_soak.py $(SOAK)
 
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up

@@ -85,7 +85,7 @@ def rooms() -> Iterator[Rooms]:
 
 @schema.parametrize()
 @hypothesis_settings(
-    max_examples=EXAMPLES or 12,
+    max_examples=EXAMPLES or 8,
     derandomize=not EXAMPLES,
     deadline=None,
     suppress_health_check=list(HealthCheck),

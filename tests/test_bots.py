@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clocks import wait_until
 from number_tower import Game, Rules
 from number_tower.blocks import block_set
 from number_tower.players import Forfeit
@@ -531,15 +532,21 @@ def test_a_program_that_does_not_leave_is_ended(
 def test_a_game_that_is_interrupted_leaves_nothing(shell: Bot, nothing_stays: str) -> None:
     program = Program(shell("read -r line; sleep 600"), patience=PATIENT)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    interrupting = threading.Thread(target=_interrupt_once_it_runs, args=(nothing_stays,), daemon=True)
+    interrupting.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             program.choose(GAME)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        interrupting.join()
         signal.signal(signal.SIGALRM, before)
     assert carrying(nothing_stays)
     program.close()
+
+
+def _interrupt_once_it_runs(mark: str) -> None:
+    wait_until(lambda: carrying(mark))
+    os.kill(os.getpid(), signal.SIGALRM)
 
 
 # What cannot be started ----------------------------------------------------------------------------------------

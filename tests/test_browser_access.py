@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.resources import files
 from typing import Any
@@ -39,7 +40,8 @@ WIDER = "() => document.documentElement.scrollWidth - document.documentElement.c
 def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
     """Return how a page is looked at: at each width and in each light; of less important ones, half of that."""
     looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
-    return looks if sight.dark else looks[:1] if sight.name == LONG else looks[:2]
+    everywhere = sight.dark and os.environ.get("NUMBER_TOWER_LOOKS") == "all"
+    return looks if everywhere else looks[:1] if sight.name == LONG else looks[:2]
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids=[sight.name for sight in SIGHTS])

@@ -42,7 +42,7 @@ MOST_MEMORY = 8_000_000
 SHORTEST = 0.0005
 """Seconds of CPU time below which a parser's growth is not looked at: it would be noise."""
 
-EACH = 1 if os.environ.get("NUMBER_TOWER_COST") == "all" else 16
+EACH = 1 if os.environ.get("NUMBER_TOWER_COST") == "all" else 32
 """Each how many of the texts is sent to a field; all of them in `make soak`."""
 
 TOO_CHEAP = 20

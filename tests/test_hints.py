@@ -134,7 +134,7 @@ def test_every_reason_is_true_with_options_as_well(name: str, options: dict[str,
     assert Counter(kind for position in sampled(rules, 40) for kind in checked(tree, whole.of(position)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(any_game())
 def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     if game.outcome is not None:

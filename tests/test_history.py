@@ -161,7 +161,7 @@ def test_long_names_are_cut_and_wide_letters_stand_in_their_columns(tmp_path: Pa
     assert lines[2] == f" 2  2027-01-08 10:00  draft  李小龍 - Ben{' ' * 19}  unfinished, 1 move"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_looking_for_games_agrees_with_going_through_all_of_them(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

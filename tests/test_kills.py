@@ -12,7 +12,7 @@ pytest_plugins = ["servers"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is what Linux and macOS know")
 
-KILLS = 3
+KILLS = 2
 
 
 @pytest.mark.parametrize("seed", ["one", "two"])

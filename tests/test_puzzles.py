@@ -101,7 +101,7 @@ def test_exactly_one_move_wins_with_other_options(name: str) -> None:
 
 
 @given(any_rules(most_blocks=6), st.integers())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_exactly_one_move_wins_by_any_rules(rules: Rules, seed: int) -> None:
     plain = Plain()
     for puzzle in islice(puzzles(rules, seed), 12):
@@ -140,7 +140,7 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
 
 
 @given(any_rules(most_blocks=5), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, data: st.DataObject) -> None:
     plain = Plain()
     worths: dict[object, Worth] = {}
