@@ -16,7 +16,8 @@ play: $(VENV)/.play ## set up everything and start a game
 play-web: $(VENV)/.web ## set up everything and play in the browser, at the address that it prints
 	@$(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
-test: lint types imports unit fresh ## set up everything and run every check
+test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
+	@$(MAKE) --no-print-directory -j 3 lint types imports unit fresh
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -37,7 +38,7 @@ proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 	@$(BIN)/python tools/proxies.py
 
 unit: $(VENV)/.dev browser proxies ## the tests
-	$(BIN)/pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) # many tests wait for servers, so one more than there are cores
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) # many tests wait for servers, so one more than there are cores
 
 SOAK := 600
 soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
@@ -51,7 +52,7 @@ soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and
 	$(BIN)/python tests/steady_soak.py $(SOAK)
 
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
-	$(BIN)/python tools/fresh.py
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/fresh.py
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md
 	$(BIN)/python bench/all.py --write
