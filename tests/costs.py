@@ -120,7 +120,7 @@ class Meter:
         """Return the CPU time of the cheapest request there is."""
         return min([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
-    async def cost(self, call: Call, most: float, tries: int = 8) -> float:
+    async def cost(self, call: Call, most: float, tries: int = 30) -> float:
         """Return the CPU time of a request as a multiple of that of the cheapest, measured side by side.
 
         The least of several tries counts: what else the machine does can only make them longer. A request that costs no
@@ -133,7 +133,7 @@ class Meter:
                 break
         return least
 
-    async def growth(self, half: Call, whole: Call, most: float, tries: int = 8) -> float:
+    async def growth(self, half: Call, whole: Call, most: float, tries: int = 30) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
         least = inf
         for _ in range(tries):

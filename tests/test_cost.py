@@ -388,7 +388,7 @@ def test_no_parser_takes_more_than_twice_as_long_for_twice_the_text() -> None:
     assert complaints == []
 
 
-def _growth(parse: Callable[[str], object], half: str, whole: str, tries: int = 8) -> float:
+def _growth(parse: Callable[[str], object], half: str, whole: str, tries: int = 30) -> float:
     least = inf
     for _ in range(tries):
         once, twice = _seconds(parse, half), _seconds(parse, whole)
