@@ -70,8 +70,8 @@ def find_unused(connection: Connection) -> Unused:
 def delete_unused(connection: Connection, ids: Collection[int], newest_match: int) -> int:
     """Delete those of some rule files that are still unused; return how many.
 
-    Whoever begins to use one holds a lock on it (see `games.book_kept`), so one that is locked is left alone, and what
-    was begun since the files were found is visible here.
+    A transaction that begins a game holds a lock on its rule file (see `games.book_kept`). A locked one is left alone,
+    and games that were begun since the files were found are visible here.
     """
     locked = select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)).with_for_update(skip_locked=True)
     found = set(connection.execute(locked).scalars())

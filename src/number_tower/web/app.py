@@ -7,7 +7,7 @@ import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
 from number_tower import __version__
@@ -15,14 +15,14 @@ from number_tower.solve import compiling
 from number_tower.store.games import Store
 from number_tower.store.scribe import Scribe
 from number_tower.store.trouble import StoreError
-from number_tower.web import api, computer, guards, health, pages, problems, reference
+from number_tower.web import api, guards, health, pages, problems, reference
 from number_tower.web.browser_cookie import BrowserCookies
 from number_tower.web.events import Hub
 from number_tower.web.listening import listen
 from number_tower.web.lobby import Lobby
+from number_tower.web.middleware.client_context import ClientContextMiddleware
 from number_tower.web.pages import learn, play
 from number_tower.web.quota import DailyQuota, DatabaseLimit, Quota
-from number_tower.web.rates import client
 from number_tower.web.reconciler import TIMING
 from number_tower.web.watchdog import Watchdog
 from number_tower.web.workers import Workers
@@ -82,7 +82,6 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=life,
-        dependencies=[Depends(_note_client)],
     )
     app.state.settings = settings
     app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
@@ -92,14 +91,10 @@ def make_app(settings: Settings, timing: Timing = TIMING) -> FastAPI:
     app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
     problems.install(app)
     reference.install(app)
+    app.add_middleware(ClientContextMiddleware)
     app.add_middleware(BrowserCookies)
     guards.install(app, settings, problems.telling)
     return app
-
-
-async def _note_client(request: Request) -> None:
-    """Let the work that a request starts know for which address it is done."""
-    computer.CLIENT.set(client(request.scope))
 
 
 def _make_metrics(app: FastAPI) -> Metrics:

@@ -86,7 +86,7 @@ class BrowserSession:
     def current(self) -> BrowserCookie:
         """The cookie that holds new seats; a new one if the request has none, or over https only one without prefix.
 
-        A cookie without the prefix may have been set by somebody else, who would then hold the seats as well.
+        A cookie without the prefix may have been set by another site, which would then hold the seats as well.
         """
         if self._current is None:
             name = f"{HOST_PREFIX if self.secure else PREFIX}{token_hex(4)}"
@@ -167,7 +167,7 @@ class BrowserCookies:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request; if the database fails, older cookies stay as they are and are honoured."""
         if scope["type"] == "http":
-            scope["headers"] = [(name, _without_escapes(name, value)) for name, value in scope["headers"]]
+            _drop_cookies_with_escapes(scope)
         if scope["type"] != "http" or not _is_page(scope["path"]):
             await self._app(scope, receive, send)
             return
@@ -189,10 +189,14 @@ def _is_page(path: str) -> bool:
     return not path.startswith(_WITHOUT_COOKIES) and not path.endswith("/events")
 
 
-def _without_escapes(name: bytes, value: bytes) -> bytes:
-    """Return the value of a header; of a cookie without backslashes, which no cookie of ours has.
+def _drop_cookies_with_escapes(scope: Scope) -> None:
+    """Leave out cookies with a backslash, which none of ours has.
 
     The standard library, by which cookies are read, takes a time that grows with the square of the number of escaped
     characters in Python before 3.11.10: one request could stop a server for seconds.
     """
-    return value.replace(b"\\", b"") if name == b"cookie" else value
+    if any(name == b"cookie" and b"\\" in value for name, value in scope["headers"]):
+        scope["headers"] = [
+            (name, b";".join(pair for pair in value.split(b";") if b"\\" not in pair) if name == b"cookie" else value)
+            for name, value in scope["headers"]
+        ]

@@ -52,7 +52,7 @@ def newest_moment(seen: Moment | None, last_event_id: str | None) -> Moment | No
 def following(
     lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None, seen: Moment | None = None
 ) -> Events:
-    """Answer with a room as long as somebody listens, or until so many events were sent; none before what was seen."""
+    """Answer with a room as long as a client listens, or until so many events were sent; none before what was seen."""
     return Events(_written(lobby, address, first, limit, seen), headers={"X-Accel-Buffering": "no"})
 
 

@@ -139,7 +139,7 @@ def _find_lost_news(state: State) -> str | None:
 
 
 def _find_stale_rooms(state: State) -> str | None:
-    is_fine = getattr(state.lobby, "stale_since", None) is None
+    is_fine = getattr(state.lobby, "stale_for", None) is None
     return None if is_fine else "games may be shown as they were a while ago"
 
 

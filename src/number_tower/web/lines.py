@@ -41,7 +41,7 @@ def read(line: str) -> tuple[Table, Rulebook]:
 
 
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
-    """Return the rulebook in a rule file that somebody sent, if it is small enough; a voice that fails is told now."""
+    """Return the rulebook in a rule file that a client sent; refuse one that is too large, or has a wrong voice."""
     table = catalogue.parse_toml(bounds.check_rule_file(content), source)
     bounds.check_table(table.get("rules"))
     book = catalogue.from_table(table, content, name, source)

@@ -80,7 +80,7 @@ class Lobby:
         return len(self._known)
 
     @property
-    def stale_since(self) -> float | None:
+    def stale_for(self) -> float | None:
         """Seconds for which rooms could not be compared with the database, so that old states may be shown.
 
         None if comparing works.

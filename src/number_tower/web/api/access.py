@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
     scheme_name="seat",
     auto_error=False,
-    description="The token of a seat, as it was given to whoever created or joined the game. A browser may send its"
+    description="The token of a seat, as it was given when the game was created or joined. A browser may send its"
     " cookie instead.",
 )
 
