@@ -158,8 +158,16 @@ def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> 
     assert play("db", "backup").err == "tower: which file? As in: tower db backup games-backup.db\n"
     assert play("db", "restore").code == 2
     assert play("db", "backup", "b.db", "--db", "games.db") == (2, "", "tower: there is no database games.db yet\n")
-    assert play("db", "check", "b.db") == (2, "", "tower: there is no file b.db\n")
-    assert play("db", "restore", "b.db", "--db", "games.db") == (2, "", "tower: there is no file b.db\n")
+    assert play("db", "check", "b.db") == (
+        2,
+        "",
+        "tower: there is no file b.db; expected a backup, as tower db backup saves it.\n",
+    )
+    assert play("db", "restore", "b.db", "--db", "games.db") == (
+        2,
+        "",
+        "tower: there is no file b.db; expected a backup, as tower db backup saves it.\n",
+    )
     assert play("db", "check", "--force").err == "tower: --force goes with backup or restore\n"
     assert play("db", "backup", "b.db", "--no-backup").err == "tower: --no-backup goes with upgrade\n"
     assert play("db", "upgrade", "b.db", "--no-backup").code == 2

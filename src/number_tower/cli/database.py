@@ -131,7 +131,10 @@ def _checked(asked: Namespace) -> tuple[str, Report]:
             shelf = _existing(asked)
             return shelf.name, check_database(shelf.place, bar.tick)
         if not Path(asked.file).is_file():
-            raise Failure(WRONG_CALL, f"there is no file {shown_path(asked.file)}")
+            raise Failure(
+                WRONG_CALL,
+                f"there is no file {shown_path(asked.file)}; expected a backup, as tower db backup saves it.",
+            )
         place = locate_file(Path(asked.file))
         return place.name, check_database(place, bar.tick)
     finally:
