@@ -27,7 +27,7 @@ _ROOM = 6_000
 """Bytes of a room with a game in which nothing was done (measured: 4,100 and 700 for its place in the cache)."""
 
 _CHANGE = 560
-"""Bytes of a change, its time, its places in moves, movers and log, and the position after it (measured: 480)."""
+"""Bytes of a change, its time, its places in moves, movers and log, and the position after it (measured: about 520)."""
 
 _MASKS, _MASK = 2, 100
 """Masks that rules may remember for each change, and the bytes of one beside its bits."""
