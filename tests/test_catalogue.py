@@ -212,3 +212,59 @@ def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
         nt.rules("summit", hidden=True)
     with pytest.raises(RulesError, match="colour: unknown"):
         nt.rules(Rules(), colour=3)
+
+
+# One reader for what was asked for ----------------------------------------------------------------------------------
+
+
+def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_path: Path) -> None:
+    draft = catalogue.named("draft")
+    path = written(tmp_path, '[rules]\nblocks = "1-5"\ntarget = 9\n')
+    own = Rules(blocks=range(1, 6), target=9)
+    for source in ("draft", "DRAFT", draft):
+        assert catalogue.choose(source, {"target": 21})[:2] == (draft, draft.with_options({"target": 21}))
+    for written_rules in (path, str(path), own, {"blocks": "1-5", "target": 9}):
+        choice = catalogue.choose(written_rules, {"opening": "1-3"})
+        assert choice.rules == own.changed({"opening": "1-3"})
+        assert choice.book.name == ("mygame" if isinstance(written_rules, Path | str) else "rules")
+    assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", "rules take any rule as an option"
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "field"),
+    [
+        ("nim", {}, "game"),
+        ("missing.toml", {}, "rulefile"),
+        ("draft", {"fit": "any"}, "fit"),
+        ("draft", {"target": 0}, "target"),
+        ({"blocks": "0"}, {}, "blocks"),
+    ],
+)
+def test_what_cannot_be_chosen_says_which_field_is_wrong(
+    source: object, options: dict[str, object], field: str
+) -> None:
+    try:
+        catalogue.choose(source, options)
+    except (catalogue.CatalogueError, RulesError) as wrong:
+        assert wrong.field == field
+    else:
+        pytest.fail("it was chosen")
+
+
+def test_blocks_are_hidden_only_where_the_game_takes_that() -> None:
+    assert catalogue.choose("summit", hidden=True).hidden
+    with pytest.raises(OptionError, match="draft takes no option hidden"):
+        catalogue.choose("draft", hidden=True)
+
+
+def test_without_leave_no_file_is_opened(tmp_path: Path) -> None:
+    path = written(tmp_path, "[rules]\ntarget = 9\n")
+    with pytest.raises(UnknownGame):
+        catalogue.choose(path, find=catalogue.named)
+
+
+def test_a_seed_decides_who_begins() -> None:
+    assert [catalogue.toss(first) for first in (1, 2)] == [0, 1]
+    tosses = [catalogue.toss("random", seed) for seed in range(20)]
+    assert tosses == [catalogue.toss("random", seed) for seed in range(20)]
+    assert set(tosses) == {catalogue.toss("random") for _ in range(50)} == {0, 1}

@@ -12,6 +12,7 @@ import pytest
 
 from number_tower import Game, Table, record, rules
 from number_tower.cli import keeping
+from number_tower.files import open_replacing, replace_file
 from sessions import TOWER, plain_environment, tower
 
 
@@ -249,3 +250,20 @@ def test_a_game_ended_by_word_is_an_earlier_game_too(tmp_path: Path) -> None:
     path.write_text("draft(resigned=1):\n")
     tower("play", "draft", "--record", str(path), typed="9\n")
     assert (tmp_path / "game.txt~").read_text() == "draft(resigned=1):\n"
+
+
+# Files that are written whole or not at all --------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "file.txt"
+    with open_replacing(file) as stream:
+        stream.write("old")
+    with pytest.raises(TypeError), open_replacing(file) as stream:
+        print("new", file=stream, end=0)  # type: ignore[call-overload]  # that it fails is the point
+    assert file.read_text() == "old"
+    with replace_file(file) as part:
+        part.write_bytes(b"new")
+        assert file.read_text() == "old"
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file], "nothing else is left"

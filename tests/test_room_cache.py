@@ -21,7 +21,7 @@ from number_tower.store import rooms
 from number_tower.store.kept import Kept, Seats, now
 from number_tower.store.rooms import KeptRoom
 from number_tower.store.rulebooks import share_rulebook
-from number_tower.voice import share_voice
+from number_tower.voice import get_voice
 from number_tower.web import bounds
 from number_tower.web.caching import Answers
 from number_tower.web.lobby import Known, Lobby, Wish
@@ -174,7 +174,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
 def test_nothing_of_a_rule_file_is_left_when_no_room_needs_it() -> None:
     def fill() -> int:
         for number in range(50):
-            share_voice(share_rulebook(fat_book(number)))
+            get_voice(share_rulebook(fat_book(number)))
         return 0
 
     fill()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import string
+import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -15,9 +18,10 @@ from number_tower.blocks import LONGEST_LIST
 from number_tower.brief import brief, fitting
 from number_tower.catalogue import Rulebook, load, rulebook_for
 from number_tower.position import Refusal
+from number_tower.showing import format_count, plural
 from number_tower.table import Unplaceable
 from number_tower.template import Template
-from number_tower.voice import Voice
+from number_tower.voice import Voice, get_voice, narrate
 from strategies import any_game
 
 REASONS = (*get_args(Unplaceable), *get_args(Refusal))
@@ -213,3 +217,57 @@ def test_a_million_blocks_are_summed_up() -> None:
     assert "999999 (500,000 in all)" in brief(Rules(blocks=range(1, 1_000_001, 2)))[0]
     odd = brief(Rules(blocks=range(1, 1_000_001), opening=range(1, 1_000_001, 2)))
     assert all(len(sentence) < 250 for sentence in odd)
+
+
+# One voice for a rulebook, and one narrator --------------------------------------------------------------------------
+
+
+def test_a_rulebook_has_one_voice_for_as_long_as_it_lives() -> None:
+    book = replace(load("draft"), title="Once only")
+    voice = get_voice(book)
+    assert get_voice(book) is voice
+    assert get_voice(replace(book)) is voice, "an equal rulebook speaks with the same voice"
+    assert get_voice(replace(book, title="Other")) is not voice
+    gone = weakref.ref(voice)
+    del book, voice
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_game_is_narrated_from_its_start_with_takebacks_and_its_end() -> None:
+    table = Table(Game(rules("draft")), "draft").play(9).undo().play(8).declare("resigned", 1)
+    told = [(said.version, said.kind, said.block) for said in narrate(table)]
+    assert told == [
+        (0, "start", None),
+        (0, "turn", None),
+        (1, "placed", 9),
+        (1, "turn", None),
+        (2, "undone", 9),
+        (2, "turn", None),
+        (3, "placed", 8),
+        (3, "turn", None),
+        (4, "end", None),
+    ]
+    assert [said.version for said in narrate(table, 2, 3, turns=False)] == [2, 3]
+    assert "undone" not in {said.kind for said in narrate(replace(table, log=()))}
+
+
+@given(any_game())
+def test_a_narrated_game_reads_as_it_was_played(game: Game) -> None:
+    table = Table(game)
+    voice = get_voice(table.book)
+    expected, earlier = "", None
+    for moment in game.history():
+        now = Table(moment)
+        if earlier is not None:
+            expected += f"{voice.prompt(earlier)}{moment.moves[-1]}\n"
+        expected += "".join(said.text for said in voice.tell(now))
+        earlier = now
+    assert "".join(said.text for said in narrate(table, answers=True)) == expected
+    later = "".join(said.text for said in narrate(table, 2, answers=True))
+    assert expected.endswith(later)
+
+
+def test_a_number_and_its_noun_agree() -> None:
+    assert [format_count(count, "move") for count in (0, 1, 2, 1000)] == ["0 moves", "1 move", "2 moves", "1,000 moves"]
+    assert (plural("second", 1.0), plural("second", 0.5)) == ("second", "seconds")

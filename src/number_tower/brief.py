@@ -1,14 +1,17 @@
-"""The rules of any game in a few plain sentences, made from the rules themselves and so never out of date."""
+"""Plain words for the rules of any game, for a tower, and for a refused block, made from the rules themselves."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import summed_up
 from number_tower.rules import EMPTY
 
 if TYPE_CHECKING:
+    from number_tower.game import Game
+    from number_tower.position import Refusal
     from number_tower.rules import Rules
+    from number_tower.table import Unplaceable
 
 
 def brief(rules: Rules, noun: str = "block") -> tuple[str, ...]:
@@ -83,3 +86,90 @@ def _stuck(rules: Rules, noun: str) -> str:
         return f"If you cannot place a {noun} on your turn, you lose.{end}"
     end = "the higher tower wins, and level towers draw" if rules.towers == "own" else "the game is a draw"
     return f"If you cannot place a {noun}, you skip; when neither can, {end}."
+
+
+# A tower and a refused block ------------------------------------------------------------------------------------------
+
+
+def describe_tower(game: Game, player: int) -> str:
+    """Say how high a player's tower is, where that matters, or else what lies on top."""
+    height, top = game.heights[player], game.position.tops[player]
+    if game.rules.target is not None:
+        return f"height {height} of {game.rules.target}"
+    if game.rules.stuck == "skips":
+        return f"height {height}"
+    return f"top {top}" if top else "empty"
+
+
+class RefusalText(NamedTuple):
+    """How a refused block is told where the game is not at hand; `explain_refusal` says more."""
+
+    clause: str
+    """After "it" or "which"."""
+    choice: str
+    """After "it chose 7,"."""
+    move: str
+    """After "move 3 (7):" of a record."""
+    label: str
+    """After how many answers had this problem."""
+
+
+REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
+    "not_a_block": RefusalText(
+        clause="is no block of this game",
+        choice="which is no block of this game",
+        move="not a block of this game ({blocks})",
+        label="no block of the game",
+    ),
+    "over": RefusalText(
+        clause="comes after the end of the game",
+        choice="though the game was over",
+        move="the game was over before it",
+        label="after the end",
+    ),
+    "used": RefusalText(
+        clause="has been used already",
+        choice="which had been used",
+        move="that block had been used",
+        label="used already",
+    ),
+    "unavailable": RefusalText(
+        clause="is not available",
+        choice="which is not available",
+        move="not available",
+        label="not available",
+    ),
+    "opening": RefusalText(
+        clause="may not lie on the ground",
+        choice="which may not open",
+        move="not a permitted opening",
+        label="not for the ground",
+    ),
+    "fit": RefusalText(
+        clause="does not fit",
+        choice="which does not fit",
+        move="it does not fit on the block beneath",
+        label="did not fit",
+    ),
+    "target": RefusalText(
+        clause="passes the target",
+        choice="which passes the target",
+        move="it passes the target {target}",
+        label="past the target",
+    ),
+}
+"""The short words for every refusal. A game's own voice has its sentences in `plain.toml` and in its rule file."""
+
+
+def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
+    """Say why a block cannot be placed, to follow "it" or "which"."""
+    rules, top = game.rules, game.position.tops[game.to_move]
+    match refusal:
+        case "not_a_block":
+            return f"{REFUSALS[refusal].clause}: they are {summed_up(rules.blocks)}"
+        case "fit":
+            return f"{REFUSALS[refusal].clause} on {top}, where a block must be {fitting(rules, top)}"
+        case "target":
+            return f"would take the tower to {game.heights[game.to_move] + block}, past {rules.target}"
+        case _:
+            return REFUSALS[refusal].clause

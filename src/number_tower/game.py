@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from number_tower.position import MoveError, Position
 from number_tower.rules import Rules
@@ -11,8 +11,12 @@ from number_tower.showing import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from random import Random
 
     from number_tower.position import Outcome, Pair
+
+LONGEST_RANDOM_GAME = 60
+"""Moves of a random game."""
 
 EventKind = Literal["start", "placed", "skipped", "turn", "end"]
 
@@ -152,6 +156,28 @@ class Game:
         object.__setattr__(self, "movers", movers)
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "_positions", positions)
+
+
+Played = TypeVar("Played", Game, Position)
+
+
+def play_randomly(start: Played, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Played]:
+    """Give a game, or a position, and what it becomes by random moves, until it is over or so many were made.
+
+    Chance is used only when the next one is asked for, so the same random numbers can serve in between.
+    """
+    yield start
+    for _ in range(most):
+        legal = start.legal
+        if not legal:
+            return
+        block = legal[int(rng.random() * len(legal))]
+        start = _play(start, block)
+        yield start
+
+
+def _play(state: Any, block: int) -> Any:  # what comes in comes out
+    return state.play(block) if isinstance(state, Game) else state.place(block)
 
 
 def _replay(rules: Rules, first: int, moves: tuple[int, ...]) -> tuple[Position, ...]:

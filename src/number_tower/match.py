@@ -129,7 +129,7 @@ class Series:
     def table(self) -> Table:
         """The next game, before its first move."""
         game = Game(self.entry.rules, self.match.starter)
-        return Table(game, self.entry.book.name, self.names, hidden=self.hidden)
+        return Table(game, names=self.names, hidden=self.hidden, book=self.entry.book)
 
     def after(self, winner: int | None) -> Series:
         """Return the series after one more game."""

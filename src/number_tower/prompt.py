@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.blocks import LARGEST_NUMBER, runs, summed_up, whole_number
-from number_tower.brief import brief, fitting
+from number_tower.blocks import LARGEST_NUMBER, runs, whole_number
+from number_tower.brief import brief, explain_refusal
 from number_tower.showing import sentence, shown
 from number_tower.voice import Voice
 
@@ -82,7 +82,7 @@ def judged(table: Table, answer: object, *, legal: bool = True) -> Judged:
     if refusal is None:
         return Judged(block)
     what = shown(block) if block <= LARGEST_NUMBER else "so large a number"
-    return Judged(None, f"{what} cannot be placed: it {fault(table.game, block, refusal)}{could}", refusal)
+    return Judged(None, f"{what} cannot be placed: it {explain_refusal(table.game, block, refusal)}{could}", refusal)
 
 
 def read_answer(answer: object) -> int | Misread:
@@ -113,29 +113,6 @@ _MISREAD: dict[Misread, str] = {
     "empty": "the answer was empty; expected a number in square brackets",
     "no_number": "no whole number in plain digits was found in the answer; expected one in square brackets",
     "many_numbers": "the answer has several numbers; expected the one to place in square brackets",
-}
-
-
-def fault(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
-    """Say why a block cannot be placed, to follow "it" or "which"."""
-    rules, mover = game.rules, game.to_move
-    top = game.position.tops[mover]
-    match refusal:
-        case "not_a_block":
-            return f"is no block of this game: they are {summed_up(rules.blocks)}"
-        case "fit":
-            return f"does not fit on {top}, where a block must be {fitting(rules, top)}"
-        case "target":
-            return f"would take the tower to {game.heights[mover] + block}, past {rules.target}"
-        case plain:
-            return _FAULTS[plain]
-
-
-_FAULTS = {
-    "used": "has been used already",
-    "unavailable": "is not available",
-    "opening": "may not lie on the ground",
-    "over": "comes after the end of the game",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.changes import Change, moves_after
+from number_tower.changes import Change
 from number_tower.game import Game
 from number_tower.match import Match, score_of
 from number_tower.table import Stale, Table, TableError, player_names
@@ -279,7 +279,7 @@ class Room:
         return self._at(self.table.declare("resigned", loser))
 
     def _moved(self, held: Collection[int], move: Move) -> Room:
-        if self._repeats(held, move, Change("place", move.block)):
+        if self.table.is_repeated(move.version, Change("place", move.block), held):
             return self
         if self.waiting:
             raise RoomError("waiting", "nobody has taken the other seat yet")
@@ -288,23 +288,12 @@ class Room:
         return self._at(self.table.play(move.block))
 
     def _undone(self, held: Collection[int], undo: Undo) -> Room:
-        if self._repeats(held, undo, Change("undo", 1)):
+        if self.table.is_repeated(undo.version, Change("undo", 1), held):
             return self
         if not self._agreed(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")
         self._check(self._may_go_back, "so much was taken back here that no more can be")
         return self._at(self.table.undo())
-
-    def _repeats(self, held: Collection[int], done: Move | Undo, change: Change) -> bool:
-        """Say whether something was done already, by the same hand; what answers another table is refused."""
-        table = self.table
-        if done.version == table.version:
-            return False
-        if 0 <= done.version < table.version and change.repeats(table.log[done.version]):
-            before = Game(table.game.rules, table.game.first, moves_after(table.log[: done.version]))
-            if change.kind == "undo" or before.to_move in held:
-                return True
-        raise Stale(table)
 
     def _offered(self, held: Collection[int], kind: OfferKind) -> Room:
         if kind == "rematch":

@@ -47,6 +47,11 @@ class RulesError(ValueError):
         self.key = key
         self.problem = problem
 
+    @property
+    def field(self) -> str:
+        """The key, by the name that errors of the catalogue have for it."""
+        return self.key
+
     def __str__(self) -> str:
         return f"{self.key}: {self.problem}"
 

@@ -52,5 +52,15 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
+def plural(noun: str, count: float) -> str:
+    """Return a noun in the form that goes with a number: 1 move, 2 moves."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Write how many there are of something: 1 move, 2,000 moves."""
+    return f"{count:,} {plural(noun, count)}"
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from number_tower.changes import Change, Declaration
+from number_tower.catalogue import Rulebook, rulebook_for
+from number_tower.changes import Change, Declaration, moves_after
+from number_tower.game import Game
 from number_tower.position import NotLegal, Outcome
 from number_tower.rules import UNNAMED
 
 if TYPE_CHECKING:
-    from number_tower.game import Game
+    from collections.abc import Collection
+
+    from number_tower.catalogue import Choice
     from number_tower.position import Refusal
 
 LONGEST_NAME = 40
@@ -37,24 +41,36 @@ class Stale(TableError):  # noqa: N818 - named for what it says
 class Table:
     """A game with the people at it; every change makes a new table with a higher version.
 
-    The log holds every change, takebacks too, and the version is its length. How a table came to stand as it does is
-    no part of what it is: two that stand the same are equal.
+    The log holds every change, takebacks too, and the version is its length. The log and the rulebook are excluded from
+    equality. A table that is made without a rulebook finds the one that its name and rules stand for.
     """
 
     game: Game
-    rulebook: str = UNNAMED
+    rulebook: str = ""
+    """The rulebook's name; if only that is given, the book is found by it."""
     names: tuple[str, str] | None = None
     hidden: bool = False
     declared: Outcome | None = None
     automatic: tuple[bool, bool] = field(default=(False, False), compare=False)
     """Which seats are played by a computer. It is part of no record: who plays on may be somebody else."""
     log: tuple[Change, ...] = field(default=(), compare=False, repr=False)
+    book: Rulebook = field(default=cast("Rulebook", None), compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        book = cast("Rulebook | None", self.book)
+        if book is None or self.rulebook not in {"", book.name}:
+            object.__setattr__(self, "book", rulebook_for(self.rulebook or UNNAMED, self.game.rules))
+        object.__setattr__(self, "rulebook", self.book.name)
         if not self.log:
             object.__setattr__(self, "log", self._shortest_log())
         if self.names is not None:
             object.__setattr__(self, "names", player_names(self.names))
+
+    @classmethod
+    def start(cls, choice: Choice, names: tuple[str, str] | None = None) -> Table:
+        """Return the table of a game that was chosen, before its first move."""
+        game = Game(choice.rules, choice.first)
+        return cls(game, names=names, hidden=choice.hidden, book=choice.book)
 
     def play(self, block: int) -> Table:
         """Place a block for the player to move."""
@@ -69,17 +85,31 @@ class Table:
 
     def answer(self, version: int, change: Change) -> Table:
         """Make a change that was meant for a version of this table; one that was made already counts once."""
-        if version == self.version:
-            match change.kind:
-                case "place":
-                    return self.play(change.number)
-                case "undo":
-                    return self.undo()
-                case declaration:
-                    return self.declare(declaration, change.number)
-        if 0 <= version < self.version and change.repeats(self.log[version]):
+        if self.is_repeated(version, change):
             return self
-        raise Stale(self)
+        match change.kind:
+            case "place":
+                return self.play(change.number)
+            case "undo":
+                return self.undo()
+            case declaration:
+                return self.declare(declaration, change.number)
+
+    def is_repeated(self, version: int, change: Change, seats: Collection[int] = (0, 1)) -> bool:
+        """Say whether a change that was meant for a version was made already, by a player of one of these seats.
+
+        This is the one rule for changes that arrive late or twice. A change that is meant for this version is new.
+        One that was made at the version it is meant for counts once. Any other is stale, and refused.
+        """
+        if version == self.version:
+            return False
+        if not 0 <= version < self.version or not change.repeats(self.log[version]):
+            raise Stale(self)
+        if change.kind == "place" and len(seats) < 2:
+            before = Game(self.game.rules, self.game.first, moves_after(self.log[:version]))
+            if before.to_move not in seats:
+                raise Stale(self)
+        return True
 
     @property
     def may_undo(self) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from number_tower.brief import brief, fitting
 from number_tower.catalogue import RuleFileError, parse_toml
+from number_tower.changes import moves_after
 from number_tower.rules import EMPTY
 from number_tower.showing import shown, shown_path, shown_text
 from number_tower.table import TableError, player_names
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from number_tower.catalogue import Rulebook
-    from number_tower.game import Event
+    from number_tower.game import Event, Game
     from number_tower.table import Table
     from number_tower.template import Value
 
@@ -34,12 +36,21 @@ MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """What there is to tell in a match, beside its games."""
 
 
+MOST_UNDONE = 20
+"""Blocks of one takeback that are told one by one: the last ones."""
+
+
 class Said(NamedTuple):
-    """A piece of the dialogue: at which moment, to whom, and the words."""
+    """A piece of the dialogue: at which moment, to whom, the words, and the block that they are about, if any.
+
+    In a narrated game, `version` is that of the table after the change.
+    """
 
     moment: str
     player: int
     text: str
+    block: int | None = None
+    version: int = 0
 
     @property
     def kind(self) -> str:
@@ -172,7 +183,6 @@ class Voice:
     def __init__(self, book: Rulebook) -> None:
         file = shown_path(book.source)
         plain, self._plain = _plain()
-        self._book = book  # as long as there is a voice, no other rulebook has the same id (see `share_voice`)
         self.title = book.title
         self.players = _players(file, book.voice.get("players", plain["players"]))
         self.noun = _noun(file, book.voice.get("noun", plain["noun"]))
@@ -247,7 +257,7 @@ class Voice:
         own = self._own if own is None else own
         words = own.get(moment) or own.get(usual) or self._plain.get(moment) or self._plain[usual]
         fields = _fields(moment)
-        return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)))
+        return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)), scene.block or None)
 
     def _told(self, event: Event, table: Table) -> Iterator[Said]:
         scene = _Scene(table, self, event.player)
@@ -275,18 +285,67 @@ class Voice:
         yield self._say(f"end_{outcome.reason}", scene)
 
 
-_shared: WeakValueDictionary[int, Voice] = WeakValueDictionary()
+_voices: WeakKeyDictionary[Rulebook, Voice] = WeakKeyDictionary()
 
 
-def share_voice(book: Rulebook) -> Voice:
-    """Return the voice of a rulebook: the one that is in use already, or a new one.
+def get_voice(book: Rulebook) -> Voice:
+    """Return the voice of a rulebook, made once and kept as long as the rulebook is.
 
     A voice takes about as much memory as its rule file, and a server has many games by the same one.
     """
-    voice = _shared.get(id(book))
+    voice = _voices.get(book)
     if voice is None:
-        voice = _shared[id(book)] = Voice(book)
+        voice = _voices[book] = Voice(book)
     return voice
+
+
+def narrate(
+    table: Table, since: int = 0, until: int | None = None, *, turns: bool = True, answers: bool = False
+) -> Iterator[Said]:
+    """Tell a game from its start, or the changes from one version to another; takebacks too.
+
+    With `answers`, each move is preceded by the prompt and the block, as if it had been typed. To leave takebacks out,
+    narrate `replace(table, log=())`. Nothing is replayed that the game itself remembers.
+    """
+    voice = get_voice(table.book)
+    game = _game_at(table, max(0, since - 1))
+    if since <= 0:
+        yield from voice.tell(_at(table, game), turns=turns)
+    start = max(1, since)
+    for version, change in enumerate(table.log[start - 1 : until], start):
+        pieces: list[Said] = []
+        match change.kind:
+            case "place":
+                if answers:
+                    text = f"{voice.prompt(_at(table, game))}{change.number}\n"
+                    pieces.append(Said("answered", game.to_move, text, change.number))
+                game = game.play(change.number)
+                pieces += voice.tell(_at(table, game), turns=turns)
+            case "undo":
+                last = len(game.moves) - change.number
+                for ply in reversed(range(last, min(last + MOST_UNDONE, len(game.moves)))):
+                    pieces.append(voice.undone(_at(table, game.at(ply)), game.moves[ply]))
+                game = game.undo(change.number)
+                if turns:
+                    pieces.append(voice.turn(_at(table, game)))
+            case _:
+                pieces += voice.tell(table, turns=turns)
+        yield from (said._replace(version=version) for said in pieces)
+
+
+def _game_at(table: Table, version: int) -> Game:
+    """Return the game at a version of its table: what it has in common with the game as it is now is taken from it."""
+    moves, now = moves_after(table.log[:version]), table.game
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(moves, now.moves, strict=False)))
+    game = now.at(common)
+    for block in moves[common:]:
+        game = game.play(block)
+    return game
+
+
+def _at(table: Table, game: Game) -> Table:
+    """Return a table as it was at an earlier moment of its game."""
+    return replace(table, game=game, declared=None)
 
 
 @cache

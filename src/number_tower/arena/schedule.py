@@ -154,7 +154,7 @@ def entry(game: str | Rules) -> Entry:
     if table.hidden:
         why = "blocks are hidden from people only, so without hidden=yes"
         raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone; {why}")
-    plain = Table(Game(table.game.rules), book.name)
+    plain = Table(Game(table.game.rules), book=book)
     if table != plain:
         raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)")
     return Entry(_text(to_line(plain, book)), plain, book)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.rules import UNNAMED, Rules, RulesError
 from number_tower.showing import shown, shown_path, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection
 
 LARGEST_FILE = 64 * 1024
 """Bytes: room for ten thousand blocks written one by one, and twenty times what the five games need."""
@@ -19,6 +20,9 @@ LARGEST_FILE = 64 * 1024
 RULE_OPTIONS = ("target", "blocks", "opening")
 OPTIONS = (*RULE_OPTIONS, "hidden")
 """What players may choose for one game; whether blocks are hidden is a choice of the table and changes no rule."""
+
+First = Literal[1, 2, "random"]
+"""Who begins: the player of seat 1 or 2, or a coin toss."""
 
 _MOST_DOTS = 200
 """No rule file has a dotted key of so many parts, and the reader's time grows with the square of their number."""
@@ -29,6 +33,11 @@ _TEXTS = ("title", "summary", "about")
 
 class CatalogueError(ValueError):
     """A game that cannot be had, and why."""
+
+    @property
+    def field(self) -> str:
+        """What was chosen wrongly: `game`, `rulefile`, or an option's name."""
+        return "game"
 
 
 class UnknownGame(CatalogueError):  # noqa: N818 - named for what it says
@@ -47,6 +56,11 @@ class RuleFileError(CatalogueError):
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.file, self.key, self.problem)))
 
+    @property
+    def field(self) -> str:
+        """What was chosen wrongly."""
+        return "rulefile"
+
 
 class OptionError(CatalogueError):
     """An option that a game does not take, and those that it does."""
@@ -59,6 +73,11 @@ class OptionError(CatalogueError):
 
     def __str__(self) -> str:
         return f"{self.game} takes no option {self.option}; it takes {', '.join(self.taken) or 'none'}"
+
+    @property
+    def field(self) -> str:
+        """The option."""
+        return self.option
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,14 @@ class Rulebook:
     voice: Mapping[str, object]
     content: bytes = field(default=b"", repr=False, compare=False)
     """What its file holds, if it has one."""
+
+    def __hash__(self) -> int:
+        """Hash a part of what is compared: the words in `voice` have no hash."""
+        return hash((self.name, self.source))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the file's content out of a pickle: the rest was read from it."""
+        return {**self.__dict__, "content": b""}
 
     def check_options(self, chosen: Collection[str]) -> None:
         """Refuse an option that this game does not take."""
@@ -140,9 +167,50 @@ def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
 
 def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
     """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
-    if isinstance(source, Rules):
-        return source.changed(options)
-    return load(source).with_options(options)
+    return choose(source, options).rules
+
+
+class Choice(NamedTuple):
+    """What is to be played: the rulebook, the rules with the options chosen, and how the table is set up."""
+
+    book: Rulebook
+    rules: Rules
+    hidden: bool = False
+    first: int = 0
+    """Who begins, 0 or 1."""
+
+
+def choose(
+    source: str | os.PathLike[str] | Rulebook | Rules | Mapping[str, object],
+    options: Mapping[str, object] | None = None,
+    *,
+    hidden: bool = False,
+    first: First = 1,
+    seed: int | None = None,
+    find: Callable[[str], Rulebook] | None = None,
+) -> Choice:
+    """Return the game that was asked for, with its options, or raise an error whose `field` says what is wrong.
+
+    `source` is a game's name, a rule file's path, a rulebook, or rules; a mapping holds rules as a rule file writes
+    them. `find` looks names up: `load` opens files as well (the default), `named` never does. Rules take any rule as
+    an option, rulebooks only those that they list. `seed` makes a coin toss repeatable.
+    """
+    chosen = {} if options is None else options
+    if isinstance(source, Rules | Mapping):
+        mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
+        return Choice(rulebook_for(UNNAMED, mechanics), mechanics, hidden, toss(first, seed))
+    book = source if isinstance(source, Rulebook) else (find or load)(os.fspath(source))
+    book.check_options(["hidden"] if hidden else [])
+    return Choice(book, book.with_options(chosen), hidden, toss(first, seed))
+
+
+def toss(first: First, seed: int | None = None) -> int:
+    """Return who begins, 0 or 1; where chance decides, the same seed gives the same player."""
+    if first != "random":
+        return first - 1
+    from random import Random  # noqa: PLC0415 - the first prompt needs none
+
+    return Random(seed).randrange(2)  # noqa: S311 - a coin toss, not a secret
 
 
 def parse(content: bytes, name: str, source: str) -> Rulebook:

@@ -74,7 +74,7 @@ def welcome(asked: Namespace) -> int:
             if answer.split(" ", 1)[0] in _ALSO:
                 return _called(answer, asked)
             book, level = _chosen(answer)
-            dialogue = Dialogue(Table(Game(book.rules), book.name), book, screen)
+            dialogue = Dialogue(Table(Game(book.rules), book=book), book, screen)
             dialogue = _stored(seated(dialogue, _against(level)), asked)
         except UnknownGame:
             screen.show(choice)
@@ -113,7 +113,7 @@ def play(asked: Namespace) -> int:
     screen = Screen()
     book = _book(asked.game)
     first, tossed = _first(asked.first, asked.seed)
-    table = Table(Game(_with_options(book, asked), first), book.name, _names(asked), hidden=asked.hidden)
+    table = Table(Game(_with_options(book, asked), first), names=_names(asked), hidden=asked.hidden, book=book)
     dialogue = seated(Dialogue(table, book, screen, tossed=tossed), asked, _person(asked))
     dialogue.keeper = keeper(asked.record, dialogue.table)
     return _stored(dialogue, asked).play()
@@ -275,7 +275,7 @@ def _subject(asked: Namespace) -> tuple[Table, Rulebook]:
     source: str | None = asked.game
     if source is None or source.lower() in catalogue.names() or source.endswith(".toml"):
         book = _book(source)
-        return Table(Game(_with_options(book, asked)), book.name), book
+        return Table(Game(_with_options(book, asked)), book=book), book
     known = f"expected one of {', '.join(catalogue.names())}, a rule file, or a record"
     table, book, *_ = referred(asked, source, f"there is no game, file or record {shown(source)}; {known}")
     for option in catalogue.RULE_OPTIONS:

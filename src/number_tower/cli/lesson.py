@@ -53,7 +53,7 @@ def give(asked: Namespace, book: Rulebook, rules: Rules, screen: Screen) -> int:
     try:
         for number, task in enumerate(tasks, 1):
             screen.headed(f"\n{number} of {len(tasks)}\n")
-            if not _solved(task, Table(task.game, book.name), voice, screen, asking):
+            if not _solved(task, Table(task.game, book=book), voice, screen, asking):
                 screen.show("The lesson ends here.\n")
                 return FINISHED
     except InputEnded:
@@ -85,7 +85,7 @@ def _solved(task: Exercise, table: Table, voice: Voice, screen: Screen, asking: 
 
 def _play(book: Rulebook, rules: Rules, asked: Namespace, screen: Screen) -> int:
     """End with a game against the gentlest level; the learner begins."""
-    dialogue = Dialogue(Table(Game(rules), book.name), book, screen)
+    dialogue = Dialogue(Table(Game(rules), book=book), book, screen)
     take_seats(dialogue, seat(Namespace(vs=[next(iter(LEVELS))], seat=None, seed=asked.seed, patience=PATIENCE)))
     store(dialogue, asked)
     rival = dialogue.voice.name(dialogue.table, 1)

@@ -238,7 +238,7 @@ class Question:
         self._puzzle = puzzle
         self._book = book
         self._log = log
-        self._table = Table(puzzle.game, book.name)
+        self._table = Table(puzzle.game, book=book)
         self._voice = Voice(book)
         self._screen = screen
         self._solution = solved(puzzle)
@@ -366,7 +366,7 @@ def _written(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
     game = puzzle.game
     return {
         "game": book.name,
-        "ref": record.to_line(Table(game, book.name), book),
+        "ref": record.to_line(Table(game, book=book), book),
         "moves": game.moves,
         "seat": game.to_move + 1,
         "legal": game.legal,

@@ -83,7 +83,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._opponent = player(self._spec, seed=opponents_seed)
         self._said: dict[str, str] = {}
         self._told = False
-        self._go_on(Table(Game(self.rules), self._stage.book.name), before=None)
+        self._go_on(Table(Game(self.rules), book=self._stage.book), before=None)
         return self._seen(), self._info()
 
     def step(self, action: np.int64 | int) -> _Step:

@@ -84,7 +84,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._seating = Seating("first", first)
         self._stage = Stage(book, render_mode)
         self._sight = Sight(self.rules)
-        self._starts = [Table(Game(self.rules, first), book.name) for first in (0, 1)]
+        self._starts = [Table(Game(self.rules, first), book=book) for first in (0, 1)]
         self._rng = seeding.np_random()[0]
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []

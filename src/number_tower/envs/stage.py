@@ -111,7 +111,7 @@ class Stage:
 
     def text(self, table: Table, before: Table | None) -> str:
         """Tell what happened since the table stood as before, up to whose turn it is now; all of it if that is None."""
-        now = before or Table(Game(table.game.rules, table.game.first), table.rulebook)
+        now = before or Table(Game(table.game.rules, table.game.first), book=table.book)
         pieces = [said.text for said in self.voice.tell(now)] if before is None else []
         for block in table.game.moves[len(now.game.moves) :]:
             pieces.append(f"{self.voice.prompt(now)}{block}\n")

@@ -61,7 +61,7 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
             raise ValueError(f"error_allowance: expected a whole number from 0; got {shown(error_allowance)}")
         self._book, rules = chosen(game, options)
         self._book.check_options(["hidden"] if hidden else [])
-        self._start = Table(Game(rules, first), self._book.name, _NAMES, hidden=hidden)
+        self._start = Table(Game(rules, first), names=_NAMES, hidden=hidden, book=self._book)
         self._voice = Voice(self._book)
         self._legal = legal
         self._error_allowance = error_allowance

@@ -190,7 +190,7 @@ def begun(sort: Sort, wish: Wish) -> Playing:
     seed = Random().randrange(_MOST_SEEDS) if wish.seed is None else number("seed", wish.seed, 0, LARGEST_NUMBER)  # noqa: S311 - play
     first = _first(wish.first, seed)
     automatic = (False, False) if level is None else (seat != 0, seat != 1)
-    table = Table(Game(sort.rules, first), sort.book.name, hidden=sort.hidden, automatic=automatic)
+    table = Table(Game(sort.rules, first), hidden=sort.hidden, automatic=automatic, book=sort.book)
     return Playing("", table, sort.book, level, seat, seed, yes_or_no("legal", wish.lists))
 
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 from number_tower.blocks import runs, summed_up, whole_number
+from number_tower.brief import explain_refusal
 from number_tower.players import PATIENCE
 from number_tower.players.player import Forfeit, Player
 from number_tower.players.process import GRACE, Process, text
-from number_tower.prompt import fault
 from number_tower.showing import shown, shown_text
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
@@ -168,6 +168,5 @@ def _block(answer: str, game: Game) -> int:
     if refusal is None:
         return number
     could = summed_up(game.legal)
-    raise Forfeit(
-        f"it answered {shown_text(answer, 40)}, which {fault(game, number, refusal)}; it could have placed {could}"
-    )
+    why = explain_refusal(game, number, refusal)
+    raise Forfeit(f"it answered {shown_text(answer, 40)}, which {why}; it could have placed {could}")

@@ -6,21 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from number_tower.blocks import summed_up
+from number_tower.brief import REFUSALS
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.showing import shown
 from number_tower.table import Table, TableError, player_names
 
 if TYPE_CHECKING:
+    from number_tower.catalogue import Rulebook
     from number_tower.changes import Declaration
     from number_tower.rules import Rules
-
-_REFUSALS = {
-    "over": "the game was over before it",
-    "used": "that block had been used",
-    "opening": "not a permitted opening",
-    "fit": "it does not fit on the block beneath",
-}
 
 
 class RecordError(ValueError):
@@ -39,16 +34,12 @@ class NoRecord(RecordError):  # noqa: N818 - named for what it says
     """There is no such file, and the text is no record either."""
 
 
-def replayed(rulebook: str, rules: Rules, first: int, moves: tuple[int, ...]) -> Table:
+def replayed(book: Rulebook, rules: Rules, first: int, moves: tuple[int, ...]) -> Table:
     """Play a record's moves again; the first that breaks a rule is the place where it goes wrong."""
     try:
-        return Table(Game(rules, first, moves), rulebook)
+        return Table(Game(rules, first, moves), book=book)
     except MoveError as refused:
-        reason = {
-            **_REFUSALS,
-            "not_a_block": f"not a block of this game ({summed_up(rules.blocks)})",
-            "target": f"it passes the target {rules.target}",
-        }[refused.reason]
+        reason = REFUSALS[refused.reason].move.format(blocks=summed_up(rules.blocks), target=rules.target)
         raise RecordError(f"move {refused.ply} ({shown(refused.block)})", reason) from None
 
 

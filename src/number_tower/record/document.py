@@ -83,9 +83,11 @@ def table_of(document: Mapping[str, Any], book: catalogue.Rulebook | None = None
     for ply, block in enumerate(moves, 1):
         if type(block) is not int:
             raise RecordError(f"move {ply}", f"expected a number; got {shown(block)}")
-    table = replayed(name, rules, first - 1, tuple(moves))
+    if book is None or book.name != name:
+        book = catalogue.rulebook_for(name, rules)
+    table = replayed(book, rules, first - 1, tuple(moves))
     hidden = _typed(document, "hidden", bool, "true or false")
-    if hidden and "hidden" not in (book or catalogue.rulebook_for(name, rules)).options:
+    if hidden and "hidden" not in book.options:
         raise RecordError("hidden", f"{name} takes no option hidden")
     table = seated(table, document.get("names"), hidden=hidden)
     return _with_result(table, document.get("result"))

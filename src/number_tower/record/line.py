@@ -38,8 +38,13 @@ def is_line(text: str) -> bool:
     return _LINE.fullmatch(text) is not None
 
 
-def to_line(table: Table, book: Rulebook | None = None) -> str:
-    """Write a table as one line; games of the catalogue, or of the rulebook given, by name, others by their rules."""
+def to_line(table: Table, book: Rulebook | None = None, *, files: bool = False) -> str:
+    """Write a table as one line; games of the catalogue by name, with `files` those of a rule file by its path too.
+
+    All others are written by their rules, and so are those that no line could name.
+    """
+    if book is None and files:
+        book = table.book
     if book is None and table.rulebook in catalogue.names():
         book = catalogue.named(table.rulebook)
     options = None if book is None else book.options_of(table.game.rules)
@@ -69,7 +74,7 @@ def with_rulebook(text: str, find: Callable[[str], Rulebook] = catalogue.named) 
     book, rules = _rules(name, options, find)
     if hidden and name != UNNAMED and "hidden" not in book.options:
         raise RecordError("hidden", f"{book.name} takes no option hidden")
-    table = replayed(book.name, rules, first, _numbers(parts["moves"]))
+    table = replayed(book, rules, first, _numbers(parts["moves"]))
     table = seated(table, names and [_ESCAPED.sub(_unescape, part) for part in names.split(",")], hidden=hidden)
     for reason, value in results.items():
         if reason == "abandoned" and not _yes(reason, value):
@@ -122,15 +127,12 @@ def _rules(name: str, options: Mapping[str, str], find: Callable[[str], Rulebook
         if key in options:
             values[key] = _number(key, options[key])
     try:
-        if name == UNNAMED:
-            rules = Rules.read(values)
-            return catalogue.rulebook_for(name, rules), rules
-        book = find(name)
-        return book, book.with_options(values)
+        choice = catalogue.choose(values) if name == UNNAMED else catalogue.choose(name, values, find=find)
     except (catalogue.UnknownGame, catalogue.OptionError) as wrong:
         raise RecordError("", str(wrong)) from None
     except RulesError as wrong:
         raise RecordError(wrong.key, wrong.problem) from None
+    return choice.book, choice.rules
 
 
 def _differences(rules: Rules) -> dict[str, object]:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
 Value = Literal["win", "draw", "loss"]
 
+VALUE_VERBS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
+"""What a move or a player does whose value this is."""
+
 _TURNED: dict[Value, Value] = {"win": "loss", "draw": "draw", "loss": "win"}
 _UNKNOWN = 1 << 62
 _RANKS: dict[Value, int] = {"win": 1, "draw": 0, "loss": -1}

@@ -171,11 +171,12 @@ def read(
     try:
         log, times = _log(changes)
         rules = Rules.read(json.loads(row["rules"]))
+        book = book or catalogue.rulebook_for(row["rulebook"], rules)
         table = Table(
             Game(rules, row["first"] - 1, moves_after(log)),
-            row["rulebook"],
-            None if row["name_1"] is None else (row["name_1"], row["name_2"]),
+            names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
             hidden=row["hidden"],
+            book=book,
         )
         seats = Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
         if log and log[-1].kind in get_args(Declaration):
@@ -191,8 +192,7 @@ def read(
         raise Damaged("one of its columns holds something else than was written there") from None
     except (MoveError, RulesError, TableError, ValueError) as wrong:
         raise Damaged(shown_text(str(wrong))) from None
-    found = book or catalogue.rulebook_for(table.rulebook, rules)
-    return Kept(row["id"], row["key"], table, found, seats, (row["started"], *times), part)
+    return Kept(row["id"], row["key"], table, book, seats, (row["started"], *times), part)
 
 
 def _log(changes: Iterable[tuple[str, str]]) -> tuple[tuple[Change, ...], tuple[str, ...]]:

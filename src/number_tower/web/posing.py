@@ -70,13 +70,13 @@ def numbered(seed: str, number: int, grade: int | None, game: str | None) -> Pos
 def lesson(book: Rulebook) -> tuple[Posed, ...]:
     """Return the positions of a first lesson, the easiest first."""
     return tuple(
-        _question(Table(each.game, book.name), book, each.solution, each.hint) for each in exercises(book.rules)
+        _question(Table(each.game, book=book), book, each.solution, each.hint) for each in exercises(book.rules)
     )
 
 
 def _posed(puzzle: Puzzle, book: Rulebook) -> Posed:
     solution = _searched(puzzle.game)
-    posed = _question(Table(puzzle.game, book.name), book, solution, hint(solution))
+    posed = _question(Table(puzzle.game, book=book), book, solution, hint(solution))
     return posed._replace(grade=puzzle.grade, plies=puzzle.plies)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower.store.rulebooks import is_stored
-from number_tower.voice import share_voice
+from number_tower.voice import get_voice
 from number_tower.web.known import Known
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class RoomCache(Mapping[int, Known]):
     def add(self, kept: KeptRoom, remark: str = "") -> Known:
         """Remember a room in place of what was known of it; forget others if there are too many."""
         self.remove(kept.id)
-        known = Known(kept, share_voice(kept.game.book), remark, partial(self._grow, kept))
+        known = Known(kept, get_voice(kept.game.book), remark, partial(self._grow, kept))
         self._rooms[kept.id] = known
         self._ids[kept.address] = self._ids[kept.watch] = kept.id
         self._sizes[kept.id] = size = estimate_size(kept)

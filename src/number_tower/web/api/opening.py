@@ -102,7 +102,7 @@ async def _table(request: Request, wanted: models.NewGame) -> tuple[Rulebook, Ta
         book.check_options(["hidden"])
     rules = book.with_options(options)
     first = randbelow(2) if wanted.first == "toss" else wanted.first - 1
-    return book, Table(Game(rules, first), book.name, hidden=wanted.hidden)
+    return book, Table(Game(rules, first), hidden=wanted.hidden, book=book)
 
 
 def _book(wanted: models.NewGame) -> Rulebook:

@@ -137,13 +137,13 @@ def address(line: str, ply: int | None = None) -> str:
 
 def position(table: Table, ply: int) -> Table:
     """Return a table as it stood after so many moves, with nothing declared yet; of a game that is over, open."""
-    return Table(table.game.at(ply), table.rulebook, table.names, table.secret)
+    return Table(table.game.at(ply), names=table.names, hidden=table.secret, book=table.book)
 
 
 def seen_from(table: Table, second: bool) -> Table:  # noqa: FBT001 - which of two seats
     """Return a table for whoever sits in the first seat of a room: to take the second, the players change places."""
     game = replace(table.game, first=1 - table.game.first) if second else table.game
-    return Table(game, table.rulebook, hidden=table.hidden)
+    return Table(game, hidden=table.hidden, book=table.book)
 
 
 def steps(line: str, at: int, last: int) -> tuple[Step, ...]:

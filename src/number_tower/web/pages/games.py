@@ -64,7 +64,7 @@ async def game(request: Request, name: str) -> Response:
     if name not in catalogue.names():
         return unknown(request, name)
     book = catalogue.named(name)
-    table, voice = Table(Game(book.rules), book.name), Voice(book)
+    table, voice = Table(Game(book.rules), book=book), Voice(book)
     context: dict[str, Any] = {
         "book": book,
         "rules": brief(book.rules, voice.noun),

@@ -197,7 +197,7 @@ async def _wish(form: FormData, given: Mapping[str, str]) -> Wish:
     hidden = bool(given.get("hidden")) and "hidden" in book.options
     return Wish(
         book=book,
-        table=Table(Game(rules, first), book.name, hidden=hidden),
+        table=Table(Game(rules, first), hidden=hidden, book=book),
         opponent=cast("Literal['table', 'computer', 'link']", opponent),
         level=level if opponent == "computer" else None,
         names=_names(given, opponent),
