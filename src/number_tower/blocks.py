@@ -25,7 +25,7 @@ LONGEST_LIST = 60
 _A_SET = "positive whole numbers, such as 1-9 or 1,3,5"
 
 
-Kept = TypeVar("Kept", range, Sequence[int])
+Blocks = TypeVar("Blocks", range, Sequence[int])
 
 
 class BlocksError(ValueError):
@@ -168,7 +168,7 @@ def _compact(numbers: Sequence[int]) -> Sequence[int]:
     return steps if len(steps) == len(ordered) and tuple(steps) == ordered else ordered
 
 
-def _checked(blocks: Kept) -> Kept:
+def _checked(blocks: Blocks) -> Blocks:
     """Return a set of blocks within the limits; a range is checked by its ends, however long it is."""
     if not blocks:
         raise BlocksError("expected at least one block; got none")

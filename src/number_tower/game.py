@@ -158,10 +158,10 @@ class Game:
         object.__setattr__(self, "_positions", positions)
 
 
-Played = TypeVar("Played", Game, Position)
+Playable = TypeVar("Playable", Game, Position)
 
 
-def play_randomly(start: Played, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Played]:
+def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
     """Give a game, or a position, and what it becomes by random moves, until it is over or so many were made.
 
     Chance is used only when the next one is asked for, so the same random numbers can serve in between.

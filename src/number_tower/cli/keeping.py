@@ -92,7 +92,7 @@ class Keeper:
         try:
             earlier, _ = record.read(str(self._file))
             return bool(earlier.game.moves or earlier.declared)
-        except record.NoRecord as unreadable:
+        except record.NoRecordError as unreadable:
             raise Failure(WRONG_CALL, f"the game cannot be kept in {unreadable}") from None
         except (record.RecordError, CatalogueError):
             problem = f"{self.name} holds something that is not a game; choose another file"

@@ -52,7 +52,7 @@ def referred(asked: Namespace, ref: str, otherwise: str | None = None) -> Referr
 
     try:
         return Referred(*record.read(ref))
-    except record.NoRecord as missing:
+    except record.NoRecordError as missing:
         problem = otherwise or str(missing).replace("is neither a file nor", "is neither a game's id, a file, nor")
         raise Failure(WRONG_CALL, problem) from None
     except record.RecordError as damaged:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from number_tower.catalogue import load, rulebook_for
-from number_tower.record.checks import NoRecord, RecordError
+from number_tower.record.checks import NoRecordError, RecordError
 from number_tower.record.document import from_json, parsed, to_json
 from number_tower.record.line import EXAMPLE, from_line, is_line, to_line, with_rulebook
 from number_tower.showing import shown, shown_path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.table import Table
 
-__all__ = ["NoRecord", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
+__all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
 
 LARGEST_RECORD = 16 * 1024 * 1024
 
@@ -28,7 +28,7 @@ def read(ref: str) -> tuple[Table, Rulebook]:
     """
     if not os.path.exists(ref):
         if not is_line(ref):
-            raise NoRecord("", f"{shown(ref)} is neither a file nor a record {EXAMPLE}")
+            raise NoRecordError("", f"{shown(ref)} is neither a file nor a record {EXAMPLE}")
         return with_rulebook(ref, load)
     text = _content(ref)
     if not text.strip():
@@ -57,7 +57,7 @@ def _content(path: str) -> str:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_RECORD + 1)
     except OSError as trouble:
-        raise NoRecord(shown_path(path), f"cannot be read: {trouble.strerror}") from None
+        raise NoRecordError(shown_path(path), f"cannot be read: {trouble.strerror}") from None
     if len(content) > LARGEST_RECORD:
         raise RecordError(shown_path(path), "larger than any record")
     try:

@@ -30,7 +30,7 @@ class RecordError(ValueError):
         return f"{self.place}: {self.problem}" if self.place else self.problem
 
 
-class NoRecord(RecordError):  # noqa: N818 - named for what it says
+class NoRecordError(RecordError):
     """There is no such file, and the text is no record either."""
 
 
