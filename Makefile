@@ -41,15 +41,16 @@ unit: $(VENV)/.dev browser proxies ## the tests
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) # many tests wait for servers, so one more than there are cores
 
 SOAK := 600
+SCRIPT := PYTHONPATH=tests $(BIN)/python
 soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
-	$(BIN)/python tests/soak.py
-	$(BIN)/python tests/web_soak.py
-	$(BIN)/python tests/fault_soak.py
-	$(BIN)/python tests/history_soak.py 60
-	$(BIN)/python tests/connection_soak.py
+	$(SCRIPT) tests/soak/kill_games.py
+	$(SCRIPT) tests/soak/kill_servers.py
+	$(SCRIPT) tests/soak/faults.py
+	$(SCRIPT) tests/soak/history.py 60
+	$(SCRIPT) tests/soak/connections.py
 	NUMBER_TOWER_COST=all NUMBER_TOWER_DAMAGE=300 NUMBER_TOWER_LOOKS=all FUZZ_EXAMPLES=40 $(BIN)/pytest -q \
-	  tests/test_cost.py tests/test_damage.py tests/test_browser_access.py tests/test_api_fuzz.py
-	$(BIN)/python tests/steady_soak.py $(SOAK)
+	  tests/web/test_cost.py tests/store/test_damage.py tests/browser/test_access.py tests/web/test_api_fuzz.py
+	$(SCRIPT) tests/soak/memory.py $(SOAK)
 
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/fresh.py
@@ -74,10 +75,10 @@ screenshots: $(VENV)/.dev browser ## take the pictures of every page anew, in do
 	$(BIN)/python tools/screenshots.py
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
-	$(BIN)/python tests/sessions.py
-	$(BIN)/python tests/test_review.py
-	$(BIN)/python tests/test_prompt.py
-	$(BIN)/python tests/test_openspiel.py
+	$(SCRIPT) tests/support/command.py
+	$(SCRIPT) tests/coach/test_review.py
+	$(SCRIPT) tests/engine/test_prompt.py
+	$(SCRIPT) tests/envs/test_openspiel.py
 
 docs: $(VENV)/.dev ## write the generated parts of the documentation anew
 	$(BIN)/python tools/reference.py

@@ -1,10 +1,12 @@
-"""Nothing that the tests play is kept, unless a test says where; Ctrl-C works, even if ignored; no test is timed."""
+"""Settings of all tests: no database unless a test names one, Ctrl-C works even if ignored, no time limits, markers."""
 
 from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 os.environ["NUMBER_TOWER_DB"] = "none"
@@ -12,3 +14,21 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", settings.get_profile("default"), deadline=None)
 if not os.environ.get("CI"):
     settings.load_profile("untimed")
+
+MARKERS = {"browser": "browser", "soak": "slow"}
+"""The marker of all tests in a directory."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their directory and by the database that they use."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in MARKERS:
+            item.add_marker(MARKERS[folder])
+        if isinstance(item, pytest.Function) and _needs_postgres(item):
+            item.add_marker("postgres")
+
+
+def _needs_postgres(item: pytest.Function) -> bool:
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "server" in item.fixturenames or any(value == "postgresql" for value in values if isinstance(value, str))

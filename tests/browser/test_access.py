@@ -1,0 +1,284 @@
+"""For everybody: keyboards, screen readers, phones, fingers, the dark, and browsers without JavaScript."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from screenshots import SIGHTS, Sight
+from serving import DESKTOP, PHONE
+from support.browsers import Visitor, forgive
+from visits import begin, block, board, changing, game_on, log, place, settled, status, touch_drag, tower, type_in
+
+pytest_plugins = ["support.browsers"]
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+FOUND = """
+async () => (await axe.run({ resultTypes: ["violations"], rules: { "target-size": { enabled: true } } })).violations
+  .map((found) => [found.id, found.help, found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200))])
+"""
+SMALL = """
+() => [...document.querySelectorAll("button, summary, select, textarea, .button, input:not([type=hidden])")]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .map((each) => each.matches("[type=radio], [type=checkbox]") ? each.closest("label") : each)
+  .map((each) => [each.getBoundingClientRect(), each.outerHTML.slice(0, 120)])
+  .filter(([box]) => box.width > 0 && (box.width < 43.5 || box.height < 43.5))
+  .map(([box, html]) => `${Math.round(box.width)}x${Math.round(box.height)} ${html}`)
+"""
+HEIGHT = "() => document.documentElement.scrollHeight"
+LONG = "docs"
+"""A page so long that one look takes as long as several at others."""
+
+WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
+    """Return how a page is looked at: at each width and in each light; of less important ones, half of that."""
+    looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
+    everywhere = sight.dark and os.environ.get("NUMBER_TOWER_LOOKS") == "all"
+    return looks if everywhere else looks[:1] if sight.name == LONG else looks[:2]
+
+
+@pytest.mark.parametrize("sight", SIGHTS, ids=[sight.name for sight in SIGHTS])
+def test_every_page_is_accessible_and_fits_a_phone(visitor: Visitor, troubles: list[str], sight: Sight) -> None:
+    page = visitor(None)
+    sight.visit(page, lambda: visitor(None))
+    page.evaluate(AXE)
+    for (width, height), light in looks(sight):
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if light == "dark" else "light")
+        assert page.evaluate(WIDER) <= 0, f"it is wider than {width}"
+        # As high as the page, so that nothing that sticks to the window's edge lies on anything else.
+        page.set_viewport_size({"width": width, "height": min(page.evaluate(HEIGHT), 4000)})
+        found: list[Any] = page.evaluate(FOUND)
+        assert not found, (width, light)
+    page.set_viewport_size({"width": 320, "height": 600})
+    assert page.evaluate(WIDER) <= 0, "it is wider than 320"
+    assert page.evaluate(SMALL) == []
+    if sight.name in {"error", "new-wrong"}:
+        forgive(troubles, "status of 4")
+
+
+# Keyboard -------------------------------------------------------------------------------------------------------------
+
+
+def focused(page: Page) -> str:
+    """Return what has the focus, by its name."""
+    return str(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.innerText ?? ''")).strip()
+
+
+def tab_to(page: Page, name: str) -> None:
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if focused(page) == name:
+            return
+    raise AssertionError(f"no Tab leads to {name}")
+
+
+def ringed(page: Page) -> bool:
+    """Say whether one sees what has the focus."""
+    width = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
+    style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    return bool(style != "none" and width >= 2)
+
+
+def test_a_whole_game_is_played_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor("/")
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+    tab_to(page, "Tower of Numbers: the draft")
+    assert ringed(page)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/new?game=draft")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name") == "opponent":
+            break
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("Two at this table")).to_be_checked()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/g/*")
+
+    tab_to(page, "9")
+    assert ringed(page)
+    with changing(page):
+        page.keyboard.press("Enter")
+    expect(block(page, 9)).to_be_focused()
+    with changing(page):
+        page.keyboard.type("8")
+        page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "typed"
+    assert ringed(page)
+    with changing(page):
+        page.keyboard.type("6")
+        page.keyboard.press("Enter")
+    expect(status(page)).to_contain_text("Congratulations, Player 1!")
+    tab_to(page, "Play again")
+    with changing(page):
+        page.keyboard.press("Space")
+    assert game_on(page).moves == ()
+
+
+def test_the_focus_stays_when_the_other_moves(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "climb", "computer", level="gentle")
+    block(page, 5).focus()
+    with changing(page):
+        page.keyboard.press("Enter")
+    assert settled(page)
+    expect(block(page, 5)).to_be_focused()
+    page.keyboard.press("Tab")
+    assert focused(page) == "6"
+
+
+# Screen readers -------------------------------------------------------------------------------------------------------
+
+
+def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", name_1="Ann", name_2="Ben")
+    place(page, 9, 8)
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
+    expect(page).to_have_title(re.compile("^Ann.s turn"))
+    expect(tower(page, re.compile("Ann.s tower, height 9 of 15: 9$"))).to_be_visible()
+    expect(tower(page, re.compile("Ben.s tower, height 8 of 15: 8$"))).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Ann's Turn")).to_be_visible()
+    expect(board(page).get_by_role("listitem")).to_contain_text([re.compile(r"Ann\s*to place"), "Ben"])
+    expect(log(page)).to_have_accessible_name("What happened")
+    expect(page.get_by_role("textbox", name="Enter the block number you wish to place")).to_be_visible()
+    for number in range(1, 10):
+        expect(block(page, number)).to_have_count(1)
+    expect(block(page, 9)).to_be_disabled()
+    expect(block(page, 9)).to_have_accessible_description(re.compile("already been placed"))
+    expect(block(page, 6)).to_have_accessible_description("")
+
+
+def test_one_shared_tower_is_told_from_the_ground_up(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "factor")
+    place(page, 6, 3, 9)
+    expect(tower(page, "The tower, top 9: 6, 3, 9")).to_be_visible()
+
+
+# Phones ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_game_is_played_on_a_phone_by_tapping(visitor: Visitor) -> None:
+    page = visitor("/", size=PHONE, touch=True)
+    page.get_by_role("link", name="Tower of Numbers: the draft").tap()
+    page.get_by_text("Two at this table").tap()
+    page.get_by_role("button", name="Play", exact=True).tap()
+    for number in (9, 8, 6):
+        with changing(page):
+            block(page, number).tap()
+        assert page.evaluate(WIDER) <= 0
+    expect(status(page)).to_contain_text("Congratulations, Player 1!")
+
+
+def test_on_a_phone_the_board_and_all_blocks_are_seen_at_once(visitor: Visitor) -> None:
+    page = visitor(None, size=PHONE, touch=True)
+    begin(page, "draft", name_1="Ann", name_2="Ben")
+    place(page, 9)
+    page.evaluate("scrollTo(0, 0)")
+    expect(tower(page, re.compile("Ann"))).to_be_in_viewport(ratio=0.9)
+    for number in range(1, 10):
+        expect(block(page, number)).to_be_in_viewport(ratio=0.9)
+
+
+def test_long_names_and_many_large_blocks_fit_a_phone(visitor: Visitor) -> None:
+    page = visitor(None, size=(320, 640), touch=True)
+    begin(page, "climb", name_1="W" * 40, name_2="m" * 39 + "!", blocks="9000-9999", best_of="99")
+    for number in (9000, 9005):
+        with changing(page):
+            type_in(page, number)
+        assert page.evaluate(WIDER) <= 0
+    page.goto("/")
+    assert page.evaluate(WIDER) <= 0
+
+
+def test_a_block_is_dragged_with_a_finger(visitor: Visitor) -> None:
+    page = visitor(None, size=PHONE, touch=True)
+    begin(page, "draft")
+    with changing(page):
+        touch_drag(page, 9)
+    assert game_on(page).moves == (9,)
+
+
+# Light and dark -------------------------------------------------------------------------------------------------------
+
+
+def brightness(page: Page) -> int:
+    colour = str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    return sum(int(part) for part in re.findall(r"\d+", colour)[:3])
+
+
+def test_the_device_s_choice_of_dark_is_followed(visitor: Visitor) -> None:
+    assert brightness(visitor("/", dark=True)) < 150
+    assert brightness(visitor("/")) > 600
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_colours_are_chosen_and_remembered(visitor: Visitor, *, scripts: bool) -> None:
+    page = visitor("/", dark=True, scripts=scripts)
+    page.get_by_role("button", name="Colours: auto. Change to light").click()
+    expect(page.get_by_role("button", name="Colours: light. Change to dark")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    page.goto("/new")
+    assert brightness(page) > 600
+    page.get_by_role("button", name="Colours: light. Change to dark").click()
+    expect(page.get_by_role("button", name="Colours: dark. Change to auto")).to_be_visible()
+    page.emulate_media(color_scheme="light")
+    page.goto("/games")
+    assert brightness(page) < 150
+    assert page.url.endswith("/games")
+
+
+# Without JavaScript ---------------------------------------------------------------------------------------------------
+
+
+def test_without_javascript_a_whole_game_is_played_by_forms(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor("/new?game=draft&opponent=table", scripts=False)
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_role("button", name="Play", exact=True).click()
+    missing = page.get_by_role("paragraph").filter(has=page.get_by_role("link", name="Look again"))
+    expect(missing).to_be_visible()
+    assert "only live updates, dragging and sound are missing" in (missing.text_content() or "")
+    expect(page.get_by_role("button", name="Sound")).to_have_count(0)
+    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+    block(page, 9).click()
+    expect(tower(page, re.compile("Ann.s tower, height 9"))).to_be_visible()
+    page.get_by_label("Enter the block number you wish to place").fill("9")
+    page.get_by_role("button", name="Place", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Block 9 has already been placed.")
+    forgive(troubles, "status of 422")
+    block(page, 8).click()
+    expect(tower(page, re.compile("Player 2.s tower, height 8"))).to_be_visible()
+    page.get_by_role("button", name="Take back").click()
+    expect(log(page)).to_contain_text("Block 8 is taken back")
+    block(page, 8).click()
+    block(page, 6).click()
+    expect(status(page)).to_contain_text("Congratulations, Ann!")
+    page.get_by_role("button", name="Play again").click()
+    expect(status(page)).to_contain_text("Player 2's Turn")
+
+
+def test_without_javascript_two_play_over_a_link(visitor: Visitor) -> None:
+    ann, ben = visitor(None, scripts=False), visitor(None, scripts=False)
+    begin(ann, "race", "link", target="9", name_1="Ann")
+    ben.goto(ann.get_by_label("Link for the other player").input_value())
+    ben.get_by_role("button", name="Take the seat").click()
+    ann.get_by_role("link", name="Look again").click()
+    block(ann, 5).click()
+    ben.get_by_role("link", name="Look again").click()
+    block(ben, 9).click()
+    ann.get_by_role("link", name="Look again").click()
+    for page in (ann, ben):
+        expect(status(page)).to_contain_text("Player 2 wins!")

@@ -1,0 +1,139 @@
+"""In a real browser: analysis, puzzles, the first lesson and the games' own pages, by clicking through them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from number_tower import catalogue
+from number_tower.web import tasks
+from support.browsers import Visitor, forgive
+from visits import begin, board, game_on, my_turn, place, status
+
+pytest_plugins = ["support.browsers"]
+
+DAY = "2026-01-31"
+
+
+def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", name_1="Ann", name_2="Ben")
+    place(page, 9, 8, 6)
+    page.get_by_role("link", name="Look through it").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
+    game = page.get_by_role("region", name="The game", exact=True)
+    expect(game.get_by_role("listitem")).to_have_count(3)
+    expect(game).to_contain_text("Ann")
+    game.get_by_role("listitem").nth(1).get_by_role("link").click()
+    expect(page.get_by_text("After move 2 of 3")).to_be_visible()
+    for key, words in {
+        "ArrowLeft": "After move 1 of 3",
+        "Home": "Before the first move",
+        "ArrowRight": "After move 1 of 3",
+        "End": "After move 3 of 3",
+    }.items():
+        page.keyboard.press(key)
+        expect(page.get_by_text(words)).to_be_visible()
+
+
+def test_a_mistake_is_marked_with_its_reason(visitor: Visitor) -> None:
+    page = visitor("/analysis?game=draft:2,8,1,7&ply=2")
+    game = page.get_by_role("region", name="The game", exact=True)
+    expect(game.get_by_text(re.compile("mistake")).first).to_be_attached()
+    moves = page.get_by_role("region", name=re.compile("to move")).get_by_role("listitem")
+    expect(moves.first).to_contain_text(re.compile("wins|draws|loses"))
+
+
+def test_a_position_is_explored_and_played_on_from(visitor: Visitor) -> None:
+    page = visitor("/games/factor")
+    expect(page.get_by_role("heading", name="Theory")).to_be_visible()
+    moves = page.get_by_role("region", name="The first move, solved").get_by_role("listitem")
+    expect(moves).to_have_count(9)
+    moves.first.get_by_role("link").click()
+    expect(page.get_by_text("After move 1 of 1")).to_be_visible()
+    page.get_by_text("Play on from here against the computer").click()
+    page.get_by_label("Player 1").check()
+    page.get_by_label("The computer plays").select_option("gentle")
+    page.get_by_role("button", name="Play on from here").click()
+    expect(my_turn(page).or_(page.get_by_role("button", name="Play again"))).to_be_visible()
+    assert len(game_on(page).moves) >= 2
+
+
+def test_a_line_is_pasted_and_a_wrong_one_is_explained(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor("/analysis")
+    field = page.get_by_label("A game as one line")
+    field.fill("draft:9,9")
+    page.get_by_role("button", name="Analyse").click()
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_value("draft:9,9")
+    forgive(troubles, "status of 4")
+    field.fill("draft:9,8")
+    page.get_by_role("button", name="Analyse").click()
+    expect(page.get_by_text("After move 2 of 2")).to_be_visible()
+
+
+def test_a_hidden_game_that_goes_on_is_not_given_away(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "summit", hidden="yes")
+    place(page, 5, 4)
+    page.goto(f"/analysis?game={page.locator('#record').input_value()}")
+    expect(page.get_by_role("heading", name="Hidden for now")).to_be_visible()
+
+
+def test_the_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
+    posed = tasks.puzzle_of(DAY)
+    wrong = next(choice for choice in posed.choices if not choice.right)
+    page = visitor(f"/puzzle?day={DAY}")
+    page.get_by_text("A hint").click()
+    expect(page.get_by_text(posed.nudge)).to_be_visible()
+    page.get_by_role("button", name=f"Place {wrong.block}", exact=True).click()
+    expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(wrong.said)
+    page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
+    expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
+    page.get_by_role("link", name="Look into it").click()
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("wins")
+
+
+def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
+    page = visitor("/puzzles")
+    page.get_by_label("How hard").select_option("2")
+    page.get_by_label("From which game").select_option("factor")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Puzzle 1")
+    page.get_by_role("button", name="Show me").click()
+    expect(page.get_by_text(re.compile(r"\d is the answer"))).to_be_attached()
+    page.get_by_role("link", name="Next puzzle").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Puzzle 2")
+    expect(page.get_by_text("Grade 2 of 5")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["draft", "climb"])
+def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
+    positions = tasks.lesson(catalogue.named(name))
+    page = visitor(f"/games/{name}")
+    page.get_by_role("link", name="Learn", exact=True).click()
+    for number, posed in enumerate(positions, 1):
+        expect(page.get_by_role("heading", name=f"Position {number} of {len(positions)}")).to_be_visible()
+        page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
+        expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
+        page.get_by_role("link", name="Go on").or_(page.get_by_role("link", name="On to a game")).click()
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(my_turn(page)).to_be_visible()
+    expect(board(page)).to_contain_text("Gentle")
+
+
+def test_the_games_are_all_on_the_shelf(visitor: Visitor) -> None:
+    page = visitor("/games")
+    for book in map(catalogue.named, catalogue.names()):
+        expect(page.get_by_role("link", name=book.title, exact=True)).to_be_visible()
+    page.get_by_role("link", name=f"Play {catalogue.named('race').title}").click()
+    expect(page.get_by_role("heading", level=2, name=catalogue.named("race").title)).to_be_visible()
+
+
+def test_the_api_is_described_without_asking_anybody_else(visitor: Visitor) -> None:
+    page = visitor("/docs")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("/api/games")
+    expect(status(page)).to_have_count(0)

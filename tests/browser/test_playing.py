@@ -1,0 +1,351 @@
+"""In a real browser: every game to its end at one table, games against the computer, matches, and the rest."""
+
+from __future__ import annotations
+
+import re
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from number_tower import catalogue
+from number_tower.game import Game
+from number_tower.players import LEVELS, Computer
+from number_tower.table import Table
+from number_tower.voice import Voice
+from support.browsers import Visitor, forgive
+from support.command import GOLDEN
+from visits import (
+    begin,
+    block,
+    board,
+    changing,
+    drag,
+    game_on,
+    log,
+    my_turn,
+    notice,
+    open_more,
+    place,
+    settled,
+    status,
+    tower,
+    type_in,
+)  # fmt: skip
+
+pytest_plugins = ["support.browsers"]
+
+OWN = """\
+title = "Our <b>own</b> game"
+[rules]
+blocks = "1-4"
+towers = "shared"
+supply = "endless"
+target = 6
+"""
+
+
+def press(page: Page, number: int) -> None:
+    block(page, number).focus()
+    page.keyboard.press("Enter")
+
+
+def click(page: Page, number: int) -> None:
+    block(page, number).click()
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: str) -> None:
+    moves = [int(line) for line in (GOLDEN / f"{name}.moves").read_text().split()]
+    page = visitor("/")
+    page.get_by_role("link", name=catalogue.named(name).title, exact=True).click()
+    page.get_by_label("Two at this table").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    game = Game(catalogue.named(name).rules)
+    for move, way in zip(moves, cycle((click, type_in, drag, press)), strict=False):
+        with changing(page):
+            way(page, move)
+        game = game.play(move)
+        expect(tower(page, re.compile(rf"\b{move}$")).first).to_be_visible()
+    voice = Voice(catalogue.named(name))
+    table = Table(game, name)
+    for said in voice.tell(table):
+        if said.kind == "end":
+            for line in said.text.strip().splitlines():
+                expect(status(page)).to_contain_text(line)
+    assert game.outcome is not None
+    assert game.outcome.winner is not None
+    expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text(
+        voice.name(table, game.outcome.winner)
+    )
+    expect(page.get_by_role("region", name="Choose a")).to_have_count(0)
+    expect(log(page).get_by_role("listitem").filter(has=page.locator("bdi"))).to_have_count(len(moves))
+
+
+def test_a_win_against_the_computer(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "race", "computer", level="gentle", name_1="Ann")
+    playing_perfectly(page)
+    expect(status(page)).to_contain_text("Ann wins!")
+
+
+def test_a_loss_against_the_computer(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "race", "computer", level="perfect", first="other", name_1="Ann")
+    playing_perfectly(page)
+    expect(status(page)).to_contain_text("Perfect wins!")
+
+
+def playing_perfectly(page: Page) -> None:
+    """Play against the computer as well as can be; whoever begins `race` can win it."""
+    best = Computer(LEVELS["perfect"])
+    for _ in range(10):
+        if not settled(page):
+            return
+        place(page, best.choose(game_on(page)))
+    raise AssertionError("the game does not end")
+
+
+def test_one_s_own_rules_are_pasted_and_played(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor("/")
+    page.get_by_role("link", name="Your own rules").click()
+    page.get_by_label("Two at this table").check()
+    page.get_by_label("Paste your rule file").fill(OWN.replace("6", "'six'"))
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(notice(page)).to_contain_text("target")
+    expect(page.get_by_label("Paste your rule file")).to_have_value(OWN.replace("6", "'six'"))
+    expect(page.get_by_label("Two at this table")).to_be_checked()
+    forgive(troubles, "422")
+    page.get_by_label("Paste your rule file").fill(OWN)
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Our <b>own</b> game")
+    place(page, 4, 2)
+    expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text("Player 2")
+
+
+def test_one_s_own_rules_are_played_from_a_file(visitor: Visitor, tmp_path: Path) -> None:
+    file = tmp_path / "ours.toml"
+    file.write_text(OWN)
+    page = visitor("/new?game=own&opponent=table")
+    page.get_by_label("or choose the file").set_input_files(file)
+    page.get_by_role("button", name="Play", exact=True).click()
+    place(page, 3, 3)
+    expect(status(page)).to_contain_text("Player 2")
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+
+
+def test_options_that_cannot_be_are_refused_where_they_are(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor("/new?game=race")
+    open_more(page, "More options")
+    page.get_by_label("Target height").fill("none")
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_role("button", name="Play", exact=True).click()
+    field = page.get_by_label("Target height")
+    expect(field).to_be_visible()
+    expect(field).to_have_accessible_description("A target is a whole number, such as 21.")
+    expect(page.get_by_label("Your name")).to_have_value("Ann")
+    forgive(troubles, "422")
+    field.fill("5")
+    page.get_by_label("Two at this table").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    place(page, 5)
+    expect(status(page)).to_contain_text("Ann wins!")
+
+
+def test_moves_are_taken_back_at_one_table(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    place(page, 9, 8)
+    with changing(page):
+        page.get_by_role("button", name="Take back").click()
+    expect(log(page)).to_contain_text("Block 8 is taken back from Player 2's tower.")
+    with changing(page):
+        page.get_by_role("button", name="Take back").click()
+    expect(page.get_by_role("button", name="Take back")).to_have_count(0)
+    assert game_on(page).moves == ()
+
+
+def test_a_move_against_the_computer_is_taken_back_with_its_answer(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "climb", "computer", level="gentle")
+    place(page, 1)
+    expect(my_turn(page)).to_be_visible()
+    with changing(page):
+        page.get_by_role("button", name="Take back").click()
+    expect(my_turn(page)).to_be_visible()
+    assert game_on(page).moves == ()
+
+
+def test_a_game_is_given_up_after_a_second_thought(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "summit", name_1="Ann", name_2="Ben")
+    place(page, 9)
+    open_more(page, "Resign")
+    with changing(page):
+        page.get_by_role("button", name="Yes, resign").click()
+    expect(status(page)).to_contain_text("Ben resigns. Ann wins!")
+
+
+def test_a_match_is_played_with_its_score_and_the_other_beginning(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "race", name_1="Ann", name_2="Ben", target="5", best_of="3")
+    expect(status(page)).to_contain_text("Game 1, best of 3")
+    place(page, 5)
+    expect(status(page)).to_contain_text("Ann wins!")
+    expect(page.get_by_text("Next time Ben begins.")).to_be_visible()
+    expect(board(page).get_by_role("listitem").filter(has_text="Ann")).to_contain_text("score 1")
+    with changing(page):
+        page.get_by_role("button", name="Next game").click()
+    expect(status(page)).to_contain_text("Game 2, best of 3")
+    expect(status(page)).to_contain_text("Ben's turn")
+    place(page, 4, 5)
+    expect(status(page)).to_contain_text("Ann wins!")
+    expect(board(page).get_by_role("listitem").filter(has_text="Ann")).to_contain_text("score 2")
+    expect(page.get_by_role("button", name="Next game")).to_have_count(0)
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+
+
+def test_a_rematch_begins_with_the_other(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "race", target="5")
+    expect(status(page)).to_contain_text("Player 1's turn")
+    place(page, 5)
+    with changing(page):
+        page.get_by_role("button", name="Play again").click()
+    expect(status(page)).to_contain_text("Player 2's turn")
+    assert game_on(page) == Game(game_on(page).rules, 1)
+
+
+def test_hints_come_in_three_steps(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", "computer")
+    page.get_by_role("button", name="Hint", exact=True).click()
+    hint = page.get_by_label("Hint", exact=True)
+    expect(hint.get_by_role("paragraph")).to_have_count(1)
+    hint.get_by_role("button", name="Name the move").click()
+    expect(hint.get_by_role("paragraph")).to_have_count(2)
+    hint.get_by_role("button", name="Say why").click()
+    expect(hint.get_by_role("paragraph")).to_have_count(3)
+    expect(hint.get_by_role("button")).to_have_count(0)
+
+
+@pytest.mark.parametrize("way", ["hover", "focus"])
+def test_why_a_block_cannot_be_placed_is_seen(visitor: Visitor, way: str) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    place(page, 5, 9)
+    why = "You cannot place block 8 on top of block 5: choose one less than or equal to 5."
+    eight = block(page, 8)
+    expect(eight).to_have_accessible_description(why)
+    expect(page.get_by_text(why)).not_to_be_visible()
+    if way == "hover":
+        eight.hover()
+    else:
+        block(page, 7).focus()
+        page.keyboard.press("Tab")
+    expect(page.get_by_role("tooltip", name=why).or_(page.get_by_text(why)).first).to_be_visible()
+    eight.click(force=True)
+    expect(notice(page)).to_have_text(why)
+    assert game_on(page).moves == (5, 9)
+
+
+def test_a_typed_answer_that_is_no_move_is_refused_in_words(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    place(page, 9)
+    for answer, words in {
+        "9": "Block 9 has already been placed.",
+        "10": "There is no block 10 in this game.",
+        "<i>five</i>": "<i>five</i>",
+    }.items():
+        type_in(page, answer)
+        expect(notice(page)).to_contain_text(words)
+    forgive(troubles, "422")
+    with changing(page):
+        type_in(page, 8)
+    expect(notice(page)).to_have_count(0)
+
+
+def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
+    page = visitor("/new?game=summit&opponent=table")
+    open_more(page, "More options")
+    page.get_by_label("Hide which blocks are left").check()
+    page.get_by_role("button", name="Play", exact=True).click()
+    sent: list[str] = []
+    page.on("response", lambda answer: sent.append(answer.text()) if "/move?seen=" in answer.url else None)
+    place(page, 5, 4)
+    for number in range(1, 10):
+        expect(block(page, number)).not_to_have_attribute("aria-disabled", "true")
+        assert block(page, number).evaluate("block => block.className") == block(page, 1).evaluate(
+            "block => block.className"
+        )
+    expect(page.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
+    expect(page.get_by_role("link", name="Analyse")).to_have_count(0)
+    expect(board(page)).not_to_contain_text("has left")
+    assert len(sent) == 2
+    assert not any(re.search(r"has left|why-|class=\"[^\"]*used", text) for text in sent)
+
+
+def test_hidden_blocks_that_were_used_are_only_said_not_to_be_available(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "summit", hidden="yes")
+    place(page, 5, 4)
+    block(page, 5).click()
+    expect(notice(page)).to_have_text("Number Block 5 is not available.")
+    forgive(troubles, "422")
+
+
+def test_html_in_names_is_only_text(visitor: Visitor) -> None:
+    page = visitor(None)
+    evil = "<img src=x onerror=alert(1)>"
+    page.on("dialog", lambda _: pytest.fail("a script of a name ran"))
+    begin(page, "draft", name_1=evil, name_2="</script>\"'&amp;")
+    place(page, 9, 8, 6)
+    expect(status(page)).to_contain_text(evil)
+    expect(page.locator("main img")).to_have_count(0)
+    assert evil in page.title() or "wins" in page.title() or "won" in page.title()
+    page.goto("/")
+    expect(page.get_by_role("main")).to_contain_text(evil)
+
+
+def test_sound_is_off_until_it_is_wanted_and_then_remembered(visitor: Visitor) -> None:
+    page = visitor(None)
+    page.add_init_script(
+        "window.tones = 0; const start = OscillatorNode.prototype.start;"
+        "OscillatorNode.prototype.start = function (...at) { window.tones++; return start.apply(this, at); };"
+    )
+    begin(page, "draft")
+    sound = page.get_by_role("button", name="Sound")
+    expect(sound).to_have_attribute("aria-pressed", "false")
+    place(page, 9)
+    assert page.evaluate("tones") == 0
+    sound.click()
+    expect(sound).to_have_attribute("aria-pressed", "true")
+    before = page.evaluate("tones")
+    place(page, 8)
+    assert page.evaluate("tones") == before + 1
+    page.reload()
+    expect(page.get_by_role("button", name="Sound")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_drag_that_ends_beside_the_board_places_nothing(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    block(page, 9).hover()
+    page.mouse.down()
+    page.mouse.move(20, 400, steps=3)
+    page.mouse.up()
+    expect(page.locator(".ghost")).to_have_count(0)
+    assert game_on(page).moves == ()
+    place(page, 9)
+
+
+def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(visitor: Visitor) -> None:
+    page = visitor("/")
+    page.get_by_role("button", name="Play now").click()
+    expect(my_turn(page)).to_be_visible()
+    address = page.url
+    page.goto("/")
+    page.get_by_role("region", name="Your games").get_by_role("link").click()
+    assert page.url == address

@@ -1,0 +1,262 @@
+"""In real browsers: two people with a link, those who watch, offers, a seat that moves, and a server that dies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from serving import Server
+from support.browsers import Visitor, forgive
+from visits import (
+    begin,
+    block,
+    board,
+    changing,
+    game_on,
+    join,
+    log,
+    my_turn,
+    notice,
+    open_more,
+    place,
+    status,
+    tower,
+    watch_link,
+)  # fmt: skip
+
+pytest_plugins = ["support.browsers"]
+
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+"""What a browser says of a server that is not there any more."""
+
+
+def two(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
+    """Let Ann invite Ben with a link."""
+    ann, ben = visitor(None, at=at), visitor(None, at=at)
+    begin(ann, game, "link", name_1="Ann", **wishes)
+    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
+    expect(my_turn(ann)).to_be_visible()
+    for page in (ann, ben):
+        page.evaluate("window.stayed = true")
+    return ann, ben
+
+
+def never_reloaded(*pages: Page) -> bool:
+    return all(page.evaluate("window.stayed === true") for page in pages)
+
+
+def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
+    ann, ben, watcher = visitor("/"), visitor(None), visitor(None)
+    ann.get_by_role("link", name="Play a friend").click()
+    ann.get_by_role("link", name="Tower of Numbers: the draft").click()
+    ann.get_by_label("Your name").fill("Ann")
+    ann.get_by_role("button", name="Play", exact=True).click()
+    expect(status(ann)).to_contain_text("Waiting for the other player")
+    link = ann.get_by_label("Link for the other player").input_value()
+    address = link.rpartition("/")[2]
+    watcher.goto(watch_link(ann))
+    expect(watcher.get_by_text("You are watching.")).to_be_visible()
+    for page in (ann, watcher):
+        page.evaluate("window.stayed = true")
+
+    ben.goto(link)
+    expect(ben.get_by_role("main")).to_contain_text("Ann is waiting for you.")
+    ben.get_by_label("What are you called?").fill("Ben")
+    ben.get_by_role("button", name="Take the seat").click()
+    expect(status(ben)).to_contain_text("Ann's Turn")
+    expect(my_turn(ann)).to_be_visible()
+    expect(ann.get_by_label("Link for the other player")).to_have_count(0)
+
+    for mover, number in ((ann, 9), (ben, 8), (ann, 6)):
+        expect(my_turn(mover)).to_be_visible()
+        place(mover, number)
+        for page in (ann, ben, watcher):
+            expect(tower(page, re.compile(rf"\b{number}$"))).to_be_visible()
+    for page in (ann, ben, watcher):
+        expect(status(page)).to_contain_text("Congratulations, Ann!")
+        expect(log(page)).to_contain_text("You placed block 8 on your tower.")
+    assert never_reloaded(ann, watcher)
+    assert address not in watcher.content()
+    expect(watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Take back"))).to_have_count(0)
+
+
+def test_nobody_moves_for_the_other(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    expect(block(ben, 9)).to_have_accessible_description(re.compile("It is Ann.s turn."))
+    block(ben, 9).click(force=True)
+    expect(notice(ben)).to_have_text(re.compile("It is Ann.s turn."))
+    assert game_on(ann).moves == ()
+
+
+def test_whoever_comes_third_can_only_watch(visitor: Visitor) -> None:
+    ann, _ = two(visitor)
+    third = visitor(None)
+    third.goto(ann.url)
+    expect(third).to_have_url(re.compile("/w/"))
+    expect(third.get_by_text("You are watching.")).to_be_visible()
+    expect(third.get_by_role("button", name="Place")).to_have_count(0)
+
+
+def test_an_old_page_places_nothing_and_shows_how_the_table_stands(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    asleep = page.context.new_page()
+    asleep.route("**/events*", lambda route: route.abort())
+    asleep.goto(page.url)
+    place(page, 9)
+    with changing(asleep):
+        block(asleep, 7).click()
+    expect(notice(asleep)).to_contain_text("The table has changed since.")
+    assert game_on(asleep).moves == (9,)
+    forgive(troubles, "ERR_FAILED", "status of 409")
+
+
+def test_hidden_blocks_are_hidden_from_the_other_and_from_those_who_watch(visitor: Visitor) -> None:
+    ann, ben = two(visitor, "summit", hidden="yes")
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    watcher = visitor(None)
+    watcher.goto(watch_link(ann))
+    for page in (ann, ben, watcher):
+        expect(board(page).get_by_role("listitem")).to_have_count(2)
+        for sent in (page.content(), page.request.get(f"{page.url}/table").text()):
+            assert not re.search(r'has left|class="block[^"]* used', sent)
+    expect(watcher.get_by_role("region", name="Choose a")).to_have_count(0)
+
+
+def test_no_page_tells_a_token(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    tokens = [cookie.get("value", "") for page in (ann, ben) for cookie in page.context.cookies()]
+    seats = [token for token in tokens if len(token) > 20]
+    assert len(seats) == 2
+    for page in (ann, ben):
+        assert not any(token in page.content() for token in seats)
+        assert page.evaluate("document.cookie") == ""
+
+
+def test_a_takeback_is_asked_for_and_accepted(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    ann.get_by_role("button", name="Ask to take back").click()
+    expect(ben.get_by_role("main")).to_contain_text("Ann asks to take the last move back.")
+    expect(ann.get_by_role("main")).to_contain_text("Ben has not answered yet.")
+    ben.get_by_role("button", name="Accept").click()
+    expect(my_turn(ann)).to_be_visible()
+    for page in (ann, ben):
+        expect(log(page)).to_contain_text("Block 9 is taken back from Ann's tower.")
+    assert game_on(ann).moves == ()
+    assert never_reloaded(ann, ben)
+
+
+def test_a_takeback_is_declined_or_withdrawn_or_lapses_with_the_next_move(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    place(ann, 9)
+    asking = ann.get_by_role("button", name="Ask to take back")
+    accept = ben.get_by_role("button", name="Accept")
+    asking.click()
+    ben.get_by_role("button", name="Decline").click()
+    expect(asking).to_be_visible()
+    expect(accept).to_have_count(0)
+    asking.click()
+    expect(accept).to_be_visible()
+    ann.get_by_role("button", name="Withdraw").click()
+    expect(accept).to_have_count(0)
+    asking.click()
+    expect(accept).to_be_visible()
+    place(ben, 8)
+    expect(accept).to_have_count(0)
+    expect(ann.get_by_role("button", name="Withdraw")).to_have_count(0)
+    assert game_on(ann).moves == (9, 8)
+
+
+def test_a_rematch_over_a_link_takes_both_and_the_other_begins(visitor: Visitor) -> None:
+    ann, ben = two(visitor, "race", target="5")
+    place(ann, 5)
+    expect(status(ben)).to_contain_text("Ann wins!")
+    ann.get_by_role("button", name="Offer a rematch").click()
+    expect(ben.get_by_role("main")).to_contain_text("Ann offers a rematch.")
+    ben.get_by_role("button", name="Accept").click()
+    expect(my_turn(ben)).to_be_visible()
+    expect(status(ann)).to_contain_text("Ben's turn")
+    place(ben, 5)
+    expect(status(ann)).to_contain_text("Ben wins!")
+    for page in (ann, ben):
+        expect(board(page).get_by_role("listitem")).to_contain_text(["score 1", "score 1"])
+    assert never_reloaded(ann, ben)
+
+
+def test_a_match_over_a_link_goes_on_with_a_button_and_is_won(visitor: Visitor) -> None:
+    ann, ben = two(visitor, "race", target="5", best_of="3")
+    place(ann, 5)
+    expect(ben.get_by_role("button", name="Next game")).to_be_visible()
+    with changing(ben):
+        ben.get_by_role("button", name="Next game").click()
+    expect(status(ann)).to_contain_text("Game 2, best of 3")
+    place(ben, 4)
+    expect(my_turn(ann)).to_be_visible()
+    place(ann, 5)
+    for page in (ann, ben):
+        expect(board(page).get_by_role("listitem")).to_contain_text(["score 2", "score 0"])
+        expect(page.get_by_role("button", name="Next game")).to_have_count(0)
+        expect(page.get_by_role("button", name="Offer a rematch")).to_be_visible()
+
+
+def test_the_other_learns_at_once_that_one_resigned(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    open_more(ben, "Resign")
+    ben.get_by_role("button", name="Yes, resign").click()
+    expect(status(ann)).to_contain_text("Ben resigns.")
+
+
+def test_a_seat_moves_to_another_device(visitor: Visitor, troubles: list[str]) -> None:
+    ann, ben = two(visitor)
+    open_more(ann, "Links and devices")
+    ann.get_by_role("button", name="Move my seat to another device").click()
+    private = ann.get_by_label("Private link for your other device").input_value()
+    phone = visitor(None, size=(360, 740))
+    phone.goto(private)
+    expect(my_turn(ann)).to_be_visible()
+    phone.get_by_role("button", name="Yes, move the seat here").click()
+    expect(my_turn(phone)).to_be_visible()
+    place(phone, 9)
+    expect(tower(ben, re.compile("9$"))).to_be_visible()
+    expect(ann.get_by_text("You are watching.")).to_be_visible()
+    thief = visitor(None)
+    thief.goto(private)
+    thief.get_by_role("button", name="Yes, move the seat here").click()
+    expect(thief.get_by_role("heading", level=1)).to_have_text("This link has been used")
+    forgive(troubles, "410")
+
+
+@pytest.mark.parametrize("mover", ["ann", "ben"])
+def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
+    visitor: Visitor, serving: Callable[..., Server], troubles: list[str], mover: str
+) -> None:
+    server = serving()
+    ann, ben = two(visitor, at=server.url)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    if mover == "ann":
+        place(ben, 8)
+        expect(my_turn(ann)).to_be_visible()
+    moved = game_on(ann).moves
+    acting, other = (ann, ben) if mover == "ann" else (ben, ann)
+    server.kill()
+    expect(acting.get_by_text("Connection lost; trying again…")).to_be_visible()
+    block(acting, 5).click()
+    expect(acting.get_by_text("That did not arrive. Your game is safe; please try again.")).to_be_visible()
+    server.start()
+    for page in (ann, ben):
+        expect(page.locator("#connection")).to_be_empty()
+    assert game_on(acting).moves == moved
+    place(acting, 5)
+    expect(tower(other, re.compile(r"\b5$"))).to_be_visible()
+    assert game_on(other).moves == (*moved, 5)
+    assert never_reloaded(ann, ben)
+    forgive(troubles, *GONE)

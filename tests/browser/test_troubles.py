@@ -1,0 +1,217 @@
+"""In real browsers: a server in trouble, more tabs than connections, and what must outlast the other player's move."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from serving import Server
+from support.browsers import Visitor, forgive
+from visits import begin, block, board, game_on, join, my_turn, open_more, place, status, tower
+
+pytest_plugins = ["support.browsers"]
+
+ERROR_PAGE = '<!doctype html><main id="main"><h1>Not now</h1></main>'
+SAFE = "The server cannot do that just now. Your game is safe; please try again in a moment."
+
+
+def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
+    """Let Ann invite Ben with a link."""
+    ann, ben = visitor(None), visitor(None)
+    begin(ann, game, "link", name_1="Ann", **wishes)
+    join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
+    expect(my_turn(ann)).to_be_visible()
+    return ann, ben
+
+
+def told(page: Page) -> Locator:
+    """Return what the page says about its connection."""
+    return page.locator("#connection")
+
+
+def answering(page: Page, path: str, code: int) -> None:
+    """Let the server be in trouble whenever a page asks for a path."""
+    page.route(path, lambda route: route.fulfill(status=code, content_type="text/html", body=ERROR_PAGE))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(429, "That was very quick."), (503, SAFE), (500, SAFE), (403, "That did not work.")]
+)
+def test_a_server_in_trouble_does_not_take_the_board_away(
+    visitor: Visitor, troubles: list[str], code: int, words: str
+) -> None:
+    ann, ben = two(visitor)
+    answering(ann, "**/move*", code)
+    block(ann, 9).click()
+    expect(told(ann)).to_contain_text(words)
+    expect(board(ann)).to_be_visible()
+    ann.unroute("**/move*")
+    place(ann, 9)
+    expect(told(ann)).to_be_empty()
+    place(ben, 8)
+    expect(tower(ann, re.compile("8$"))).to_be_visible()
+    forgive(troubles, f"{code}")
+
+
+def test_a_locked_database_costs_nothing_but_another_try(
+    visitor: Visitor, serving: Callable[..., Server], troubles: list[str]
+) -> None:
+    server = serving()
+    page = visitor(None, at=server.url)
+    begin(page, "draft")
+    with closing(sqlite3.connect(server.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        block(page, 9).click()
+        expect(told(page)).to_have_text(SAFE)
+        expect(board(page)).to_be_visible()
+        other.execute("ROLLBACK")
+    place(page, 9)
+    assert game_on(page).moves == (9,)
+    forgive(troubles, "503")
+
+
+def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor: Visitor, troubles: list[str]) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    asked: list[str] = []
+    for path in ("**/events*", "**/table*", "**/move*"):
+        answering(page, path, 404)
+    block(page, 9).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Not now")
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(4000)
+    assert asked == []
+    forgive(troubles, "404")
+
+
+@pytest.mark.parametrize("fails", ["refused", "unreachable"])
+def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, troubles: list[str], fails: str) -> None:
+    ann, ben = two(visitor)
+    times: list[str] = []
+
+    def fail_once(route: Route) -> None:
+        times.append(route.request.url)
+        if len(times) > 1:
+            route.continue_()
+        elif fails == "refused":
+            route.fulfill(status=503, content_type="text/html", body=ERROR_PAGE)
+        else:
+            route.abort("connectionrefused")
+
+    ben.route("**/table*", fail_once)
+    place(ann, 9)
+    expect(told(ben)).to_contain_text("trying again")
+    expect(tower(ben, re.compile("9$"))).to_be_visible()
+    expect(told(ben)).to_be_empty()
+    assert len(times) == 2
+    forgive(troubles, "503", "ERR_CONNECTION_REFUSED")
+
+
+def test_eight_tabs_of_one_browser_all_follow_the_game(visitor: Visitor) -> None:
+    first = visitor(None)
+    begin(first, "draft")
+    tabs = [first]
+    for _ in range(7):
+        tabs.append(first.context.new_page())
+        tabs[-1].goto(first.url)
+        expect(board(tabs[-1])).to_be_visible()
+    place(first, 9)
+    for page in tabs:
+        expect(tower(page, re.compile("9$"))).to_be_visible(timeout=10_000)
+    place(tabs[3], 8)
+    for page in tabs:
+        expect(tower(page, re.compile("8$"))).to_be_visible(timeout=10_000)
+
+
+def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    hide = """(hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with ben.expect_event("requestfailed", lambda request: "/events" in request.url):
+        ben.evaluate(hide, arg=True)
+    place(ann, 9)
+    with ben.expect_request("**/events*"):
+        ben.evaluate(hide, arg=False)
+    expect(my_turn(ben)).to_be_visible()
+
+
+@pytest.mark.parametrize("where", ["in the field", "elsewhere"])
+def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor, where: str) -> None:
+    ann, ben = two(visitor)
+    typed = ben.locator("#typed")
+    typed.fill("8")
+    if where == "elsewhere":
+        typed.blur()
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    expect(typed).to_have_value("8")
+    typed.press("Enter")
+    expect(my_turn(ann)).to_be_visible()
+    assert game_on(ann).moves == (9, 8)
+    expect(typed).to_have_value("")
+
+
+def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> None:
+    ann, ben = two(visitor, "race", target="5")
+    place(ann, 4)
+    expect(my_turn(ben)).to_be_visible()
+    ann.get_by_role("button", name="Ask to take back").press("Enter")
+    expect(ann.get_by_role("button", name="Withdraw")).to_be_focused()
+    ben.get_by_role("button", name="Accept").press("Enter")
+    expect(my_turn(ann)).to_be_visible()
+    expect(ben.get_by_role("main")).to_be_focused()
+    block(ann, 5).press("Enter")
+    expect(status(ann)).to_contain_text("Ann wins!")
+    expect(ann.get_by_role("button", name="Offer a rematch")).to_be_focused()
+    ann.get_by_role("button", name="Offer a rematch").press("Enter")
+    expect(ann.get_by_role("button", name="Withdraw")).to_be_focused()
+    ben.get_by_role("button", name="Accept").press("Enter")
+    expect(my_turn(ben)).to_be_visible()
+    open_more(ben, "Resign")
+    ben.get_by_role("button", name="Yes, resign").press("Enter")
+    expect(ben.get_by_role("button", name="Offer a rematch")).to_be_focused()
+
+
+def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    place(ann, 9)
+    open_more(ann, "Links and devices")
+    ann.get_by_role("button", name="Move my seat to another device").click()
+    private = ann.get_by_label("Private link for your other device")
+    link = private.input_value()
+    place(ben, 8)
+    expect(my_turn(ann)).to_be_visible()
+    expect(private).to_be_visible()
+    expect(private).to_have_value(link)
+    expect(ann.get_by_text("Keep this private.")).to_have_count(1)
+
+
+def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
+    ann, ben = two(visitor)
+    place(ann, 9)
+    expect(my_turn(ben)).to_be_visible()
+    ben.get_by_role("button", name="Hint").click()
+    hint = ben.get_by_role("status", name="Hint")
+    expect(hint).to_be_visible()
+    words = hint.inner_text()
+    ann.get_by_role("button", name="Ask to take back").click()
+    expect(ben.get_by_role("button", name="Accept")).to_be_visible()
+    expect(hint).to_have_text(words, use_inner_text=True)
+    expect(ben.get_by_role("button", name="Hint", exact=True)).to_have_count(0)
+    place(ben, 8)
+    expect(hint).to_have_count(0)
+
+
+def test_that_something_is_copied_is_told_to_those_who_listen(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft", "link")
+    page.get_by_role("button", name="Copy").first.click()
+    expect(page.get_by_role("status").get_by_text("Copied.", exact=True)).to_be_visible()
+    expect(told(page)).to_be_empty()

@@ -1,0 +1,249 @@
+"""The computer at the table: who sits where, what is announced, and what is taken back."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Game, Table, TableError, record
+from number_tower.players import LEVELS, player
+from support.command import tower
+from support.strategies import any_game
+from support.terminal import Terminal
+
+LINE = re.compile(r"tower resume '([^']+)'(.*)")
+
+
+def moves_of(text: str) -> list[int]:
+    """The blocks that were placed in a dialogue of the draft."""
+    return [int(block) for block in re.findall(r"You placed block (\d+)", text)]
+
+
+@pytest.mark.parametrize("level", ["random", *LEVELS])
+def test_the_same_seed_gives_the_same_game(level: str) -> None:
+    games = [tower("play", "climb", "--vs", level, "--vs", level, "--seed", "11").stdout for _ in range(2)]
+    assert games[0] == games[1]
+
+
+def test_without_a_seed_games_differ() -> None:
+    games = {tower("play", "climb", "--opening", "1-5", "--vs", "random", "--vs", "random").stdout for _ in range(6)}
+    assert len(games) > 1
+
+
+def test_vs_takes_seat_2_and_the_person_begins() -> None:
+    done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nquit\n")
+    assert done.stdout.index("Player 1's Turn") < done.stdout.index("Perfect's Turn")
+    assert moves_of(done.stdout) == [9, 6]
+
+
+def test_seat_2_gives_the_person_the_second_seat_and_the_computer_begins() -> None:
+    done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="quit\n")
+    assert done.stdout.index("Perfect's Turn") < done.stdout.index("Player 2's Turn")
+    assert moves_of(done.stdout)[0] in {8, 9}
+
+
+def test_first_says_who_starts_whoever_sits_there() -> None:
+    begins = tower("play", "draft", "--vs", "gentle", "--first", "2", "--seed", "1", typed="quit\n").stdout
+    assert begins.index("Gentle's Turn") < begins.index("Player 1's Turn")
+    waits = tower("play", "draft", "--vs", "gentle", "--seat", "2", "--first", "2", typed="quit\n").stdout
+    assert "Gentle's Turn" not in waits
+
+
+def test_two_computers_play_to_the_end_and_ask_nobody() -> None:
+    done = tower("play", "summit", "--vs", "fair", "--vs", "strong", "--seed", "3")
+    assert done.returncode == 0
+    assert "wins!" in done.stdout
+    assert done.stdout.index("Fair's turn") < done.stdout.index("Strong's turn")
+
+
+def test_names_that_are_given_are_used() -> None:
+    done = tower("play", "draft", "--vs", "gentle", "--names", "Ann,Robot", "--seed", "1", typed="9\nquit\n")
+    assert "Robot's Turn" in done.stdout
+    assert "Gentle" not in done.stdout
+
+
+def test_a_game_that_is_left_goes_on_against_the_same_opponent_as_if_it_had_not_been() -> None:
+    whole = tower("play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\n8\n13\nquit\n").stdout
+    left = tower("play", "climb", "--opening", "1-5", "--vs", "fair", "--seed", "5", typed="1\nquit\n").stdout
+    found = LINE.search(left)
+    assert found is not None
+    again = tower("resume", found[1], *found[2].split(), typed="8\n13\nquit\n").stdout
+    assert again.splitlines()[-1] == whole.splitlines()[-1]
+
+
+def test_undo_takes_the_answer_back_as_well() -> None:
+    done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nundo\n8\nquit\n")
+    assert moves_of(done.stdout)[:3] == [9, 6, 8]
+    assert "Block 6 is taken back from Perfect's tower.\nBlock 9 is taken back from Player 1's tower." in done.stdout
+
+
+def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
+    done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="undo\nquit\n")
+    assert "There is nothing to take back." in done.stdout
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_game(), st.tuples(st.booleans(), st.booleans()))
+def test_undo_goes_back_to_the_last_choice_of_a_person(game: Game, automatic: tuple[bool, bool]) -> None:
+    table = Table(game, automatic=automatic)
+    choices = [ply for ply, mover in enumerate(game.movers) if not automatic[mover]]
+    assert table.may_undo == bool(choices)
+    if choices:
+        earlier = table.undo()
+        assert earlier.game.moves == game.moves[: choices[-1]]
+        assert not automatic[earlier.game.to_move]
+        assert earlier.version == table.version + 1
+    else:
+        with pytest.raises(TableError):
+            table.undo()
+
+
+def test_who_chose_the_moves_is_not_in_the_record() -> None:
+    table = Table(Game(nt.rules("draft"), 0, (9, 6)), "draft", automatic=(False, True))
+    assert record.from_line(record.to_line(table)) == table
+    assert record.from_json(record.to_json(table)).automatic == (False, False)
+
+
+def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
+    file = tmp_path / "game.json"
+    tower("play", "draft", "--vs", "gentle", "--seed", "3", "--record", str(file), typed="9\n6\n")
+    table, _ = record.read(str(file))
+    assert table.names == ("Player 1", "Gentle")
+    assert table.game.moves[::2] == (9, 6)
+    assert table.outcome == (0, "exact")
+
+
+def test_whoever_types_is_told_who_they_are() -> None:
+    terminal = Terminal("play", "race", "--vs", "gentle", "--seat", "2", "--seed", "1")
+    terminal.until("Player 2's turn")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert "(You are Player 2. At any time: help, moves" in terminal.seen.replace("\r", "")
+
+
+def test_a_finished_game_offers_its_review() -> None:
+    terminal = Terminal("play", "climb", "--vs", "gentle", "--seed", "1")
+    terminal.until("tower: ")
+    terminal.type("30\n")
+    terminal.until("tower review 'climb(names=Player 1,Gentle):30'")
+    assert terminal.end() == 0
+
+
+def test_the_welcome_names_the_levels_that_there_are() -> None:
+    *most, last = LEVELS
+    assert f"Add {', '.join(most)} or {last} to play against the computer" in tower(typed="quit\n").stdout
+
+
+def test_a_level_can_be_chosen_at_the_welcome() -> None:
+    done = tower(typed="dra easy\n9\nquit\n")
+    assert "Easy's Turn" in done.stdout
+
+
+def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
+    said = tower("levels").stdout
+    places = [said.index(f"  {level} ") for level in LEVELS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--vs", "nobody"], "the levels are gentle, easy, fair, strong, perfect"),
+        (["--vs", "./nobody"], "--vs: ./nobody cannot be started: there is no file ./nobody"),
+        (["--vs", "gentle", "--vs", "easy", "--seat", "1"], "no seat is left"),
+        (["--seat", "1"], "--seat goes with --vs"),
+        (["--vs", "gentle", "--patience", "0"], "--patience: expected a number of seconds"),
+    ],
+)
+def test_a_wrong_seating_is_refused_before_the_game(arguments: list[str], said: str) -> None:
+    done = tower("play", "draft", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not done.stdout
+
+
+def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -> None:
+    bot = tmp_path / "dunce.py"
+    bot.write_text("input()\nprint('queen takes pawn')\n")
+    file = tmp_path / "game.json"
+    done = tower("play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n")
+    assert done.returncode == 0
+    assert "(dunce gives no move: it answered 'queen takes pawn', which is no whole number" in done.stdout
+    assert "dunce forfeits. Congratulations, Player 1!" in done.stdout
+    outcome = record.read(str(file))[0].outcome
+    assert outcome == (0, "forfeit")
+
+
+def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    specs = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        bot = tmp_path / folder / "bot.py"
+        bot.write_text(Path("examples/bot.py").read_text())
+        specs += ["--vs", f"{sys.executable} {bot}"]
+    done = tower("play", "race", *specs)
+    assert "bot 1's turn." in done.stdout
+    assert "bot 2's turn." in done.stdout
+    assert player(specs[1]).name == player(specs[3]).name == "bot"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("draft hard", "That cannot be played: there is no level 'hard'; the levels are gentle, easy"),
+        ("draft ./nobody", "That cannot be played: ./nobody cannot be started"),
+        ("draft vs perfect easy", "That cannot be played: perfect easy cannot be started"),
+        ("draft, gentle", "--- Tower of Numbers Game Start ---"),
+        ("levels", "The computer plays at five levels"),
+        ("learn draft", "A first lesson. Tower of Numbers: the draft"),
+        ("puzzle --day 2027-01-31", "Puzzle of the day, 31 January 2027"),
+        ("rules climb", "A number must be larger than the one beneath it"),
+        ("learn nothing", "That cannot be played: there is no game called 'nothing'"),
+    ],
+)
+def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> None:
+    done = tower(typed=f"{typed}\nquit\nquit\n")
+    assert said in done.stdout
+    assert not done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("why not 11?", "11 loses: then Player 1 has 12"),
+        ("why the 12", "12 leaves 18, a multiple of 6."),
+        ("WHY", "12 leaves 18, a multiple of 6."),
+        ("why not", "12 leaves 18, a multiple of 6."),
+        ("hints", "Only one of your moves wins."),
+        ("hint?", "Only one of your moves wins."),
+        ("why -3", "'why -3' is not a number"),
+    ],
+)
+def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:
+    assert said in tower("play", "climb", typed=f"7\n{typed}\nquit\n").stdout
+
+
+def test_a_game_that_a_computer_seems_to_have_played_says_how_to_go_on_against_it() -> None:
+    terminal = Terminal("resume", "draft(names=Ann,Gentle):9,2")
+    terminal.until("Enter the block")
+    terminal.type("quit\n")
+    assert terminal.end() == 0
+    assert "(To go on against Gentle: --vs gentle.)" in terminal.seen
+
+
+def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
+    terminal = Terminal("play", "summit", "--blocks", "1-40", "--target", "311", "--names", "A,B")
+    terminal.until("to add: ")
+    terminal.type("hint\n")
+    terminal.until("thinking: ")
+    terminal.interrupt()
+    terminal.until("No hint, then.")
+    terminal.type("quit\n")
+    assert terminal.end() == 0

@@ -1,0 +1,269 @@
+"""A game kept in a file: after every change the whole record, or still the one before."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from number_tower import Game, Table, record, rules
+from number_tower.cli import keeping
+from number_tower.files import open_replacing, replace_file
+from support.command import TOWER, plain_environment, tower
+
+
+def kept(path: Path) -> Table:
+    return record.read(str(path))[0]
+
+
+def test_the_record_follows_every_move_and_undo(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    for typed, moves in (("", ()), ("9\n", (9,)), ("9\n8\n", (9, 8)), ("9\n8\nundo\n", (9,)), ("9\n8\n6\n", (9, 8, 6))):
+        path.unlink(missing_ok=True)
+        done = tower("play", "draft", "--record", str(path), typed=typed)
+        assert kept(path).game.moves == moves
+        assert done.returncode == (0 if len(moves) == 3 else 1)
+    outcome = kept(path).outcome
+    assert outcome is not None
+    assert outcome.winner == 0
+    assert list(tmp_path.iterdir()) == [path], "nothing else is left behind"
+
+
+def test_recording_changes_nothing_of_the_dialogue(tmp_path: Path) -> None:
+    with_record = tower("play", "draft", "--record", str(tmp_path / "g.json"), typed="9\n8\n6\n")
+    assert with_record.stdout == tower("play", "draft", typed="9\n8\n6\n").stdout
+
+
+def test_everything_chosen_at_the_table_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    options = (
+        "--target",
+        "12",
+        "--blocks",
+        "1-6",
+        "--names",
+        "Ann,Ben",
+        "--first",
+        "2",
+        "--hidden",
+        "--opening",
+        "3,4",
+    )
+    tower("play", "summit", *options, "--record", str(path), typed="3\n4\n")
+    assert record.to_line(kept(path)) == (
+        "summit(target=12,blocks=1-6,opening=3,4,first=2,names=Ann,Ben,hidden=yes):3,4"
+    )
+
+
+def test_resuming_a_file_goes_on_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    left = tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
+    assert f"To go on with it: tower resume {path}" in left.stdout
+    done = tower("resume", str(path), typed="6\n")
+    assert done.stdout == tower("play", "draft", typed="9\n8\n6\n").stdout
+    assert kept(path).game.moves == (9, 8, 6)
+
+
+def test_resuming_a_line_can_begin_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    tower("resume", "draft:9", "--record", str(path), typed="8\n")
+    assert kept(path).game.moves == (9, 8)
+
+
+@pytest.mark.parametrize("before", ["draft:9\n", "\n draft:9", "\ufeffdraft:9\n"])
+def test_resuming_a_file_with_a_line_goes_on_as_a_line(tmp_path: Path, before: str) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text(before, encoding="utf-8")
+    tower("resume", str(path), typed="8\n")
+    assert path.read_text() == "draft:9,8\n"
+
+
+def test_resuming_a_document_with_space_before_it_keeps_it_too(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    path.write_text("\n  " + record.to_json(Table(Game(rules("draft"), moves=(9,)), "draft")))
+    tower("resume", str(path), typed="8\n")
+    assert kept(path).game.moves == (9, 8)
+
+
+def test_resuming_from_a_pipe_works_and_keeps_nothing(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["bash", "-c", f"echo draft:9,8 > '{pipe}'"]):
+        done = tower("resume", str(pipe), typed="6\n")
+    assert done.returncode == 0
+    assert "won the game" in done.stdout
+
+
+def test_an_earlier_game_in_the_file_is_kept_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    (tmp_path / "game.json~").write_text("somebody's backup")
+    for moves in ("9\n8\n6\n", "7\n"):
+        tower("play", "draft", "--record", str(path), typed=moves)
+    done = tower("play", "draft", "--record", str(path), typed="1\n")
+    assert f"{path} held an earlier game; it is kept as {path}~3" in done.stderr
+    assert (tmp_path / "game.json~").read_text() == "somebody's backup"
+    assert kept(tmp_path / "game.json~2").game.moves == (9, 8, 6)
+    assert kept(tmp_path / "game.json~3").game.moves == (7,)
+    assert kept(path).game.moves == (1,)
+
+
+def test_starting_and_leaving_at_once_disturbs_no_earlier_game(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    for moves in ("9\n8\n6\n", "quit\n", "quit\n", ""):
+        tower("play", "draft", "--record", str(path), typed=moves)
+    assert kept(path).game.moves == (9, 8, 6)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_no_game_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "homework.txt"
+    path.write_text("my homework\n")
+    done = tower("play", "draft", "--record", str(path), typed="9\n")
+    assert done.returncode == 2
+    assert "holds something that is not a game; choose another file" in done.stderr
+    assert path.read_text() == "my homework\n"
+
+
+def test_an_empty_file_may_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    path.touch()
+    done = tower("play", "draft", "--record", str(path), typed="9\n8\n6\n")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    link.symlink_to(real)
+    tower("play", "draft", "--record", str(link), typed="9\n")
+    assert link.is_symlink()
+    assert kept(real).game.moves == (9,)
+
+
+def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
+    """Begin a game kept in a folder, take the folder away, type the rest; return what was shown and complained of."""
+    folder.mkdir()
+    with subprocess.Popen(
+        [TOWER, "play", "draft", "--record", str(folder / "game.json")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert any("Player 1" in line for line in iter(process.stdout.readline, ""))
+        (folder / "game.json").unlink()
+        folder.rmdir()
+        shown, complaint = process.communicate(typed, timeout=30)
+    assert process.returncode == 0
+    return shown, complaint
+
+
+def test_the_game_goes_on_when_its_folder_vanishes(tmp_path: Path) -> None:
+    shown, complaint = play_while_the_folder_vanishes(tmp_path / "away", "9\n8\n6\n")
+    assert "won the game" in shown
+    assert complaint.count("could not be kept") == 3
+    assert complaint.endswith("; so far it is draft:9,8,6\n"), "what was played can be copied from the screen"
+
+
+def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:
+    shown, _ = play_while_the_folder_vanishes(tmp_path / "away", "9\nquit\n")
+    assert shown.endswith("To go on with it: tower resume draft:9\n")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, seed: int) -> None:
+    """However far the game had come, the file holds every move whose announcement was read, and is whole."""
+    path = tmp_path / "game.json"
+    chance = random.Random(seed)  # noqa: S311 - which moment is killed at, not a secret
+    moves = [1, *range(2, 30)]
+    with subprocess.Popen(
+        [TOWER, "play", "climb", "--record", str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=plain_environment(),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("".join(f"{move}\n" for move in moves))
+        process.stdin.flush()
+        announced = 0
+        stop_after = chance.randrange(200)
+        for read, line in enumerate(process.stdout):
+            announced += line.startswith("Number ") and "placed" in line
+            if read >= stop_after:
+                break
+        process.send_signal(signal.SIGKILL)
+        process.stdout.close()
+    table = kept(path)
+    assert list(table.game.moves) == moves[: len(table.game.moves)]
+    assert len(table.game.moves) >= announced
+    assert tower("resume", str(path)).returncode in {0, 1}
+
+
+def test_a_hint_never_names_a_file_with_another_game(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
+    left = tower("resume", "draft:5,4", "--record", str(path), typed="quit\n")
+    assert left.stdout.endswith("To go on with it: tower resume draft:5,4\n")
+
+
+def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "game.json"
+    table = Table(Game(rules("draft")), "draft")
+    keeper = keeping.Keeper(str(path))
+    keeper.begin(table)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr("os.fsync", full)
+        assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
+        assert not keeper.up_to_date
+        assert kept(path).game.moves == (), "the last complete record is still there"
+    assert keeper.keep(table.play(9)) is None
+    assert kept(path).game.moves == (9,)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
+    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper.begin(Table(Game(rules("draft")), "draft"))
+    assert keeper.up_to_date
+
+
+def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    tower("play", "draft", "--record", str(path), typed="9\n")
+    table = Table(Game(rules("race")), "race")
+    keeper = keeping.Keeper(str(path))
+    keeper.begin(table)
+    path.unlink()
+    assert keeper.keep(table.play(7)) is None
+    assert kept(path).game.moves == (7,)
+
+
+def test_a_game_ended_by_word_is_an_earlier_game_too(tmp_path: Path) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text("draft(resigned=1):\n")
+    tower("play", "draft", "--record", str(path), typed="9\n")
+    assert (tmp_path / "game.txt~").read_text() == "draft(resigned=1):\n"
+
+
+# Files that are written whole or not at all --------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "file.txt"
+    with open_replacing(file) as stream:
+        stream.write("old")
+    with pytest.raises(TypeError), open_replacing(file) as stream:
+        print("new", file=stream, end=0)  # type: ignore[call-overload]  # that it fails is the point
+    assert file.read_text() == "old"
+    with replace_file(file) as part:
+        part.write_bytes(b"new")
+        assert file.read_text() == "old"
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file], "nothing else is left"

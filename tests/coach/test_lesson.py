@@ -1,0 +1,69 @@
+"""A first lesson: three positions in which it matters what is placed, from a win in hand to an idea."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import number_tower as nt
+from number_tower import Rules, catalogue
+from number_tower.coach.lesson import EXERCISES, exercises
+from number_tower.solve.plain import Plain
+from support.command import tower
+from support.strategies import any_rules
+
+IDEAS = {"race": "ahead", "draft": "threat_or", "summit": "made_up", "climb": "multiple", "factor": "pairs"}
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(name: str, seed: int) -> None:
+    found = exercises(nt.rules(name), seed)
+    assert len(found) == EXERCISES
+    assert found[0].hint.worth.plies == 1
+    assert IDEAS[name] in {each.kind for each in found}
+    assert [each.difficulty for each in found] == sorted(each.difficulty for each in found)
+
+
+@settings(max_examples=25, deadline=None)
+@given(any_rules(most_blocks=6))
+def test_an_exercise_is_won_by_some_moves_and_not_by_at_least_as_many_others(rules: Rules) -> None:
+    plain = Plain()
+    for exercise in exercises(rules):
+        position = exercise.game.position
+        values = [plain.after(position, block).value for block in position.legal]
+        assert 1 <= values.count("win") <= len(values) / 2
+        assert plain.after(position, exercise.hint.block).value == "win"
+
+
+def test_the_same_seed_gives_the_same_lesson_and_another_seed_another() -> None:
+    def games(seed: int) -> list[tuple[int, ...]]:
+        return [each.game.moves for each in exercises(nt.rules("summit"), seed)]
+
+    assert games(1) == games(1)
+    assert len({tuple(games(seed)) for seed in range(5)}) > 3
+
+
+def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
+    first, *_ = exercises(nt.rules("climb"), 0)
+    wrong = [block for block in first.game.legal if first.solution.moves[block].value != "win"]
+    assert len(wrong) >= 1
+    typed = "".join(f"{wrong[0]}\n" for _ in range(3))
+    done = tower("learn", "climb", typed=f"{typed}quit\n")
+    assert done.stdout.count("Not this one.") == 3
+    assert done.stdout.count("Try again.") == 2
+    assert f"The answer: {first.hint.block} " in done.stdout
+    assert "2 of 3" in done.stdout
+
+
+def test_the_lesson_ends_in_a_game_against_the_gentlest_level() -> None:
+    done = tower("learn", "factor", "--seed", "4", typed="skip\nskip\nskip\n7\nquit\n")
+    assert "A game against Gentle. You begin." in done.stdout
+    assert "Gentle's turn." in done.stdout
+    assert "--vs gentle --seed 4" in done.stdout
+
+
+def test_a_lesson_is_given_in_any_rules_and_says_if_there_is_nothing_to_find() -> None:
+    done = tower("learn", "tests/data/rulefiles/level.toml", typed="quit\n")
+    assert "No position was found with something to find" in done.stdout
+    assert done.returncode == 0

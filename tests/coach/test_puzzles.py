@@ -1,0 +1,544 @@
+"""Puzzles: one winning move each, the same for the same seed, harder by the grade; and a run of them at a keyboard."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import cache
+from itertools import islice, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Game, Position, Rules, Worth, catalogue, record
+from number_tower.catalogue import Rulebook
+from number_tower.cli import puzzling
+from number_tower.cli.calls import parser
+from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, Failure, InputEnded
+from number_tower.cli.puzzling import COMMANDS, LONGEST_LINE, LONGEST_TOLD, line_from, solved
+from number_tower.cli.screen import Screen
+from number_tower.coach.puzzles import GRADES, Puzzle, assorted, daily, essence, puzzles
+from number_tower.players import player
+from number_tower.solve import compiling
+from number_tower.solve.plain import Plain
+from support.game_tree import Tree, key
+from support.strategies import any_rules
+
+NAMES = catalogue.names()
+MONDAY = date(2026, 11, 16)
+LARGER = {
+    "draft(target=21)": nt.rules("draft", target=21),
+    "draft(blocks=1-12,target=21)": nt.rules("draft", blocks="1-12", target=21),
+    "summit(target=30)": nt.rules("summit", target=30),
+    "factor(blocks=1-16)": nt.rules("factor", blocks="1-16"),
+}
+LARGE = {
+    "draft(blocks=1-20,target=60)": nt.rules("draft", blocks="1-20", target=60),
+    "factor(blocks=1-300)": nt.rules("factor", blocks="1-300"),
+    "climb(blocks=1-1000)": nt.rules("climb", blocks="1-1000"),
+    "race(blocks=1-1000,target=5000)": nt.rules("race", blocks="1-1000", target=5000),
+}
+NONE = {
+    "nobody can win": Rules(stuck="skips"),
+    "nobody can win, and there is much to look at": Rules(range(1, 40), supply="own", fit="related", stuck="skips"),
+    "one block": Rules((3,)),
+    "no opening fits": Rules((5, 6), target=4),
+    "every move is as good as any other": Rules(range(1, 40)),
+}
+
+
+@cache
+def every(name: str, seed: int = 1) -> tuple[Puzzle, ...]:
+    """All puzzles of one of the five games."""
+    stream = puzzles(nt.rules(name), seed)
+    found = tuple(stream)
+    assert stream.complete
+    assert Counter(puzzle.grade for puzzle in found) == stream.found
+    return found
+
+
+def winning(tree: Tree | Plain, position: Position) -> list[int]:
+    """The moves that win, by a search that knows nothing of solvers."""
+    wins = 1 if isinstance(tree, Tree) else "win"
+    return [block for block in position.legal if tree.after(position, block).value == wins]
+
+
+def asked(position: Position) -> object:
+    """A position as whoever is to move sees it, without what cannot matter any more."""
+    left, heights, tops, mover = key(position)
+    return tuple(part if mover == 0 or part is None else part[::-1] for part in (left, heights, tops))  # type: ignore[index]  # pairs
+
+
+# What puzzles are -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exactly_one_move_wins_in_every_puzzle_of_the_five_games(name: str) -> None:
+    tree = Tree(nt.rules(name))
+    for puzzle in every(name):
+        assert len(puzzle.game.legal) > 1
+        assert winning(tree, puzzle.game.position) == [puzzle.answer]
+        assert puzzle.plies == tree.solve(puzzle.game.position).plies
+
+
+def test_these_are_more_than_a_thousand() -> None:
+    assert sum(len(every(name)) for name in NAMES) > 1_000
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_exactly_one_move_wins_with_other_options(name: str) -> None:
+    tree = Tree(LARGER[name])
+    some = list(islice(puzzles(LARGER[name], 7), 60))
+    assert len(some) == 60
+    for puzzle in some:
+        assert winning(tree, puzzle.game.position) == [puzzle.answer]
+        assert puzzle.plies == tree.solve(puzzle.game.position).plies
+
+
+@given(any_rules(most_blocks=6), st.integers())
+@settings(max_examples=50, deadline=None)
+def test_exactly_one_move_wins_by_any_rules(rules: Rules, seed: int) -> None:
+    plain = Plain()
+    for puzzle in islice(puzzles(rules, seed), 12):
+        assert len(puzzle.game.legal) > 1
+        assert winning(plain, puzzle.game.position) == [puzzle.answer]
+        assert puzzle.plies in {None, plain.worth(puzzle.game.position).plies}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_exactly_one_move_wins_in_games_too_large_to_look_through(name: str) -> None:
+    stream = puzzles(LARGE[name], 1)
+    some = list(islice(stream, 4))
+    assert len(some) == 4
+    assert not stream.complete
+    for puzzle in some:
+        moves = nt.solve(puzzle.game, plies=False).moves
+        assert [block for block, worth in moves.items() if worth.value == "win"] == [puzzle.answer]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "race"])
+def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
+    rules = nt.rules(name)
+    tree, found = Tree(rules), {essence(puzzle.game.position) for puzzle in every(name)}
+    looked_at, ahead = set(), [Position.start(rules)]
+    missed = 0
+    while ahead:
+        position = ahead.pop()
+        if key(position) in looked_at or not position.legal:
+            continue
+        looked_at.add(key(position))
+        ahead += map(position.place, position.legal)
+        is_puzzle = len(position.legal) > 1 and len(winning(tree, position)) == 1
+        missed += is_puzzle != (essence(position) in found)
+    assert looked_at
+    assert not missed
+
+
+@given(any_rules(most_blocks=5), st.data())
+@settings(max_examples=50, deadline=None)
+def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, data: st.DataObject) -> None:
+    plain = Plain()
+    worths: dict[object, Worth] = {}
+    for _ in range(12):
+        position = Position.start(rules, data.draw(st.integers(0, 1)))
+        while position.legal:
+            at = essence(position), position.legal
+            assert worths.setdefault(at, plain.worth(position)) == plain.worth(position)
+            position = position.place(data.draw(st.sampled_from(position.legal)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_puzzles_ask_the_same(name: str) -> None:
+    assert len({asked(puzzle.game.position) for puzzle in every(name)}) == len(every(name))
+
+
+def test_no_two_ask_the_same_where_positions_come_from_games_at_random() -> None:
+    stream = puzzles(nt.rules("draft", blocks="1-14", target=24), 1)
+    some = list(islice(stream, 40))
+    assert not stream.complete
+    assert len({asked(puzzle.game.position) for puzzle in some}) == 40
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_seats_come_up(name: str) -> None:
+    assert {puzzle.game.to_move for puzzle in every(name)} == {0, 1}
+    assert {puzzle.game.first for puzzle in every(name)} == {0, 1}
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_a_game_without_puzzles_comes_to_an_end(name: str) -> None:
+    stream = puzzles(NONE[name], 1)
+    assert list(stream) == []
+    assert not stream.found
+    assert stream.complete == (len(NONE[name].blocks) < 10)
+
+
+# The same for everyone ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["draft", "summit(target=30)", "draft(blocks=1-20,target=60)"])
+def test_the_same_seed_gives_the_same_puzzles_and_another_gives_others(name: str) -> None:
+    rules = {**LARGER, **LARGE}.get(name) or nt.rules(name)
+    first, again, other = (list(islice(puzzles(rules, seed), 3)) for seed in (3, 3, 4))
+    assert first == again != other
+
+
+def test_no_search_is_compiled_as_that_would_move_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(kernel: object) -> None:
+        pytest.fail(f"{kernel} was to be compiled")
+
+    assert compiling.ready()
+    monkeypatch.setattr(compiling, "compiled", refused)
+    for rules in (nt.rules("summit"), nt.rules("summit", blocks="1-14", target=80)):
+        assert next(puzzles(rules, 2)).grade in GRADES
+
+
+def line(book: Rulebook, puzzle: Puzzle) -> str:
+    return record.to_line(nt.Table(puzzle.game, book.name), book)
+
+
+def test_the_puzzle_of_a_day_is_the_same_for_everyone() -> None:
+    book, puzzle = daily("2026-11-15")
+    assert (line(book, puzzle), puzzle.answer, puzzle.grade, puzzle.plies) == ("summit(target=37):9,8,6", 4, 5, 5)
+
+
+def test_the_week_grows_harder_from_monday_to_sunday() -> None:
+    week = [daily((MONDAY + timedelta(day)).isoformat()) for day in range(7)]
+    assert [puzzle.grade for _, puzzle in week] == [1, 2, 3, 3, 4, 4, 5]
+    assert len({line(*each) for each in week}) == 7
+    assert len({book.name for book, _ in week}) > 2
+    assert daily(MONDAY.isoformat(), grade=5)[1].grade == 5
+
+
+def test_an_assortment_takes_the_grades_in_turn_and_repeats_nothing() -> None:
+    some = list(islice(assorted(1), 6))
+    assert [puzzle.grade for _, puzzle in some] == [*GRADES, 1]
+    assert len({line(*each) for each in some}) == 6
+    assert {puzzle.grade for _, puzzle in islice(assorted(1, grade=3), 3)} == {3}
+
+
+# Grades ---------------------------------------------------------------------------------------------------------------
+
+
+def wins_at_once(puzzle: Puzzle) -> bool:
+    return puzzle.game.play(puzzle.answer).outcome is not None
+
+
+def test_a_win_at_once_is_of_the_first_grade_and_nothing_else_is() -> None:
+    for name in NAMES:
+        for puzzle in every(name):
+            assert (puzzle.grade == 1) == (puzzle.plies == 1) == wins_at_once(puzzle)
+
+
+def test_the_five_games_together_have_all_grades() -> None:
+    assert {puzzle.grade for name in NAMES for puzzle in every(name)} == {*GRADES}
+
+
+def test_without_a_grade_no_grade_comes_more_often_than_it_must() -> None:
+    grades = [puzzle.grade for puzzle in islice(puzzles(LARGER["summit(target=30)"], 1), 25)]
+    assert set(grades) == {*GRADES}
+    assert Counter(grades).most_common(1)[0][1] <= 10
+
+
+def solved_by_easy(some: list[Puzzle]) -> list[float]:
+    """How often the second level finds the answer, by grade."""
+    tries = range(5)
+    rates = []
+    for grade in GRADES:
+        of_grade = [puzzle for puzzle in some if puzzle.grade == grade]
+        right = sum(
+            player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
+        )
+        rates.append(right / (len(of_grade) * len(tries)))
+    return rates
+
+
+def falls(rates: list[float]) -> bool:
+    return all(easier > harder for easier, harder in pairwise(rates))
+
+
+def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
+    some = [puzzle for name in NAMES for puzzle in every(name)[:100]]
+    some += [puzzle for rules in LARGER.values() for puzzle in islice(puzzles(rules, 1), 60)]
+    rates = solved_by_easy(some)
+    assert rates[0] == 1
+    assert falls(rates)
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str) -> None:
+    some = []
+    for grade in GRADES:
+        of_grade = list(islice(puzzles(LARGER[name], 1, grade=grade), 30))
+        assert len(of_grade) > 3
+        assert {puzzle.grade for puzzle in of_grade} == {grade}
+        some += of_grade
+    assert falls(solved_by_easy(some))
+
+
+# At a keyboard --------------------------------------------------------------------------------------------------------
+
+
+class Person(Screen):
+    """Somebody who types what was agreed; at `^C`, presses Ctrl-C."""
+
+    def __init__(self, *answers: object, typed: bool = False) -> None:
+        super().__init__()
+        self.typed = typed
+        self.answers = iter(answers)
+        self.shown = ""
+
+    def ask(self, prompt: str) -> str:
+        self.shown += prompt
+        answer = next(self.answers, None)
+        if answer is None:
+            raise InputEnded
+        if answer == "^C":
+            raise KeyboardInterrupt
+        return str(answer)
+
+    def draw(self, text: str) -> None:
+        self.shown += text
+
+
+def hold(call: str, screen: Screen) -> int:
+    """Call `tower puzzle` with somebody at the keyboard."""
+    asked = parser().parse_args(["puzzle", *shlex.split(call)])
+    book = None if asked.game is None else catalogue.load(asked.game)
+    options = {key: getattr(asked, key) for key in catalogue.RULE_OPTIONS if getattr(asked, key) is not None}
+    return puzzling.answer(asked, book, None if book is None else book.with_options(options), screen)
+
+
+def wrong(puzzle: Puzzle) -> int:
+    return next(block for block in puzzle.game.legal if block != puzzle.answer)
+
+
+def some_of(name: str, seed: int, count: int) -> list[Puzzle]:
+    return list(islice(puzzles(nt.rules(name), seed), count))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
+    for puzzle in some_of(name, 1, 5):
+        moves = line_from(solved(puzzle), puzzle.answer, LONGEST_TOLD)
+        over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
+        assert over is not None
+        assert over.winner == puzzle.game.to_move
+        assert puzzle.plies == len(moves)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_answer_is_refuted_to_the_end(name: str) -> None:
+    for puzzle in some_of(name, 1, 5):
+        for block in {*puzzle.game.legal} - {puzzle.answer}:
+            moves = line_from(solved(puzzle), block, LONGEST_TOLD)
+            over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
+            assert over is not None
+            assert over.winner != puzzle.game.to_move
+
+
+def test_a_run_keeps_score_and_streak(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two, three, four, five = some_of("summit", 3, 5)
+    person = Person(one.answer, two.answer, wrong(three), "skip", five.answer)
+    assert hold("summit --seed 3 --count 5", person) == FINISHED
+    assert person.shown.count("Right! ") == 3
+    assert f"Not {wrong(three)}" in person.shown
+    assert f"The only winning move is {three.answer}: it " in person.shown
+    assert f"The only winning move is {four.answer}: it " in person.shown
+    assert person.shown.count(" in a row.") == 1
+    assert "2 in a row." in person.shown
+    assert person.shown.endswith("\n3 of 5, best streak 2.\n")
+    assert "for another" not in person.shown
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_answer_that_cannot_be_placed_is_explained_and_costs_nothing() -> None:
+    (puzzle,) = some_of("draft", 1, 1)
+    person = Person("x", "", "7 8", 99, "-1", "undo", "why", puzzle.answer)
+    assert hold("draft --seed 1 --count 1", person) == FINISHED
+    for words in ("'x' is not a number", "Type a number, or help", "more than one number", "no block 99", "'-1' will"):
+        assert words in person.shown
+    assert "'undo' is not a number" in person.shown
+    assert "'why' is not a number" in person.shown
+    assert person.shown.count("One move wins. Which? ") == 8
+    assert "1 of 1, best streak 1." in person.shown
+
+
+def test_the_commands_answer_and_the_question_is_put_again() -> None:
+    (puzzle,) = some_of("factor", 2, 1)
+    person = Person("help", "moves", "show", "hint", "hint?", "quit")
+    assert hold("factor --seed 2", person) == FINISHED
+    for meaning in COMMANDS.values():
+        assert meaning in person.shown
+    assert person.shown.count("[ ] Player 1   ( ) Player 2") == 2
+    assert person.shown.count("Only one of your moves wins.") == 2
+    assert person.shown.count("One move wins. Which? ") == 6
+    assert f"{puzzle.answer} wins" not in person.shown
+    assert " of 1" not in person.shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hint_does_not_name_the_move(name: str) -> None:
+    for puzzle in some_of(name, 5, 5):
+        person = Person("hint")
+        with pytest.raises(InputEnded):
+            puzzling.Question(puzzle, catalogue.load(name), person).ask()
+        nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition("One move wins. Which? ")[2]
+        assert len(nudge) > 20
+        assert not any(letter.isdigit() for letter in nudge)
+
+
+def test_without_a_count_there_is_another_until_someone_has_enough() -> None:
+    one, two = some_of("climb", 1, 2)
+    person = Person(one.answer, "what?", "", two.answer, "no")
+    assert hold("climb --seed 1", person) == FINISHED
+    assert person.shown.count("\nEnter for another, quit to stop: ") == 3
+    assert "Puzzle 2: climb, grade " in person.shown
+    assert person.shown.endswith("2 of 2, best streak 2.\n")
+
+
+def test_where_nobody_wants_another_that_is_enough() -> None:
+    (puzzle,) = some_of("climb", 1, 1)
+    person = Person(puzzle.answer)
+    assert hold("climb --seed 1", person) == FINISHED
+    assert person.shown.endswith("Enter for another, quit to stop: ")
+
+
+def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
+    (puzzle,) = some_of("race", 1, 1)
+    assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == INPUT_ENDED
+    assert capsys.readouterr().err == (
+        "tower: the input ended before the puzzle was solved. 1 of 1, best streak 1.\n"
+    )  # fmt: skip
+    assert hold("race --seed 1", Person()) == INPUT_ENDED
+    assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved.\n"
+
+
+def test_ctrl_c_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hold("race --seed 1", Person("skip", "", "^C")) == INTERRUPTED
+    assert capsys.readouterr().err == "tower: stopped. 0 of 1, best streak 0.\n"
+
+
+def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> None:
+    person = Person("quit", typed=True)
+    assert hold("factor", person) == FINISHED
+    seed = person.shown.partition(" --seed ")[2].partition(" ")[0]
+    again = Person("quit", typed=True)
+    assert hold(f"factor --seed {seed}", again) == FINISHED
+    assert ", ".join(COMMANDS) in again.shown
+    assert person.shown.split("\n")[2:] == again.shown.split("\n")[2:]
+
+
+def test_todays_puzzle_comes_first_and_others_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sunday(date):
+        @classmethod
+        def today(cls) -> Sunday:
+            return cls(2026, 11, 15)
+
+    monkeypatch.setattr(puzzling, "date", Sunday)
+    person, same = Person("skip", "", "quit"), Person("skip", "", "quit")
+    assert hold("", person) == hold("--day 2026-11-15", same) == FINISHED
+    assert person.shown == same.shown
+    assert person.shown.startswith("Puzzle of the day, 15 November 2026: summit (target 37), grade 5\n")
+    assert "\nPuzzle 2: " in person.shown
+
+
+def test_a_day_chooses_among_the_puzzles_of_a_game_too() -> None:
+    first, second = Person("quit"), Person("quit")
+    assert hold("draft --day 2026-11-15 --grade 2", first) == hold("draft --day 2026-11-16 --grade 2", second)
+    assert first.shown.startswith("Puzzle of 15 November 2026: draft, grade 2\n")
+    assert first.shown.partition("\n")[2] != second.shown.partition("\n")[2]
+
+
+def test_a_day_and_a_seed_are_one_too_many() -> None:
+    with pytest.raises(Failure, match="--day and --seed both choose the puzzles") as failed:
+        hold("draft --day 2026-11-15 --seed 1", Person())
+    assert failed.value.code == WRONG_CALL
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("factor --grade 5", "there is no puzzle of grade 5 in factor; there are 8 of grade 1, 23 of grade 2, "),
+        ("race --target 28 --grade 3", "no puzzle of grade 3 was found in race (target 28); found were "),
+        ("draft --blocks 1-9999 --target 99999", "was found in draft (target 99999, blocks 1-9999): in no position"),
+        ("summit --blocks 1-2", "there is no puzzle in summit (blocks 1,2): nowhere does exactly one of several moves"),
+    ],
+)  # fmt: skip
+def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, message: str) -> None:
+    for form in ("", " --json"):
+        with pytest.raises(Failure) as failed:
+            hold(f"{call} --seed 1{form}", Person())
+        assert failed.value.code == WRONG_CALL
+        assert message in str(failed.value)
+
+
+def test_a_set_that_is_exhausted_says_so() -> None:
+    person = Person("skip", "")
+    assert hold("draft --blocks 1-3 --seed 1", person) == FINISHED
+    assert person.shown.endswith("\nThere are no more puzzles in draft (blocks 1-3).\n")
+
+
+def test_a_long_line_is_told_only_in_its_beginning() -> None:
+    rules = LARGE["climb(blocks=1-1000)"]
+    puzzle = next(each for each in puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD)
+    person = Person(puzzle.answer)
+    assert puzzling.Question(puzzle, catalogue.load("climb"), person).ask() == "right"
+    assert person.shown.count("placed on the tower") == 8
+    winner = puzzle.game.to_move + 1
+    assert person.shown.endswith(f"\n(And so on: {(puzzle.plies or 0) - 8:,} more plies, and Player {winner} wins.)\n")
+
+
+anything = st.one_of(st.integers(-3, 31).map(str), st.sampled_from([*COMMANDS, "y", "?", "", "7 8"]), st.text())
+
+
+@given(st.sampled_from(NAMES), st.integers(0, 5), st.lists(anything, max_size=15), st.none() | st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_typed_a_run_comes_to_a_proper_end(
+    name: str, seed: int, typed: list[str], count: int | None
+) -> None:
+    person = Person(*typed)
+    number = "" if count is None else f" --count {count}"
+    assert hold(f"{name} --seed {seed}{number}", person) in {FINISHED, INPUT_ENDED}
+    assert person.shown.count("One move wins. Which? ") <= len(typed) + 1
+
+
+# For programs ---------------------------------------------------------------------------------------------------------
+
+
+def printed(call: str, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str, object]]:
+    assert hold(f"{call} --json", Person()) == FINISHED
+    yield from json.loads(capsys.readouterr().out)["puzzles"]
+
+
+@pytest.mark.parametrize(
+    ("call", "count"), [("draft --count 20 --seed 4", 20), ("--count 6 --seed 4", 6), ("climb --blocks 1-400", 1)]
+)
+def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    found = list(printed(call, capsys))
+    assert len(found) == count
+    for each in found:
+        table, book = record.read(str(each["ref"]))
+        assert (book.name, list(table.game.moves)) == (each["game"], each["moves"])
+        assert (table.game.to_move + 1, list(table.game.legal)) == (each["seat"], each["legal"])
+        best = each["line"]
+        assert isinstance(best, list)
+        assert best[0] == each["answer"]
+        assert len(best) == (each["plies"] if isinstance(each["plies"], int) and each["plies"] < LONGEST_LINE else 100)
+        for block in best:
+            table = table.play(block)
+        if len(best) < LONGEST_LINE:
+            assert table.outcome is not None
+            assert table.outcome.winner == int(str(each["seat"])) - 1
+
+
+def test_a_set_that_is_smaller_than_asked_for_says_so_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert hold("climb --seed 1 --count 50 --json", Person()) == FINISHED
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["puzzles"]) == 24
+    assert err == "tower: 24 of the 50 puzzles asked for: there are no more puzzles in climb.\n"

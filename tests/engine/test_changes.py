@@ -1,0 +1,162 @@
+"""Changes at a table: each answers a version and counts once, and the log of them leads to the moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from number_tower import Game, NotLegal, Table, TableError, rules
+from number_tower.changes import Change, moves_after
+from number_tower.table import Stale
+from support.stores import any_change, any_play
+
+CHANGES = st.one_of(
+    st.builds(Change, st.just("place"), st.integers(1, 10**18)),
+    st.builds(Change, st.just("undo"), st.integers(1, 10**6)),
+    st.builds(Change, st.sampled_from(["resigned", "forfeit", "abandoned"]), st.integers(0, 1)),
+)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(Game(rules("draft")), "draft")
+
+
+# Written and read -----------------------------------------------------------------------------------------------------
+
+
+@given(CHANGES)
+def test_a_change_is_read_as_it_was_written(change: Change) -> None:
+    assert Change.read(change.written()) == change
+
+
+@pytest.mark.parametrize(
+    ("change", "written"),
+    [
+        (Change("place", 9), "9"),
+        (Change("undo", 2), "undo 2"),
+        (Change("resigned", 0), "resigned 1"),
+        (Change("forfeit", 1), "forfeit 2"),
+        (Change("abandoned", 0), "abandoned 1"),
+    ],
+)
+def test_a_change_is_written_in_a_word_or_two(change: Change, written: str) -> None:
+    assert change.written() == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nine", "-9", "9 ", " 9", "9\n", "undo", "undo 0", "undo -1", "resigned", "resigned 0", "resigned 3", "won 1",
+     "Resigned 1", "undo  1", "٣", "9" * 20],
+)  # fmt: skip
+def test_what_is_no_change_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected a change such as 9, undo 1 or resigned 2; got '"):
+        Change.read(text)
+
+
+# Where a log leads ----------------------------------------------------------------------------------------------------
+
+
+@given(any_play())
+@settings(deadline=None)
+def test_the_log_always_leads_to_the_moves_and_versions_rise_by_one(tables: list[Table]) -> None:
+    for before, after in pairwise(tables):
+        assert after.version == before.version + 1
+        assert after.log[:-1] == before.log
+    for table in tables:
+        assert moves_after(table.log) == table.game.moves
+        assert moves_after(Change.read(change.written()) for change in table.log) == table.game.moves
+
+
+@given(any_play())
+@settings(deadline=None)
+def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: list[Table]) -> None:
+    last = tables[-1]
+    straight = Table(last.game, last.rulebook, last.names, hidden=last.hidden, declared=last.declared)
+    assert straight == last
+    assert straight.version == len(last.game.moves) + (last.declared is not None) <= last.version
+    assert moves_after(straight.log) == last.game.moves
+
+
+@pytest.mark.parametrize(
+    ("log", "problem"),
+    [
+        (["undo 1"], "more moves are taken back than were made"),
+        (["9", "undo 2"], "more moves are taken back than were made"),
+        (["9", "resigned 1", "8"], "something was done after a result was declared"),
+        (["9", "resigned 1", "undo 1"], "something was done after a result was declared"),
+    ],
+)
+def test_a_log_that_leads_nowhere_is_refused(log: list[str], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        moves_after(map(Change.read, log))
+
+
+# Changes that answer a version ----------------------------------------------------------------------------------------
+
+
+@given(any_play(), st.data())
+@settings(deadline=None)
+def test_the_same_change_for_the_same_version_counts_once(tables: list[Table], data: st.DataObject) -> None:
+    last = tables[-1]
+    for version, change in enumerate(last.log):
+        assert last.answer(version, change) is last
+    if last.outcome is None:
+        change = data.draw(any_change(last))
+        after = last.answer(last.version, change)
+        assert after.answer(last.version, after.log[-1]) is after
+
+
+@given(any_play(), CHANGES, st.integers(-3, 20))
+@settings(deadline=None)
+def test_any_other_change_for_an_earlier_or_unknown_version_is_stale(
+    tables: list[Table], change: Change, version: int
+) -> None:
+    last = tables[-1]
+    if version == last.version or (0 <= version < last.version and change.repeats(last.log[version])):
+        return
+    with pytest.raises(Stale) as stale:
+        last.answer(version, change)
+    assert stale.value.table is last
+
+
+def test_a_late_duplicate_after_an_undo_changes_nothing(table: Table) -> None:
+    undone = table.play(9).play(8).undo()
+    assert undone.game.moves == (9,)
+    assert undone.answer(1, Change("place", 8)) is undone, "that 8 was placed, and taken back since"
+    assert undone.answer(2, Change("undo", 1)) is undone, "and it is not taken back twice"
+    again = undone.answer(3, Change("place", 8))
+    assert (again.game.moves, again.version) == ((9, 8), 4), "whoever knows of that may place it again"
+
+
+def test_an_undo_said_twice_counts_once_however_far_it_went(table: Table) -> None:
+    against_computer = replace(table, automatic=(False, True)).play(9).play(8)
+    undone = against_computer.answer(2, Change("undo", 1))
+    assert undone.log[-1] == Change("undo", 2), "the computer's answer went with it"
+    assert undone.answer(2, Change("undo", 1)) is undone
+
+
+def test_two_who_answer_the_same_version_cannot_both_be_right(table: Table) -> None:
+    first = table.answer(0, Change("place", 9))
+    for late in (Change("place", 8), Change("undo", 1), Change("resigned", 0)):
+        with pytest.raises(Stale, match="the table has changed since") as stale:
+            first.answer(0, late)
+        assert stale.value.table == first
+
+
+def test_what_breaks_a_rule_is_refused_as_ever_and_is_not_stale(table: Table) -> None:
+    played = table.play(9)
+    for block in (9, 77):
+        with pytest.raises(ValueError, match="cannot be placed"):
+            played.answer(1, Change("place", block))
+    with pytest.raises(TableError, match="no move to take back"):
+        table.answer(0, Change("undo", 1))
+    resigned = played.answer(1, Change("resigned", 1))
+    with pytest.raises(NotLegal):
+        resigned.answer(2, Change("place", 8))
+    with pytest.raises(TableError, match="the game is over"):
+        resigned.answer(2, Change("resigned", 0))

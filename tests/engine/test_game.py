@@ -1,0 +1,165 @@
+"""Games: immutable, replayable, and able to say what each move caused."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Event, Game, MoveError, Rules, catalogue, record
+from number_tower.game import play_randomly
+from support import plain_rules as plain
+from support.strategies import any_game, any_rules
+
+
+@given(any_game())
+def test_undo_is_the_inverse_of_play(game: Game) -> None:
+    for block in game.legal:
+        after = game.play(block)
+        assert after.undo() == game
+        assert after.undo().position == game.position
+        assert after.moves == (*game.moves, block)
+
+
+@given(any_game())
+def test_replaying_the_moves_gives_the_same_game(game: Game) -> None:
+    again = Game(game.rules, game.first, game.moves)
+    assert again == game
+    assert (again.position, again.movers, again.events) == (game.position, game.movers, game.events)
+    assert list(game.history())[-1] == game
+    assert pickle.loads(pickle.dumps(game)) == game  # noqa: S301 - its own pickle
+
+
+@given(any_rules(), st.randoms(use_true_random=False))
+def test_every_game_ends(rules: Rules, choice: object) -> None:
+    game = Game(rules)
+    longest = 2 * len(rules.blocks) if rules.supply != "endless" else 2 * (rules.target or len(rules.blocks))
+    for _ in range(longest + 1):
+        if game.outcome is not None:
+            return
+        game = game.play(choice.choice(game.legal))  # type: ignore[attr-defined]  # hypothesis types its randoms loosely
+    pytest.fail("more moves than there can be")
+
+
+@given(any_game())
+def test_towers_and_heights_follow_from_the_moves(game: Game) -> None:
+    for player in (0, 1):
+        assert list(game.towers[player]) == plain.tower_of(game, player)
+        assert game.heights[player] == sum(game.towers[player])
+
+
+@given(any_game())
+def test_events_tell_every_skip_and_nothing_else(game: Game) -> None:
+    kinds = [event.kind for event in game.events]
+    assert kinds[0] == ("placed" if game.moves else "start")
+    assert kinds[-1] == ("turn" if game.outcome is None else "end")
+    assert game.events[-1].player == game.to_move
+    skipped = bool(game.moves) and game.outcome is None and game.movers[-1] == game.to_move
+    assert (Event("skipped", 1 - game.to_move) in game.events) == skipped
+    assert len(kinds) == 2 + skipped
+
+
+def test_the_library_is_used_as_the_readme_says() -> None:
+    rules = nt.rules("draft", target=21, blocks=range(1, 13))
+    game = nt.Game(rules, first=0)
+    after = game.play(9)
+    assert game.moves == ()
+    assert after.moves == (9,)
+    assert (game.to_move, after.to_move) == (0, 1)
+    assert after.legal == (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12)
+    assert after.towers == ((9,), ())
+    assert after.heights == (9, 0)
+    assert after.outcome is None
+    assert after.undo() == game
+
+
+def test_a_shared_tower_stands_in_both_places() -> None:
+    game = nt.Game(nt.rules("factor")).play(6).play(3)
+    assert game.towers == ((6, 3), (6, 3))
+    assert game.heights == (9, 9)
+
+
+def test_the_one_who_starts_is_a_choice() -> None:
+    game = Game(nt.rules("summit"), first=1)
+    assert game.to_move == 1
+    assert game.play(5).movers == (1,)
+    for wrong in (2, -1, True, 1.0, None):
+        with pytest.raises(ValueError, match="expected 0 or 1"):
+            Game(first=wrong)  # type: ignore[arg-type]  # that it is refused is the point
+
+
+def test_an_illegal_move_in_a_list_is_named_by_its_place() -> None:
+    with pytest.raises(MoveError, match=r"move 3: 7 cannot be placed \(target\)") as refused:
+        Game(nt.rules("draft"), moves=(9, 8, 7))
+    assert refused.value.ply == 3
+
+
+def test_there_is_nothing_to_undo_before_the_first_move() -> None:
+    with pytest.raises(ValueError, match="no move"):
+        Game().undo()
+
+
+def test_games_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        Game().moves = (1,)  # type: ignore[misc]  # that it is refused is the point
+    with pytest.raises(AttributeError):
+        Rules().target = 3  # type: ignore[misc]  # likewise
+
+
+def test_legal_moves_are_in_rising_order() -> None:
+    for name in catalogue.names():
+        game = Game(nt.rules(name))
+        while game.outcome is None:
+            assert list(game.legal) == sorted(game.legal)
+            game = game.play(game.legal[len(game.legal) // 2])
+
+
+def test_unknown_names_in_the_package_are_unknown() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'towre'"):
+        _ = nt.towre
+    for name in nt.__all__:
+        assert getattr(nt, name) is not None
+        assert name in dir(nt)
+
+
+def test_errors_can_travel_between_processes() -> None:
+    tries = (
+        lambda: Rules(fit="round"),  # type: ignore[arg-type]  # that it is refused is the point
+        lambda: nt.rules("climb", target=3),
+        lambda: nt.rules("missing.toml"),
+        lambda: nt.rules("chess"),
+        lambda: Game().play(10),
+        lambda: Game(moves=(1, 1)),
+        lambda: record.from_line("draft:9,9"),
+        lambda: record.read("nothing"),
+    )
+    for attempt in tries:
+        with pytest.raises(ValueError, match=r".") as raised:
+            attempt()
+        again = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - its own pickle
+        assert (type(again), str(again)) == (type(raised.value), str(raised.value))
+
+
+def test_a_number_too_long_to_be_written_is_refused_in_words() -> None:
+    with pytest.raises(MoveError, match="something too long to be shown cannot be placed"):
+        Game().play(10**5000)
+
+
+def test_a_name_is_not_taken_for_rules() -> None:
+    with pytest.raises(TypeError, match="rules: expected Rules"):
+        Game("draft")  # type: ignore[arg-type]
+
+
+@given(any_game(), st.integers(0, 5), st.integers(0, 1000))
+def test_random_moves_are_legal_and_the_same_by_the_same_seed(game: Game, most: int, seed: int) -> None:
+    played = list(play_randomly(game, Random(seed), most))  # noqa: S311 - play
+    assert played[0] == game
+    assert all(after.undo() == before for before, after in pairwise(played))
+    assert len(played) == most + 1 or (len(played) <= most and played[-1].outcome is not None)
+    positions = list(play_randomly(game.position, Random(seed), most))  # noqa: S311 - play
+    assert positions == [each.position for each in played]

@@ -1,0 +1,122 @@
+"""Rule files and records from strangers: refused in one line, quickly, and never obeyed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from number_tower import Game, Table, rules
+from number_tower.record import to_json
+from support.command import tower
+
+RECORD = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8)), "draft")))
+
+REACHING = [
+    "{player.__class__.__init__.__globals__}",
+    "{player.__class__.__mro__[1].__subclasses__}",
+    "{left[0]}",
+    "{table.game}",
+    "{self}",
+    "{0.__class__}",
+    "{player!r}",
+    "{height:{height}{height}}",
+    "{height:>99999999999}",
+    "{player:\x1b[2J}",
+]
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int, beginning: str) -> None:
+    """Check that a call ended in one short line that a terminal can show."""
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr.startswith(beginning)
+    assert done.stderr.endswith("\n")
+    assert done.stderr[:-1].isprintable()
+    assert len(done.stderr) < 500
+
+
+@pytest.mark.parametrize("text", REACHING)
+def test_a_format_string_reaches_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "evil.toml").write_text(f"[rules]\n[voice]\nturn = {json.dumps(text)}\n")
+    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: voice.turn: ")
+
+
+def test_a_format_string_in_a_title_or_a_name_is_only_text(tmp_path: Path) -> None:
+    (tmp_path / "odd.toml").write_text('title = "{player.__class__}"\n[rules]\n')
+    done = tower("play", "odd.toml", "--names", "{left},{0.__class__}", cwd=tmp_path)
+    assert done.stdout.startswith("{player.__class__}\n")
+    assert "{left} to place." in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"k{n} = 1\n" for n in range(1_000_000)),
+        "a = {" + ", ".join(f"k{n} = 1" for n in range(1_000_000)) + "}",
+        "[rules]\nblocks = [" + "1, " * 1_000_000 + "]",
+        "[rules]\nblocks = '1-1000000000000000000'",
+        "[rules]\nblocks = '" + "1-2," * 4_000 + "3'",
+        "[rules]\nopening = '1-1000000000000'",
+        "a" + ".a" * 30_000 + " = 1",
+        "[" + "a ." * 20_000 + "a]",
+        "x = " + "[" * 30_000 + "]" * 30_000,
+        "[rules]\ntarget = 1" + "0" * 5_000,
+        "[rules]\nfit = '" + "x" * 15_000 + "'",
+        '[rules]\nfit = "\\u001b]0;owned\\u0007"',
+        '"\\u001b[2J" = 1',
+        '[rules]\n"\\u001b[2J" = 1',
+        '[rules]\n[voice]\n"\\u001b[2J" = "x"',
+        '[rules]\n[voice]\nstart = "\\u001b[2J"',
+        '[rules]\n[voice]\nplayers = ["\\u001b[2J", "B"]',
+        '[rules]\n[voice]\nnoun = "\\u202e"',
+        '[rules]\n[voice]\nprompt = "\\r"',
+        "\x00",
+    ],
+    ids=range(20),
+)
+def test_a_hostile_rule_file_is_refused_in_one_printable_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "evil.toml").write_text(text, encoding="utf-8")
+    refused(tower("play", "evil.toml", cwd=tmp_path), 2, "tower: evil.toml: ")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {f"k{n}": n for n in range(1_000_000)},
+        {"names": ["\x1b]0;owned\x07", "B"]},
+        {"names": ["A", "B\u202e"]},
+        {"names": ["A\nPlayer B wins!", "B"]},
+        {"names": [["A"], {}]},
+        {"game": "\x1b[2J"},
+        {"game": "../../etc/passwd\x00"},
+        {"rules": {"blocks": "1-999999999999"}},
+        {"rules": {"\x1b[2J": 1}},
+        {"rules": {"blocks": list(range(1, 2_000_000))}},
+        {"moves": [9] * 1_000_000},
+        {"moves": [[[]]]},
+        {"moves": [1e308]},
+        {"result": {"winner": "\x1b[2J", "reason": "\x1b[2J"}},
+        {"number_tower": "\x1b[2J"},
+        {"number_tower": [[[[]]]]},
+    ],
+    ids=range(16),
+)
+def test_a_hostile_record_is_refused_in_one_printable_line(tmp_path: Path, change: dict[str, object]) -> None:
+    (tmp_path / "evil.json").write_text(json.dumps({**RECORD, **change}))
+    refused(tower("replay", "evil.json", cwd=tmp_path), 1, "tower: the record cannot be read: evil.json: ")
+
+
+def test_a_record_that_names_a_file_does_not_open_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[rules]\n[voice]\nstart = "opened"\n')
+    (tmp_path / "game.json").write_text(json.dumps({**RECORD, "game": "mine.toml"}))
+    done = tower("replay", "game.json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith("mine.toml\n")
+    assert "opened" not in done.stdout
+
+
+@pytest.mark.parametrize("ref", ["draft(names=%1B[2J,B):", "draft(names=A%0AB,C):", "\x1b[2J:1", "draft:\x1b[2J"])
+def test_a_hostile_line_is_refused_in_one_printable_line(ref: str) -> None:
+    refused(tower("replay", ref), 1, "tower: the record cannot be read: ")

@@ -1,0 +1,119 @@
+"""`examples/train.py`: a table that plays itself learns to win what can be won, and the exact truth says so."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from number_tower import Position, Rules
+from number_tower.envs import pettingzoo, register, truth
+from number_tower.envs.seeing import Sight
+from support.command import ROOT, plain_environment
+
+SCRIPT = ROOT / "examples/train.py"
+PAGE = (ROOT / "docs/how-to/environments.md").read_text()
+LAST = re.compile(r"^ +10,000 +[\d,]+ +([\d.]+)% +([\d.]+)%\nBoth bars are reached\.$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def train() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("train", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    register()
+    return module
+
+
+def test_draft_and_factor_are_learned_from_nothing_but_play() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT)], capture_output=True, text=True, env=plain_environment(), check=False
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert re.findall(r"^(\w+), judged in seat (\d):$", done.stdout, re.MULTILINE) == [("draft", "1"), ("factor", "1")]
+    reached = LAST.findall(done.stdout)
+    assert len(reached) == 2
+    for won, clean in reached:
+        assert float(won) >= 95
+        assert float(clean) >= 90
+    assert f"$ python examples/train.py draft factor\n{done.stdout.rstrip()}\n```" in PAGE
+
+
+def test_too_little_play_misses_the_bars(
+    train: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", "draft", "--games", "10"])
+    assert train.main() == 1
+    assert capsys.readouterr().out.endswith("Not enough: 95% and 90% were asked for.\n\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "there is no game called"),
+        ('[rules]\nblocks = "5-9"\ntarget = 4\n', "nobody can open it, so there is nothing to learn"),
+    ],
+)
+def test_what_cannot_be_learned_is_said(
+    train: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str | None,
+    problem: str,
+) -> None:
+    game = "nothing"
+    if text is not None:
+        path = tmp_path / "odd.toml"
+        path.write_text(text)
+        game = str(path)
+    monkeypatch.setattr(sys, "argv", ["train.py", game])
+    with pytest.raises(SystemExit) as left:
+        train.main()
+    assert left.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
+    tables = []
+    for seed in (7, 7, 8):
+        learner = train.Learner(seed)
+        learner.learn(pettingzoo.raw_env("draft"), 100)
+        tables.append({seen: values.tolist() for seen, values in learner.table.items()})
+    assert tables[0] == tables[1] != tables[2]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(blocks=range(1, 7), fit="related"),
+        Rules(blocks=range(1, 6), towers="own", fit="descending", target=8, stuck="skips"),
+        Rules(blocks=range(1, 4), supply="own", target=9),
+    ],
+    ids=["stuck loses", "stuck skips", "own blocks"],
+)
+def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "CURIOUS", 1.0)
+    learner, sight = train.Learner(1), Sight(rules)
+    learner.learn(pettingzoo.raw_env(rules), 4000)
+    ahead, known = [Position.start(rules)], set()
+    while ahead:
+        position = ahead.pop()
+        if position.outcome is not None or position in known:
+            continue
+        known.add(position)
+        values = learner.table[sight.vector(position, position.to_move).tobytes()]
+        exact = truth.action_values(position)
+        legal = sight.mask(position) == 1
+        assert np.array_equal(values[legal], exact[legal])
+        ahead += map(position.place, position.legal)
+    assert len(known) > 20

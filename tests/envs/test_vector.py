@@ -1,0 +1,492 @@
+"""Thousands of games at once are the engine's games, and Gymnasium's vectorised environment stands on them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from number_tower import Position, Rules, RulesError
+from number_tower.envs import stepping
+from number_tower.envs.games import Games
+from number_tower.envs.gymnasium import NumberTowerEnv
+from number_tower.envs.seeing import Sight
+from number_tower.envs.stepping import ENDINGS, NOBODY, REFUSALS
+from number_tower.envs.truth import action_values, worth
+from number_tower.envs.vector import NumberTowerVectorEnv
+from support.rulesets import FIVE, NO_OPENING, RULESETS
+from support.strategies import any_rules
+
+LARGEST = 10**18
+MORE = {
+    "64 blocks, every number large": Rules(blocks=range(10**9 - 63, 10**9 + 1), supply="own", towers="own"),
+    "64 blocks, one endless tower": Rules(blocks=range(1, 65), supply="endless", target=300),
+    "64 blocks, skips": Rules(blocks=range(1, 65), towers="own", fit="descending", target=200, stuck="skips"),
+    "far apart": Rules(blocks=(1, 2, 7, 10**6, LARGEST // 2), target=LARGEST, towers="own", stuck="skips"),
+    "high towers": Rules(blocks=(LARGEST - 1, LARGEST, 5), supply="own", towers="own", stuck="skips"),
+    "higher or level": Rules(blocks=range(1, 7), towers="own", fit="unrelated", stuck="skips"),
+}
+ALL = {**FIVE, **{f"random {place}": rules for place, rules in enumerate(RULESETS)}, **MORE}
+
+
+def starts(rules: Rules, first: list[int]) -> list[Position]:
+    return [Position.start(rules, player) for player in first]
+
+
+def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
+    """Play the same actions in the batch and, game by game, by the engine."""
+    rng, sight = Random(seed), Sight(rules)  # noqa: S311 - play, not secrets
+    games = Games(rules, number, seed=seed, first="alternating")
+    first = [row % 2 for row in range(number)]
+    positions, plies = starts(rules, first), [0] * number
+    for _ in range(steps):
+        assert games.to_move.tolist() == [position.to_move for position in positions]
+        assert games.legal.tolist() == [position.legal_mask for position in positions]
+        assert games.masks.tolist() == [sight.mask(position).tolist() for position in positions]
+        assert [games.position(row) for row in range(number)] == positions
+        movers = np.array([sight.vector(position, position.to_move) for position in positions])
+        assert np.array_equal(games.observations(), movers)
+        others = np.array([sight.vector(position, 0) for position in positions])
+        assert np.array_equal(games.observations(0), others)
+        actions = games.random_actions()
+        for row in range(number):
+            if rng.random() < illegal:
+                actions[row] = rng.choice((-1, rng.randrange(-3, sight.actions + 3), rng.randrange(-(2**63), 2**63)))
+        rewards, ended = games.step(actions)
+        for row, (action, before) in enumerate(zip(actions.tolist(), positions, strict=True)):
+            block = rules.blocks[action] if 0 <= action < sight.actions else -1
+            refused = None if before.outcome else before.refusal(block)
+            after = before if before.outcome or refused else before.place(block)
+            plies[row] += after is not before
+            ending = (1 - before.to_move, "forfeit") if refused else after.outcome
+            winner = None if ending is None else ending[0]
+            points = 0 if winner is None else 1 - 2 * winner
+            assert rewards[row].tolist() == [points, -points]
+            assert ended[row] == (ending is not None)
+            positions[row] = after
+            if ending is not None:
+                last = games.last
+                assert ENDINGS[last.endings[row]] == ending[1]
+                assert last.winners[row] == (NOBODY if winner is None else winner)
+                assert REFUSALS[last.refusals[row]] == refused
+                assert last.plies[row] == plies[row]
+                assert games.last_position(row) == after
+                seen = sight.vector(after, 1)
+                seen[0] *= not refused
+                assert np.array_equal(games.last_observations(1)[row], seen)
+                first[row], plies[row] = 1 - first[row], 0
+                positions[row] = Position.start(rules, first[row])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_many_games_are_the_engines_games_move_by_move(name: str) -> None:
+    compare(ALL[name], number=6, steps=40, seed=1)
+
+
+@settings(max_examples=30)
+@given(any_rules(), st.integers(0, 99))
+def test_games_by_any_rules_are_the_engines(rules: Rules, seed: int) -> None:
+    compare(rules, number=4, steps=12, seed=seed)
+
+
+def test_each_kind_of_ending_and_refusal_was_seen() -> None:
+    endings, refusals = set(), set()
+    for rules in ALL.values():
+        games, rng = Games(rules, 64, seed=3), np.random.default_rng(4)
+        for step in range(60):
+            some = games.random_actions() if step % 5 else rng.integers(-1, len(rules.blocks), 64)
+            ended = games.step(some).ended
+            endings |= {ENDINGS[code] for code in games.last.endings[ended]}
+            refusals |= {REFUSALS[code] for code in games.last.refusals[ended]}
+    assert endings == set(ENDINGS[1:])
+    assert refusals == set(REFUSALS)
+
+
+def test_sixty_five_blocks_and_towers_beyond_64_bits_are_refused_in_words() -> None:
+    with pytest.raises(RulesError, match=r"at most 64 .* got 65; one game at a time, gymnasium.make takes any rules"):
+        Games(Rules(blocks=range(1, 66)), 2)
+    with pytest.raises(RulesError, match="towers below 2\\*\\*63"):
+        Games(Rules(blocks=range(LARGEST - 20, LARGEST)), 2)
+    for number, threads in ((0, 1), (4.0, 1), (True, 1), ("4", 1), (4, -1), (4, 0)):
+        with pytest.raises(ValueError, match=r"(number|threads): expected a whole number from 1; got"):
+            Games("draft", number, threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='first: expected 0, 1, "alternating" or "random"; got 2'):
+        Games("draft", 2, first=2)
+
+
+# Chance -----------------------------------------------------------------------------------------------------------
+
+
+def played(rules: Rules, number: int, seed: int, threads: int | None = None) -> list[Any]:
+    games = Games(rules, number, seed=seed, first="random", threads=threads)
+    story = []
+    for _ in range(20):
+        actions = games.random_actions()
+        rewards, ended = games.step(actions)
+        story.append((actions.tolist(), rewards.tolist(), ended.tolist(), games.to_move.tolist()))
+    return story
+
+
+def test_the_seed_says_everything_and_the_number_of_threads_nothing() -> None:
+    rules = FIVE["draft"]
+    assert played(rules, 10_000, 7, threads=1) == played(rules, 10_000, 7, threads=3)
+    assert played(rules, 500, 7) != played(rules, 500, 8)
+
+
+def test_a_game_does_not_depend_on_how_many_others_there_are() -> None:
+    many, few = (played(FIVE["race"], number, 5) for number in (50, 3))
+    assert [[row[:3] for row in step] for step in many] == [list(step) for step in few]
+
+
+@pytest.mark.parametrize("blocks", [(1, 2, 4), range(1, 65)])
+def test_every_legal_action_is_equally_likely(blocks: Any) -> None:
+    games = Games(Rules(blocks=blocks), 100_000, seed=2)
+    games.step(games.random_actions())
+    used, chosen = games.now.tops[:, 0] - 1, games.random_actions()
+    assert games.masks[np.arange(games.number), chosen].all()
+    pairs = np.bincount(used.astype(np.int64) * len(blocks) + chosen, minlength=len(blocks) ** 2)
+    expected = 100_000 / (len(blocks) * (len(blocks) - 1))
+    counts = pairs.reshape(len(blocks), -1)[~np.eye(len(blocks), dtype=bool)]
+    assert np.abs(counts - expected).max() < 6 * expected**0.5
+
+
+def test_a_coin_says_who_starts_and_choices_do_not_change_it() -> None:
+    starting = []
+    for choices in (0, 2):
+        games = Games("climb", 4000, seed=1, first="random", opening=(30,))
+        rows = []
+        for _ in range(5):
+            rows.append(games.now.first.tolist())
+            for _ in range(choices):
+                games.random_actions()
+            assert games.step(games.random_actions()).ended.all()
+        starting.append(rows)
+    assert starting[0] == starting[1]
+    assert 9500 < np.sum(starting[0]) < 10500
+    assert starting[0][0] != starting[0][1]
+
+
+# What is taken and given -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "actions", [[10**30, -(10**30), 3], np.array([255, 254, 3], np.uint8), [2**64 - 1, 9, np.int8(3)]]
+)
+def test_whole_numbers_of_any_size_and_kind_are_actions(actions: Any) -> None:
+    games = Games("draft", 3, seed=0)
+    rewards, ended = games.step(actions)
+    assert ended.tolist() == [True, True, False]
+    assert rewards.tolist() == [[-1, 1], [-1, 1], [0, 0]]
+    assert [REFUSALS[code] for code in games.last.refusals] == ["not_a_block", "not_a_block", None]
+
+
+def test_what_is_no_action_for_each_game_is_an_error_in_words() -> None:
+    games = Games("draft", 3, seed=0)
+    with pytest.raises(ValueError, match=r"an action for each of 3 games; got the shape \(2,\)"):
+        games.step([1, 2])
+    with pytest.raises(TypeError, match="whole numbers, the places of blocks; got float64"):
+        games.step(np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(TypeError, match="an action, which is a whole number; got '7'"):
+        games.step([1, "7", 2])  # type: ignore[list-item]  # that is the point
+
+
+@pytest.mark.parametrize("some", [[True], [1, 0, 1], np.ones((3, 1), bool), np.ones(4, bool), True])
+def test_which_games_are_meant_must_be_said_of_each(some: Any) -> None:
+    games = Games("draft", 3, seed=0)
+    for meant in (games.random_actions, games.begin, lambda some: games.act([0] * 3, some)):
+        with pytest.raises(ValueError, match=r"expected True or False for each of 3 games; got the shape"):
+            meant(some)
+    for see in (games.observations, games.last_observations):
+        with pytest.raises(ValueError, match=r"expected True or False for each of 3 games"):
+            see(0, some)
+
+
+@pytest.mark.parametrize("players", [2, -1, 256, [0, 1], [0, 1, 2], [[0, 1, 0]], 0.5, True, 2**70])
+def test_only_0_and_1_are_players(players: Any) -> None:
+    games = Games("draft", 3, seed=0)
+    for call in (games.observations, games.last_observations, games.answer):
+        with pytest.raises(ValueError, match=r"expected (players 0 and 1|a player, or one for each of 3 games); got"):
+            call(players)
+
+
+def test_what_is_seen_of_some_games_are_their_rows() -> None:
+    games = Games("summit", 50, seed=3)
+    for _ in range(4):
+        games.step(games.random_actions())
+    _, ended = games.step(games.random_actions())
+    some = np.arange(50) % 3 == 0
+    assert np.array_equal(games.observations(1, some), games.observations(1)[some])
+    assert np.array_equal(games.last_observations(None, ended), games.last_observations()[ended])
+    assert games.observations(0, np.zeros(50, bool)).shape == (0, games.sight.size)
+
+
+def test_arrays_in_any_form_are_taken_by_the_loops_as_they_are() -> None:
+    games = Games("draft", 6, seed=0)
+    some = np.array([True, False] * 6)[::2]
+    some.flags.writeable = False
+    actions = np.arange(12)[::2]
+    actions.flags.writeable = False
+    compiled = len(stepping.act_in_some.signatures)  # type: ignore[attr-defined]  # Numba's
+    games.act(actions, some)
+    assert games.now.plies.tolist() == [1, 1, 1, 1, 1, 0]
+    assert len(stepping.act_in_some.signatures) <= max(1, compiled)  # type: ignore[attr-defined]  # likewise
+
+
+def test_nobody_can_write_into_the_games() -> None:
+    games = Games("draft", 3, seed=0)
+    for array in (games.masks, games.legal, games.to_move, *games.now, *games.last):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 1
+
+
+def test_games_that_nobody_can_open_end_in_every_step_whatever_the_action() -> None:
+    games = Games(NO_OPENING, 4, seed=0, first="alternating")
+    for action in (0, 99, -1):
+        loser = games.to_move.copy()
+        rewards, ended = games.step(np.full(4, action))
+        assert ended.all()
+        assert (rewards[np.arange(4), loser] == -1).all()
+        assert not games.last.refusals.any()
+
+
+@pytest.mark.parametrize("name", ["draft", "random 1"])
+def test_values_are_the_exact_truth(name: str) -> None:
+    games = Games(ALL[name], 40, seed=6)
+    for _ in range(3):
+        games.step(games.random_actions())
+    truth = np.array([action_values(games.position(row)) for row in range(40)])
+    assert np.array_equal(games.values(), truth, equal_nan=True)
+    assert games.worths().tolist() == [worth(games.position(row)) for row in range(40)]
+    assert len(set(games.worths().tolist())) > 1
+
+
+def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> None:
+    games = Games("draft", 3, seed=0)
+    games.act([0, 99, 0], np.array([True, True, False]))
+    worths, values = games.truth()
+    assert np.isnan(worths).tolist() == [False, True, False]
+    assert np.isneginf(values[1]).all()
+    assert np.isfinite(values[2]).all()
+    assert np.isnan(Games(NO_OPENING, 2, seed=0).worths()).all()
+
+
+def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Position] = []
+
+    def counted(position: Position) -> dict[str, Any]:
+        asked.append(position)
+        return {"value": None, "action_values": np.full(9, np.nan, np.float32)}
+
+    monkeypatch.setattr("number_tower.envs.games.told", counted)
+    envs = NumberTowerVectorEnv(8, "draft", opponent=lowest, values=True)
+    _, info = envs.reset(seed=0)
+    assert len(asked) == 1
+    assert np.isnan(info["value"]).all()
+    envs.step(np.array([1, 2] * 4))
+    assert len(asked) == 3
+
+
+# Gymnasium's ------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_made_by_its_id_and_has_gymnasiums_spaces() -> None:
+    envs: Any = gymnasium.make_vec("NumberTower/draft-v0", 5, vectorization_mode="vector_entry_point", target=21)
+    assert isinstance(envs, NumberTowerVectorEnv)
+    assert envs.games.rules.target == 21
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert envs.single_action_space == spaces.Discrete(9)
+    assert envs.action_space == spaces.MultiDiscrete([9] * 5)
+    seen, info = envs.reset(seed=3)
+    assert envs.observation_space.contains(seen)
+    assert info["action_mask"].dtype == np.int8
+    assert info["_action_mask"].all()
+    seen, rewards, terminated, truncated, info = envs.step(envs.action_space.sample())
+    assert envs.observation_space.contains(seen)
+    assert rewards.dtype == np.float32
+    assert terminated.dtype == truncated.dtype == np.bool_
+    assert not truncated.any()
+    with pytest.raises(ResetNeeded, match="call reset"):
+        NumberTowerVectorEnv(2, "draft").step(np.zeros(2, np.int64))
+    with pytest.raises(ValueError, match="render_mode: expected None"):
+        NumberTowerVectorEnv(2, "draft", render_mode="ansi")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ValueError, match=r"opponent: expected random, a level .gentle.*; got 'nobody'"):
+        NumberTowerVectorEnv(2, "draft", opponent="nobody")
+
+
+def lowest(games: Games) -> Any:
+    return games.masks.argmax(axis=1)
+
+
+def beyond(games: Games) -> Any:
+    return np.full(games.number, 77)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_game_is_what_the_environment_of_one_game_is(name: str) -> None:
+    """Against an opponent whose answers follow from the position, both must say the same."""
+    rules, number = ALL[name], 4
+    envs = NumberTowerVectorEnv(number, rules, opponent=lowest, seat="alternating", values=len(rules.blocks) < 10)
+    each = [
+        NumberTowerEnv(rules, opponent=lambda game: game.legal[0], seat="alternating", values=len(rules.blocks) < 10)
+        for _ in range(number)
+    ]
+    seen, info = envs.reset(seed=1)
+    alone = [env.reset(seed=1 + row) for row, env in enumerate(each)]
+    rng = Random(5)  # noqa: S311 - play, not secrets
+    for _ in range(15):
+        for row, (vector, told) in enumerate(alone):
+            assert np.array_equal(seen[row], vector)
+            for key in ("action_mask", "seat", "outcome", "value", "action_values"):
+                assert (key in told) == (key in info and bool(info[f"_{key}"][row]))
+                if key == "outcome" and key in told:
+                    assert info[key][row] == told[key]
+                elif key in told and told[key] is not None:
+                    assert np.array_equal(info[key][row], told[key], equal_nan=True)
+        actions = [rng.choice([*np.flatnonzero(mask), *range(0, len(mask), 5)]) for mask in info["action_mask"]]
+        seen, rewards, terminated, _, info = envs.step(np.array(actions))
+        for row, env in enumerate(each):
+            vector, reward, over, _, told = env.step(actions[row])
+            assert (rewards[row], terminated[row]) == (reward, over)
+            assert bool("final_obs" in info and info["_final_obs"][row]) == over
+            if over:
+                final = info["final_info"]
+                assert np.array_equal(info["final_obs"][row], vector)
+                assert final["outcome"][row] == told["outcome"]
+                assert final["seat"][row] == told["seat"]
+                assert not final["action_mask"][row].any()
+                assert ("illegal" in final and final["_illegal"][row]) == ("illegal" in told)
+                assert final.get("illegal", [None] * number)[row] == told.get("illegal")
+                vector, told = env.reset()
+            alone[row] = (vector, told)
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Compare infos as deep as they go; what is told of a game counts only where it is marked."""
+    for key in ours.keys() | theirs.keys():
+        if key in {"record", "_record"}:
+            continue
+        assert key in ours
+        assert key in theirs
+        assert type(ours[key]) is type(theirs[key])
+        if isinstance(ours[key], dict):
+            same(ours[key], theirs[key])
+            continue
+        assert (ours[key].dtype, ours[key].shape) == (theirs[key].dtype, theirs[key].shape), key
+        for row in np.flatnonzero(ours.get(f"_{key}", np.ones(len(ours[key]), bool))):
+            assert np.array_equal(ours[key][row], theirs[key][row])
+
+
+@pytest.mark.parametrize("name", ["draft", "summit", "random 0"])
+def test_its_infos_are_those_of_gymnasiums_own_vector_environment(name: str) -> None:
+    ours = NumberTowerVectorEnv(5, ALL[name], opponent=lowest, seat="alternating")
+    theirs = SyncVectorEnv(
+        [lambda: NumberTowerEnv(ALL[name], opponent=lambda game: game.legal[0], seat="alternating")] * 5,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    (seen, info), (also, told) = ours.reset(seed=4), theirs.reset(seed=4)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        assert np.array_equal(seen, also)
+        same(info, told)
+        actions = (info["action_mask"] * rng.random(info["action_mask"].shape)).argmax(axis=1)
+        actions[rng.random(5) < 0.1] = 0
+        (seen, *brought, info), (also, *gave, told) = ours.step(actions), theirs.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(brought, gave, strict=True))
+        if "final_obs" in info:
+            assert [row is None for row in info["final_obs"]] == [row is None for row in told["final_obs"]]
+
+
+@pytest.mark.parametrize("seat", [0, 1, "alternating", "random"])
+@pytest.mark.parametrize("name", ["race", "summit", "random 0", "random 7"])
+def test_chance_answers_within_the_loop_as_it_does_from_outside(name: str, seat: Any) -> None:
+    def chance(games: Games) -> Any:
+        return games.random_actions((games.now.endings == 0) & (games.to_move != outside.seats))
+
+    within, outside = (NumberTowerVectorEnv(30, ALL[name], opponent=who, seat=seat) for who in ("random", chance))
+    (seen, info), (also, told) = within.reset(seed=4), outside.reset(seed=4)
+    for step in range(12):
+        assert np.array_equal(seen, also)
+        same(info, told)
+        actions = info["action_mask"].argmax(axis=1)
+        actions[step % 3 :: 5] = step
+        (seen, *brought, info), (also, *gave, told) = within.step(actions), outside.step(actions)
+        assert all(np.array_equal(one, other) for one, other in zip(brought, gave, strict=True))
+
+
+def test_seats_by_turns_begin_with_0_in_the_first_row_with_or_without_a_seed() -> None:
+    envs = NumberTowerVectorEnv(4, "draft", seat="alternating")
+    assert envs.reset()[1]["seat"].tolist() == [0, 1, 0, 1]
+    assert envs.reset()[1]["seat"].tolist() == [1, 0, 1, 0]
+    assert envs.reset(seed=2**63)[1]["seat"].tolist() == [0, 1, 0, 1]
+    assert envs.reset(seed=10**30 + 1)[1]["seat"].tolist() == [1, 0, 1, 0]
+    assert NumberTowerEnv("draft", seat="alternating").reset()[1]["seat"] == 0
+
+
+def test_names_of_opponents_are_taken_in_any_case_and_functions_must_answer_for_each_game() -> None:
+    for name in ("Random", "GENTLE"):
+        NumberTowerVectorEnv(2, "draft", opponent=name).reset(seed=0)
+    envs = NumberTowerVectorEnv(3, "draft", opponent=lambda games: games.legal[0], seat=1)
+    takes = "opponent: the function is given Games and returns an action for each: "
+    with pytest.raises(ValueError, match=rf"{takes}expected an action for each of 3 games; got the shape \(\)"):
+        envs.reset(seed=0)
+    with pytest.raises(TypeError, match=f"{takes}expected whole numbers"):
+        NumberTowerVectorEnv(3, "draft", opponent=lambda _: np.zeros(3), seat=1).reset(seed=0)  # type: ignore[arg-type,return-value]  # that is the point
+
+
+def test_a_level_goes_on_after_illegal_actions() -> None:
+    envs = NumberTowerVectorEnv(3, "draft", opponent="gentle", seat="alternating")
+    envs.reset(seed=0)
+    for _ in range(3):
+        _, rewards, ended, _, info = envs.step(np.array([-1, 99, 10**6]))
+        assert ended.all()
+        assert rewards.tolist() == [-1, -1, -1]
+        assert info["final_info"]["illegal"].tolist() == ["not_a_block"] * 3
+        _, _, _, _, info = envs.step(info["action_mask"].argmax(axis=1))
+        assert "illegal" not in info.get("final_info", {})
+
+
+def test_an_opponent_without_a_legal_action_forfeits_even_before_the_agent_moves() -> None:
+    envs = NumberTowerVectorEnv(2, "draft", opponent=beyond, seat=1)
+    seen, info = envs.reset(seed=0)
+    assert not info["action_mask"].any()
+    assert not seen[:, 0].any()
+    _, rewards, terminated, _, info = envs.step(np.zeros(2, np.int64))
+    assert rewards.tolist() == [1, 1]
+    assert terminated.all()
+    assert info["final_info"]["forfeit"].tolist() == ["not_a_block"] * 2
+    assert "illegal" not in info["final_info"]
+
+
+@pytest.mark.parametrize("opponent", ["random", "gentle", "perfect"])
+def test_opponents_play_as_they_are_called_and_the_seed_says_how(opponent: str) -> None:
+    def story() -> tuple[list[Any], float]:
+        envs = NumberTowerVectorEnv(16, "factor", opponent=opponent, seat="random")
+        rng = np.random.default_rng(0)
+        seen, info = envs.reset(seed=9)
+        moments, total = [seen.tolist()], 0.0
+        for _ in range(12):
+            chances = info["action_mask"] * rng.random(info["action_mask"].shape)
+            seen, rewards, _, _, info = envs.step(chances.argmax(axis=1))
+            moments.append(seen.tolist())
+            total += float(rewards.sum())
+        return moments, total
+
+    (moments, total), again = story(), story()
+    assert (moments, total) == again
+    assert total > -30 if opponent == "random" else total < 0
+
+
+def test_the_perfect_opponent_never_loses_what_it_has_won() -> None:
+    envs = NumberTowerVectorEnv(20, "draft", opponent="perfect", seat=1)
+    _, info = envs.reset(seed=1)
+    for _ in range(10):
+        _, rewards, terminated, _, info = envs.step(info["action_mask"].argmax(axis=1))
+        assert (rewards[terminated] == -1).all()

@@ -1,0 +1,306 @@
+"""The bots in `examples/`: they are what the documentation shows, and play any game to its end."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import re
+import shlex
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from number_tower import Game, Rules, catalogue, rules
+from number_tower.cli.calls import parser
+from number_tower.players import Forfeit
+from number_tower.players.program import Program, question
+from support.command import ROOT
+from support.strategies import any_game
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs play on Linux and macOS")
+
+PATIENT = 30.0
+EXAMPLES = ROOT / "examples"
+PAGE = (ROOT / "docs/bots.md").read_text()
+PYTHON_BOT = f"{shlex.quote(sys.executable)} -IS {EXAMPLES / 'bot.py'}"
+SHELL_BOT = str(EXAMPLES / "bot.sh")
+LLM_BOT = f"{shlex.quote(sys.executable)} -I {EXAMPLES / 'llm_bot.py'}"
+
+ODD = {
+    "one block": Rules(blocks=[7]),
+    "ends by skips": Rules(towers="own", fit="descending", stuck="skips", blocks=[3, 5, 8, 13, 21]),
+    "endless": Rules(supply="endless", blocks=[2, 3], target=11),
+    "openings": Rules(fit="unrelated", blocks=range(2, 30), opening=[4, 9]),
+    "large numbers": Rules(blocks=[10**17, 10**18], supply="own"),
+    "many blocks": Rules(blocks=range(1, 20_001), fit="ascending", target=60_000),
+}
+
+
+def shown(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("name", "language", "most"), [("bot.py", "python", 10), ("bot.sh", "sh", 10)])
+def test_the_documentation_shows_the_examples_as_they_are(name: str, language: str, most: int) -> None:
+    text = (EXAMPLES / name).read_text()
+    assert text in shown(language)
+    assert len(text.splitlines()) <= most
+
+
+def test_every_example_can_be_run_and_is_documented() -> None:
+    pages = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    for path in filter(Path.is_file, EXAMPLES.iterdir()):
+        assert os.access(path, os.X_OK), path
+        assert path.read_text().startswith("#!/"), path
+        assert f"`examples/{path.name}`" in pages
+
+
+def test_the_documentation_shows_a_question_and_all_its_keys() -> None:
+    line = question(Game(rules("draft"), moves=(9, 8)))
+    assert shown("json") == [line]
+    assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(json.loads(line))
+
+
+def test_the_documented_calls_are_ones_that_the_command_takes() -> None:
+    calls = re.findall(r"^tower\b.*?(?=  +#|$)", PAGE, re.MULTILINE)
+    assert len(calls) > 3
+    for call in calls:
+        parser().parse_args(shlex.split(call)[1:])
+
+
+def finished(program: Program, game: Game, seat: int) -> Game:
+    """Play a game to its end, a program against random legal moves."""
+    chance = random.Random(str(game))  # noqa: S311 - a game is no secret
+    try:
+        while game.outcome is None:
+            game = game.play(program.choose(game) if game.to_move == seat else chance.choice(game.legal))
+    finally:
+        program.close()
+    return game
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("command", [PYTHON_BOT, SHELL_BOT], ids=["Python", "shell"])
+def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
+    for played in [*map(rules, catalogue.names()), *ODD.values()]:
+        game = finished(Program(command, patience=PATIENT), Game(played), seat)
+        assert game.outcome is not None
+        assert seat in game.movers or len(game.moves) < 2
+
+
+@pytest.mark.parametrize("command", [str(EXAMPLES / "bot.py"), SHELL_BOT])
+def test_the_short_bots_run_by_themselves(command: str) -> None:
+    program = Program(command, patience=PATIENT)
+    assert program.name == "bot"
+    assert finished(program, Game(rules("draft")), 0).outcome
+
+
+def test_the_python_bot_takes_a_win() -> None:
+    program = Program(PYTHON_BOT, patience=PATIENT)
+    assert program.choose(Game(rules("draft"), moves=(9, 8))) == 6
+    program.close()
+
+
+# The language model --------------------------------------------------------------------------------------------
+
+KEY = "sk-very-secret"
+
+
+class Server:
+    """A chat-completions server that answers as it is told, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: list[str | tuple[int, str]] = []
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                server.keys.append(self.headers["Authorization"])
+                answer = server.answers.pop(0)
+                message = {"choices": [{"message": {"role": "assistant", "content": answer}}]}
+                code, body = (200, json.dumps(message)) if isinstance(answer, str) else answer
+                self.send_response(code)
+                self.send_header("Content-Length", str(len(body.encode())))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_: object) -> None:
+                """Keep quiet."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1/chat/completions"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.http.serve_forever, args=(0.01,))
+    thread.start()
+    for name, value in {"LLM_URL": server.url, "LLM_MODEL": "wise", "LLM_KEY": KEY, "NO_PROXY": "*"}.items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.http.shutdown()
+    thread.join()
+    server.http.server_close()
+
+
+@pytest.fixture(scope="module")
+def llm_bot() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("llm_bot", EXAMPLES / "llm_bot.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def refused(game: Game) -> str:
+    with pytest.raises(Forfeit) as forfeit:
+        Program(LLM_BOT, patience=PATIENT).choose(game)
+    assert KEY not in str(forfeit.value)
+    return str(forfeit.value)
+
+
+def test_a_language_model_plays(server: Server) -> None:
+    server.answers = ["9", "I need 6.\n\n**MOVE: 6**"]
+    game = Game(rules("draft"))
+    program = Program(LLM_BOT, patience=PATIENT)
+    game = game.play(program.choose(game)).play(8)
+    game = game.play(program.choose(game))
+    program.close()
+    assert game.moves == (9, 8, 6)
+    assert [asked["model"] for asked in server.asked] == ["wise", "wise"]
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    told = server.asked[1]["messages"][0]["content"]
+    for words in (
+        "Each player builds a tower.",
+        "one pool of blocks, 1-9, each used once",
+        "A block may lie on one that is larger or equal.",
+        "exactly 15 wins at once",
+        "skips",
+        "Your tower, from the ground up: 9. Its height: 9.",
+        "Your opponent's: 8. Its height: 8.",
+        "Blocks left for you: 1-7.",
+        "You can place: 1, 2, 3, 4, 5, 6.",
+        "MOVE",
+    ):
+        assert words in told
+
+
+def test_a_model_without_a_key_is_sent_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LLM_KEY")
+    server.answers = ["MOVE: 9"]
+    program = Program(LLM_BOT, patience=PATIENT)
+    assert program.choose(Game()) == 9
+    program.close()
+    assert server.keys == [None]
+
+
+def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
+    server.answers = ["MOVE: 12", "Sorry. MOVE: 3"]
+    program = Program(LLM_BOT, patience=PATIENT)
+    assert program.choose(Game()) == 3
+    program.close()
+    roles = [message["role"] for message in server.asked[1]["messages"]]
+    assert roles == ["user", "assistant", "user"]
+    assert server.asked[1]["messages"][2]["content"].startswith("12 cannot be placed now. You can place: 1, 2, 3,")
+
+
+def test_a_model_that_errs_twice_forfeits(server: Server) -> None:
+    server.answers = ["no idea", "MOVE: 12"]
+    assert refused(Game()) == (
+        "it ended (exit code 1) instead of answering: "
+        "llm_bot: twice it named no block that can be placed; its last words were 'MOVE: 12'"
+    )
+    assert server.asked[1]["messages"][2]["content"].startswith("That names no block.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((401, f"bad key\n{KEY}"), "127.0.0.1 answered 401 Unauthorized: bad key [key]"),
+        ((500, ""), "127.0.0.1 answered 500 Internal Server Error: "),
+        ((200, "<html>"), "127.0.0.1 answered with something that is no chat completion"),
+        ((200, "[]"), "127.0.0.1 answered with something that is no chat completion"),
+        ((200, '{"choices": []}'), "127.0.0.1 answered with something that is no chat completion"),
+    ],
+)
+def test_an_error_of_the_server_forfeits_with_its_words(server: Server, answer: tuple[int, str], told: str) -> None:
+    server.answers = [answer]
+    assert refused(Game()) == f"it ended (exit code 1) instead of answering: llm_bot: {told}".strip()
+
+
+def test_a_server_that_is_not_there_forfeits(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    monkeypatch.setenv("LLM_URL", server.url.replace(str(server.http.server_port), str(closed.server_port)))
+    closed.server_close()
+    assert "llm_bot: 127.0.0.1 gave no answer: [Errno" in refused(Game())
+
+
+@pytest.mark.parametrize("name", ["LLM_URL", "LLM_MODEL"])
+def test_a_setting_that_is_missing_forfeits(server: Server, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "")
+    assert "llm_bot: set LLM_URL to a chat-completions address" in refused(Game())
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "number"),
+    [
+        ("7", 7),
+        ("7.", 7),
+        ("MOVE: 7", 7),
+        ("move 7, which leaves 8", 7),
+        ("**Move:** **7**", 7),
+        ("MOVE: 3? No. MOVE: 7", 7),
+        ("Of 9, 8 and 7 I choose 7.", 7),
+        ("<think>MOVE: 3</think>\nI place 7", 7),
+        ("I place 7 <think>or 3", 7),
+        ("remove 3 and place 7", 7),
+        ("`7`", 7),
+        ("Block #7!", 7),
+        ("7 (with 2.5 in mind)", 7),
+        ("seven", None),
+        ("-7", None),
+        ("x7y", None),
+        ("", None),
+        ("<think>7", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_a_move_is_read_out_of_many_replies(llm_bot: ModuleType, reply: str, number: int | None) -> None:
+    assert llm_bot.chosen(reply) == number
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [("7", "7"), ([{"type": "text", "text": "7"}], "7"), (None, ""), (8, "8")]
+)
+def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType, content: object, text: str) -> None:
+    assert llm_bot.said(content) == text
+
+
+def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
+    told = llm_bot.prompt(json.loads(question(Game(Rules(blocks=range(1, 100_001))))))
+    assert "199, 200 and 99800 more." in told
+    assert len(told) < 3000
+
+
+@given(game=any_game())
+def test_every_game_can_be_put_in_words(llm_bot: ModuleType, game: Game) -> None:
+    if game.outcome is None:
+        told = llm_bot.prompt(json.loads(question(game)))
+        assert "{" not in told
+        assert all(str(block) in told for block in game.legal)
+        assert ("exactly" in told) == (game.rules.target is not None)

@@ -1,0 +1,256 @@
+"""Opponents: each level does what it says, the same seed gives the same game, and the perfect one never errs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Game, Position, Rules
+from number_tower.arena import arena
+from number_tower.players import LEVELS, UnknownPlayer, is_command, player
+from number_tower.players.knowing import Knowledge, knowledge
+from number_tower.players.levels import Computer
+from number_tower.players.perfect import hardest
+from number_tower.players.sight import MOST_MOVES, considered, promising, seen
+from number_tower.solve.deep import Deep
+from number_tower.solve.matching import Matching
+from number_tower.solve.plain import Plain
+from number_tower.solve.top import Top
+from number_tower.solve.towers import Towers
+from number_tower.solve.worth import Solver
+from support.strategies import any_game, any_rules
+
+ONE_POOL: dict[str, object] = {"towers": "shared", "supply": "shared", "target": None, "stuck": "loses"}
+METHODS: dict[str, tuple[type[Solver], dict[str, object]]] = {
+    "top": (Top, ONE_POOL | {"fit": "ascending"}),
+    "towers": (Towers, {"towers": "own", "supply": "own", "stuck": "loses"}),
+    "matching": (Matching, ONE_POOL | {"fit": "related"}),
+    "search": (Deep, {"towers": "own", "supply": "shared"}),
+}
+
+
+def perfect(seed: int = 0) -> Computer:
+    return Computer(LEVELS["perfect"], seed)
+
+
+@st.composite
+def positions(draw: st.DrawFn, method: str) -> Game:
+    """Some position by random rules that are solved by a method, with either player to move."""
+    rules = draw(any_rules(most_blocks=6))
+    changes = METHODS[method][1]
+    rules = rules.changed({"step": None, **changes} if changes.get("fit", "ascending") != "ascending" else changes)
+    game = Game(rules, draw(st.integers(0, 1)))
+    for _ in range(draw(st.integers(0, 4))):
+        if game.outcome is None:
+            game = game.play(draw(st.sampled_from(game.legal)))
+    assume(game.outcome is None)
+    return game
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(positions(method), st.integers(0, 3))
+    def holds(game: Game, seed: int) -> None:
+        plain = Plain()
+        block = perfect(seed).choose(game)
+        assert isinstance(nt.solve(game).solver, METHODS[method][0])
+        assert plain.after(game.position, block) == plain.worth(game.position)
+
+    holds()
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 1), st.integers(0, 5))
+def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
+    game: Game, rival: str, seat: int, seed: int
+) -> None:
+    plain = Plain()
+    ranks = {"win": 1, "draw": 0, "loss": -1}
+    worth = ranks[plain.worth(game.position).value] * (1 if game.to_move == seat else -1)
+    players = (perfect(seed), player(rival, seed=seed))
+    while game.outcome is None:
+        game = game.play(players[0 if game.to_move == seat else 1].choose(game))
+    result = 0 if game.outcome.winner is None else 1 if game.outcome.winner == seat else -1
+    assert result >= worth
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_game(to_the_end=True))
+def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
+    plain = Plain()
+
+    def replies(position: Position, block: int) -> int:
+        after = position.place(block)
+        return sum(plain.after(after, reply).value == "win" for reply in after.legal)
+
+    for game in whole.history():
+        position = game.position
+        if game.outcome is not None or plain.worth(position).value != "loss":
+            continue
+        longest = [block for block in position.legal if plain.after(position, block) == plain.worth(position)]
+        chosen = hardest(nt.solve(game))
+        assert set(chosen) <= set(longest)
+        if all(position.place(block).to_move != position.to_move for block in longest):
+            fewest = min(replies(position, block) for block in longest)
+            assert list(chosen) == [block for block in longest if replies(position, block) == fewest]
+
+
+@settings(max_examples=80, deadline=None)
+@given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 5))
+def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> None:
+    assume(game.outcome is None)
+
+    def wins(block: int) -> bool:
+        outcome = game.play(block).outcome
+        return outcome is not None and outcome.winner == game.to_move
+
+    at_once = [block for block in game.legal if wins(block)]
+    chosen = player(level, seed=seed).choose(game)
+    assert chosen in (at_once or game.legal)
+
+
+@settings(max_examples=50, deadline=None)
+@given(any_game(), st.integers(1, 4))
+def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
+    assume(game.outcome is None)
+    plain = Plain()
+    for block, look in seen(game.position, plies, game.legal).items():
+        worth = plain.after(game.position, block)
+        assert worth.plies is not None
+        known = worth.value != "draw" and worth.plies <= plies
+        assert (look > 0, look < 0) == (known and worth.value == "win", known and worth.value == "loss")
+
+
+def test_sooner_wins_and_later_losses_look_better() -> None:
+    game = Game(nt.rules("draft"), 0, (9, 8, 3))
+    looks = seen(game.position, 4, game.legal)
+    assert looks[7] > looks[6] > looks[5] == 0 > looks[4] > looks[1]
+
+
+def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always() -> None:
+    rules = Rules(blocks=range(1, 5001), target=4321, supply="own")
+    some = considered(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
+    assert MOST_MOVES <= len(some) <= MOST_MOVES + 1
+    assert 4321 in some
+    assert all(player(level).choose(Game(rules)) == 4321 for level in LEVELS)
+
+
+@settings(max_examples=30, deadline=None)
+@given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
+def test_a_choice_follows_from_the_seed_and_the_game_alone(game: Game, level: str, seed: int) -> None:
+    assume(game.outcome is None)
+    once = player(level, seed=seed)
+    once.choose(Game(game.rules)) if Game(game.rules).legal else None
+    assert once.choose(game) == player(level, seed=seed).choose(game)
+
+
+def test_other_seeds_give_other_games() -> None:
+    game = Game(nt.rules("climb"))
+    assert len({player("random", seed=seed).choose(game) for seed in range(40)}) > 10
+
+
+def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> None:
+    rules = nt.rules("factor", blocks="1-60")
+    solution = nt.solve(Game(rules), plies=False)
+    chosen = {perfect(seed).choose(Game(rules)) for seed in range(30)}
+    assert nt.solve(Game(rules)).plies is None
+    assert len(chosen) > 3
+    assert chosen <= set(solution.best)
+
+
+def test_a_position_that_cannot_be_solved_is_played_as_far_as_it_is_seen_and_that_is_said() -> None:
+    rules = nt.rules("summit", blocks="1-40", target=311)
+    level = perfect()
+    assert level.choose(Game(rules)) in Game(rules).legal
+    assert level.remark == "Perfect cannot solve this position, and plays as far as it sees."
+    close = Game(rules, 0, (40, 40, 39, 39, 38, 38, 37, 37))
+    assert level.choose(close) == 3
+    assert level.choose(Game(nt.rules("draft"))) in {8, 9}
+    assert level.remark == ""
+
+
+def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> None:
+    rules = nt.rules("factor", blocks="1-58")
+    positions = [game.position for game in Game(rules, 0, (58, 29, 1, 53)[:2]).history()]
+    forwards = Knowledge(rules)
+    backwards = Knowledge(rules)
+    told = [forwards.solution(position) for position in positions]
+    again = [backwards.solution(position) for position in reversed(positions)]
+    assert [solution and solution.worth for solution in told] == [
+        solution and solution.worth for solution in reversed(again)
+    ]
+    assert knowledge(rules) is knowledge(nt.rules("factor", blocks="1-58"))
+
+
+@pytest.mark.parametrize("word", ["impossible", "", "perfekt", "Gentle!"])
+def test_an_unknown_level_is_an_error_that_lists_the_levels(word: str) -> None:
+    with pytest.raises(UnknownPlayer, match="the levels are gentle, easy, fair, strong, perfect"):
+        player(word)
+
+
+def test_a_slash_or_a_space_makes_a_command() -> None:
+    assert all(map(is_command, ["./bot", "python bot.py", "/usr/bin/bot", "bots/b"]))
+    assert not any(map(is_command, [*LEVELS, "random", "bot", " perfect "]))
+
+
+# The order of the levels -------------------------------------------------------------------------------------------
+
+SMALL = ("race", "draft", "summit", "factor")
+LARGER = (
+    "summit(blocks=1-12,target=39)",
+    "climb(blocks=1-60,opening=1-5)",
+    "factor(blocks=1-24,opening=1,22)",
+)
+"""Larger games that the second player can win, so that whoever moves first has to hope for a slip."""
+
+
+@pytest.mark.parametrize("line", LARGER)
+def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -> None:
+    from number_tower import record  # noqa: PLC0415 - for this one statement
+
+    assert nt.solve(record.from_line(f"{line}:").game).value == "loss"
+
+
+def test_each_level_beats_the_one_below_it() -> None:
+    for weaker, stronger in pairwise(LEVELS):
+        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=40, seed=1, jobs=1)
+        assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
+
+
+def test_in_climb_the_opening_decides_at_every_level() -> None:
+    for level in LEVELS:
+        assert player(level).choose(Game(nt.rules("climb"))) == 30
+
+
+def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
+    for blocks, moves in (("1-60", (29, 1)), ("1-2000", (1999, 1)), ("1-100", (97, 1))):
+        game = Game(nt.rules("factor", blocks=blocks), 0, moves)
+        for seed in range(3):
+            outcome = game.play(perfect(seed).choose(game)).outcome
+            assert outcome == (0, "stuck")
+        assert nt.solve(game).plies == 1
+
+
+def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> None:
+    rules = nt.rules("draft", target=200, blocks="1-40")
+    game = Game(rules, 0, (26, 39, 15, 31))
+    assert perfect().choose(game) in game.legal
+
+
+def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
+    results = arena(
+        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"],
+        players=["gentle", "perfect"], number=2, seed=1, jobs=1,
+    )  # fmt: skip
+    assert results.score("perfect", "gentle").share >= 0.75
+
+
+def test_of_moves_that_look_the_same_those_that_lead_further_are_promising() -> None:
+    rules = Rules(blocks=range(1, 31), supply="own", towers="own", fit="descending", stuck="skips")
+    assert min(promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311 - play, not secrets

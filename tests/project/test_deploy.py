@@ -1,0 +1,147 @@
+"""What a server is set up with is true: the unit, the container file, the proxies and the page about them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from number_tower.cli.calls import parser
+from number_tower.web import guards, http_connection, rates, settings, streams, watchdog
+from support.command import ROOT, TOWER
+
+PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
+UNIT = (ROOT / "deploy/number-tower.service").read_text()
+CONTAINER = (ROOT / "deploy/Containerfile").read_text()
+NGINX = (ROOT / "deploy/nginx.conf").read_text()
+CADDY = (ROOT / "deploy/Caddyfile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+CALL = re.compile(r"^(?:ExecStart=)?\S*?tower ((?:serve|db)\b[^#\n]*)", re.MULTILINE)
+
+
+def options_of(command: str) -> set[str]:
+    [sub] = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse has no public way
+    return {name for action in sub.choices[command]._actions for name in action.option_strings}  # noqa: SLF001 - likewise
+
+
+def directives(unit: str) -> list[tuple[str, str]]:
+    return [(key, value) for key, _, value in (line.partition("=") for line in unit.splitlines()) if key[:1].isupper()]
+
+
+@pytest.mark.parametrize("text", [PAGE, UNIT], ids=["page", "unit"])
+def test_every_call_that_is_shown_is_a_right_one(text: str) -> None:
+    calls = CALL.findall(text)
+    assert calls
+    for call in calls:
+        asked = parser().parse_args(shlex.split(call))
+        assert asked.command in {"serve", "db"}
+
+
+def test_every_option_that_the_page_names_is_one_and_every_one_is_named() -> None:
+    known = options_of("serve")
+    rows = re.findall(r"^\| .* \| (`-.*)\|$", PAGE, re.MULTILINE)
+    named = {option for row in rows for option in re.findall(r"--[a-z-]+", row)}
+    assert named <= known
+    assert known - named == {"-h", "--help", "--host"}
+    assert "tower serve --host 0.0.0.0" in PAGE
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here to check the unit")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "number-tower.service"
+    unit.write_text(UNIT.replace("/opt/number-tower/bin/tower", TOWER))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_the_unit_keeps_to_itself() -> None:
+    said = directives(UNIT)
+    for needed in [
+        ("DynamicUser", "yes"),
+        ("NoNewPrivileges", "yes"),
+        ("ProtectSystem", "strict"),
+        ("ProtectHome", "yes"),
+        ("CapabilityBoundingSet", ""),
+        ("SystemCallFilter", "@system-service"),
+        ("KillSignal", "SIGTERM"),
+    ]:
+        assert needed in said
+    assert ("StateDirectory", "number-tower") in said
+    assert ("Environment", "NUMBER_TOWER_DB=/var/lib/number-tower/games.db") in said
+    assert "--proxy" in dict(said)["ExecStart"].split()
+
+
+def test_the_unit_is_watched_and_leaves_no_memory_dump() -> None:
+    said = dict(directives(UNIT))
+    assert said["Type"] == "notify"
+    assert float(said["WatchdogSec"]) > 4 * (watchdog.STUCK + watchdog.INTERVAL), "a short stall ends no server"
+    assert said["Restart"] == "on-failure", "that includes a watchdog that was not told"
+    assert said["LimitCORE"] == "0"
+
+
+def test_what_is_installed_can_be() -> None:
+    known = set(PROJECT["optional-dependencies"])
+    for text in (PAGE, CONTAINER):
+        extras = [set(found.split(",")) for found in re.findall(r"(?:number-tower|/source)\[([a-z,]+)\]", text)]
+        assert extras
+        for each in extras:
+            assert "web" in each
+            assert each <= known
+
+
+def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
+    steps = dict(line.split(" ", 1) for line in CONTAINER.splitlines() if re.match(r"[A-Z]+ ", line))
+    entry = re.findall(r'"([^"]+)"', steps["ENTRYPOINT"])
+    asked = parser().parse_args(entry[1:])
+    assert entry[0] in PROJECT["scripts"]
+    assert (asked.command, asked.host, str(asked.port)) == ("serve", "0.0.0.0", steps["EXPOSE"])  # noqa: S104 - inside a container
+    assert steps["USER"] == "tower"
+    assert f"NUMBER_TOWER_DB={steps['VOLUME']}/games.db" in CONTAINER
+    assert f"127.0.0.1:{steps['EXPOSE']}/health" in CONTAINER
+    for copied in re.findall(r"^COPY (.*) \S+$", CONTAINER, re.MULTILINE):
+        assert all((ROOT / each).exists() for each in copied.split())
+    assert PROJECT["readme"] in CONTAINER
+    minor = int(re.findall(r"python:3\.(\d+)", CONTAINER)[0])
+    assert minor >= int(PROJECT["requires-python"].removeprefix(">=3."))
+
+
+def test_the_proxies_pass_on_what_the_server_needs() -> None:
+    streamed = re.findall(r"location ~ (\S+) \{", NGINX)[0]
+    for path in ("/g/abc/events", "/w/abc/events", "/api/games/abc/events"):
+        assert re.search(streamed, path)
+    assert not re.search(streamed, "/g/abc/table")
+    for block in NGINX.split("location ")[1:]:
+        for needed in ("Host $http_host", "X-Forwarded-For $proxy_add_x_forwarded_for", "X-Forwarded-Proto $scheme"):
+            assert f"proxy_set_header {needed};" in block
+    assert "proxy_buffering off;" in NGINX.split("location ")[2]
+    assert NGINX.count("{") == NGINX.count("}")
+    assert f"client_max_body_size {guards.MOST_BODY // 1024}k;" in NGINX
+    assert f"large_client_header_buffers 4 {http_connection.MAX_HEAD // 1024}k;" in NGINX
+    assert "flush_interval -1" in CADDY
+    for text in (NGINX, CADDY):
+        assert f"127.0.0.1:{settings.PORT}" in text
+
+
+def test_the_limits_are_those_of_the_page() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    told = [(float(rate), int(burst.replace(",", ""))) for _, rate, burst in rows]
+    assert told == [tuple(kind.bucket) for kind in rates.KINDS]
+    assert f"{streams.MOST_OF_ONE}; from all addresses together {streams.MOST:,}" in PAGE
+    assert f"{guards.MOST_BODY // 1024} KiB" in PAGE
+    assert f"{http_connection.MAX_HEAD // 1024} KiB, and {http_connection.HEAD_TIME:.0f} seconds" in PAGE
+
+
+def test_every_promise_names_tests_that_there_are() -> None:
+    promised = PAGE.partition("## What is promised")[2]
+    named = set(re.findall(r"`(\w+/test_\w+\.py)`", promised))
+    assert len(named) > 20
+    assert {name for name in named if not (ROOT / "tests" / name).is_file()} == set()

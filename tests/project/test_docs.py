@@ -1,0 +1,155 @@
+"""The documentation is true: its examples run, its numbers are counted, and nothing is undocumented."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from number_tower import Rules, __version__, catalogue, voice
+from number_tower.catalogue import load
+from number_tower.cli.calls import parser
+from number_tower.voice import Voice
+from reference import PAGE, page
+from support.command import ROOT, TOWER, plain_environment
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HOW_TO = (ROOT / "docs/how-to/add-a-game.md").read_text()
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [text for kind, text in BLOCK.findall(path.read_text()) if kind == language]
+
+
+def with_examples(language: str) -> list[Path]:
+    return [path for path in PAGES if blocks(path, language)]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", with_examples("pycon"), ids=relative)
+def test_the_python_examples_run(path: Path) -> None:
+    failures, tried = doctest.testfile(str(path), module_relative=False)
+    assert tried
+    assert not failures
+
+
+@pytest.mark.parametrize("path", with_examples("console"), ids=relative)
+def test_the_command_examples_print_what_they_show(path: Path, tmp_path: Path) -> None:
+    environment = plain_environment(NUMBER_TOWER_DB=str(tmp_path / "games.db"))
+    for example in blocks(path, "console"):
+        command, _, shown = example.removeprefix("$ ").partition("\n")
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
+        )
+        assert done.stdout == shown
+
+
+def test_the_readme_has_a_real_screen_and_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert blocks(ROOT / "README.md", "console")
+    assert blocks(ROOT / "README.md", "pycon")
+    for command in ("make play", "make test"):
+        assert command in readme
+    assert len(readme.split()) < 1000, "two minutes to read"
+    calls = re.findall(r"^tower\b.*?(?=  +#|$)", readme, re.MULTILINE)
+    assert len(calls) > 5
+    for call in calls:
+        parser().parse_args(shlex.split(call)[1:])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=relative)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_command_reference_is_what_the_command_says() -> None:
+    assert PAGE.read_text() == page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
+    text = (ROOT / f"docs/games/{name}.md").read_text()
+    known = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
+    won = f"{known['first']:,}, {known['second']:,}, {known['drawn']:,}"
+    for row in (
+        f"| the start, for the player to move | {known['start']} |",
+        f"| winning openings | {', '.join(map(str, known['winning_openings'])) or 'none'} |",
+        f"| games in all | {known['games']:,} |",
+        f"| won by the first player, by the second, drawn | {won} |",
+        f"| shortest and longest game | {known['shortest']} and {known['longest']} plies |",
+        f"| ways to play 1, 2, 3 and 4 plies | {', '.join(f'{count:,}' for count in known['lines'])} |",
+    ):
+        assert row in text
+    for option in load(name).options:
+        assert f"`--{option}`" in text
+    for heading in ("## Rules", "## Rulings", "## Numbers"):
+        assert heading in text
+    assert f"(docs/games/{name}.md)" in (ROOT / "README.md").read_text()
+
+
+def test_every_moment_and_field_of_a_voice_is_documented() -> None:
+    plain = tomllib.loads((ROOT / "src/number_tower/plain.toml").read_text())
+    moments = {*plain, *voice._FALLBACKS}  # noqa: SLF001 - the closed list of moments
+    fields = {*voice._FIELDS, *voice._TARGET_FIELDS}.union(*voice._MOMENT_FIELDS.values())  # noqa: SLF001 - likewise
+    assert {moment for moment in moments if f"`{moment}`" not in HOW_TO} == set()
+    assert {field for field in fields if f"`{{{field}}}`" not in HOW_TO} == set()
+
+
+def test_every_rule_is_documented_with_its_default() -> None:
+    for key in Rules.__dataclass_fields__:
+        assert f"| `{key}` |" in HOW_TO
+    for word in (
+        "own",
+        "shared",
+        "endless",
+        "any",
+        "descending",
+        "ascending",
+        "related",
+        "unrelated",
+        "loses",
+        "skips",
+    ):
+        assert f'`"{word}"`' in HOW_TO
+
+
+def test_the_example_game_of_the_how_to_can_be_played(tmp_path: Path) -> None:
+    small, head, words = blocks(ROOT / "docs/how-to/add-a-game.md", "toml")
+    for text in (small, head, head + words):
+        path = tmp_path / "stairs.toml"
+        path.write_text(text)
+        assert Voice(load(path)).noun == ("step" if text.endswith(words) else "block")
+
+
+def test_the_changelog_has_a_place_for_what_comes_next() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert "## [Unreleased]" in text
+    assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
+
+
+def test_every_make_target_says_what_it_does() -> None:
+    done = subprocess.run(["make", "help"], capture_output=True, text=True, cwd=ROOT, check=True)
+    for target in ("play", "test", "bench", "golden", "docs"):
+        assert re.search(rf"^{target} +\w", done.stdout, re.MULTILINE)
+
+
+def test_no_games_name_appears_in_code() -> None:
+    quoted = re.compile(rf"""["']({"|".join(catalogue.names())})["']""")
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not quoted.search(path.read_text()), path
+
+
+def test_the_tests_run_the_installed_command() -> None:
+    assert Path(TOWER).exists()
+    assert Path(TOWER).parent == Path(sys.executable).parent

@@ -1,0 +1,93 @@
+"""What each entry point may load: the first prompt is quick because little is behind it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.loading import NEVER_AT_FIRST, loaded
+
+DATABASE = {"sqlite3", "sqlalchemy", "alembic", "platformdirs"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--version",), ("play", "draft"), ("play", "climb", "--first", "2"), (), ("solve", "draft"), ("solve", "factor")],
+)
+def test_the_first_answer_needs_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "number_tower.rules" in modules
+    assert not modules & NEVER_AT_FIRST
+
+
+@pytest.mark.parametrize(
+    "arguments", [("play", "draft", "--vs", "perfect", "--seat", "2"), ("learn", "draft"), ("levels",)]
+)
+def test_an_opponent_needs_chance_and_nothing_heavier(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "number_tower.players.levels" in modules
+    assert not modules & (NEVER_AT_FIRST - {"random"})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("play", "draft"), ("play", "draft", "--vs", "gentle"), ("match", "draft"), ("resume", "draft:9,8"), (),
+        ("learn", "draft"), ("puzzle", "draft", "--seed", "1"),
+    ],
+)  # fmt: skip
+def test_no_database_is_loaded_or_opened_before_the_first_prompt(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    assert not loaded(*arguments, database=str(file)) & DATABASE
+    assert not file.exists()
+
+
+def test_only_a_computer_that_begins_has_something_to_keep_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    assert "sqlalchemy" in loaded("play", "draft", "--vs", "gentle", "--seat", "2", database=str(file))
+    assert file.exists()
+
+
+def test_the_version_needs_no_game() -> None:
+    own = {module for module in loaded("--version") if module.startswith("number_tower.")}
+    assert own <= {
+        "number_tower.blocks",
+        "number_tower.rules",
+        "number_tower.cli",
+        "number_tower.cli.calls",
+        "number_tower.cli.main",
+        "number_tower.cli.failure",
+        "number_tower.cli.screen",
+        "number_tower.showing",
+        "number_tower.solve",
+    }
+
+
+def test_the_engine_needs_nothing_but_the_standard_library() -> None:
+    script = "import number_tower as nt, sys; nt.Game(nt.rules('draft')).play(9); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    tops = {module.partition(".")[0] for module in done.stdout.split()} - {"number_tower", "__main__"}
+    foreign = {top for top in tops if top not in sys.stdlib_module_names and not top.startswith("_")}
+    assert foreign <= {"sitecustomize", "usercustomize"}
+
+
+ENVIRONMENTS = {
+    "": set[str](),
+    ".openspiel": {"numpy", "pyspiel"},
+    ".pettingzoo": {"numpy", "pettingzoo", "gymnasium"},
+    ".gymnasium": {"numpy", "gymnasium"},
+    ".vector": {"numpy", "numba", "gymnasium"},
+    ".games": {"numpy", "numba"},
+    ".textarena": {"textarena", "numpy"},
+}
+
+
+@pytest.mark.parametrize("module", ENVIRONMENTS)
+def test_each_environment_loads_the_library_that_it_is_for_and_no_other(module: str) -> None:
+    script = f"import number_tower.envs{module}, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "numba", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL", "fastapi", "sqlalchemy"}
+    assert heavy & set(done.stdout.split()) <= ENVIRONMENTS[module]

@@ -1,0 +1,292 @@
+"""Let every database call fail once, in turn, while two servers play at one database, and see that nothing is lost.
+
+A scenario uses everything that a room offers, at two servers by turns. It is run once to count its database calls, and
+then once for each of them, with that call failing. Clients do as ours do: what was refused because of the database is
+looked at and, if it was not done, tried again. Afterwards all that was announced has to be there, both servers have to
+show it without being started again, and the computer has to have moved.
+
+`make test` tries a sample, `make soak` all of them: `python tests/soak/faults.py [STEP] [SEED]` tries each STEP-th
+call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+from secrets import token_hex
+from typing import TypeVar
+from unittest.mock import patch
+
+from number_tower import Game, Table, catalogue
+from number_tower.changes import Change
+from number_tower.room import Accept, Decline, Move, Offering, Rematch, Resign, RoomError, Undo
+from number_tower.store import rooms
+from number_tower.store.rooms import KeptRoom, Moment
+from number_tower.store.trouble import StoreError
+from number_tower.table import Stale
+from number_tower.web.lobby import Known, Wish
+from number_tower.web.reconciler import Timing
+from support.faults import Faults, Kind
+from support.nodes import Node, node
+from support.postgres import one_of_each_kind
+
+T = TypeVar("T")
+
+PATIENT = 60.0
+"""Seconds that one run does not need, however busy the machine is."""
+
+QUICK = Timing(check=3600.0, again=0.01, longest_retry=0.05, wait=PATIENT)
+"""Rooms are compared after news alone, so a failure that only the regular comparison would mend is found."""
+
+BOOK = catalogue.named("draft")
+START = Table(Game(BOOK.rules), BOOK.name)
+
+
+@dataclass
+class Watched:
+    """A room, and all that anybody was told of it: by an answer, or by a stream at one of the servers."""
+
+    address: str
+    told: dict[int, tuple[Change, ...]] = field(default_factory=dict)
+    newest: Moment = (0, 0, 0)
+    last: dict[int, Moment] = field(default_factory=dict)
+
+    def hear(self, known: Known) -> None:
+        """Note what was told: it must agree with all that was told before."""
+        log, before = known.room.table.log, self.told.get(known.room.number, ())
+        shorter, longer = sorted((log, before), key=len)
+        assert longer[: len(shorter)] == shorter, f"told was {before}, and now {log}"
+        self.told[known.room.number] = longer
+        self.newest = max(self.newest, known.kept_room.moment)
+
+    def stream(self, server: int, known: Known) -> None:
+        """Note what a stream told: it may not go back."""
+        moment = known.kept_room.moment
+        assert moment > self.last.get(server, (0, 0, 0)), "a stream went back"
+        self.last[server] = moment
+        self.hear(known)
+
+
+class Scenario:
+    """Everything that can be done in rooms, at two servers by turns."""
+
+    def __init__(self, nodes: tuple[Node, Node]) -> None:
+        self.nodes = nodes
+        self.rooms: list[Watched] = []
+        self._streams: list[asyncio.Task[None]] = []
+
+    async def play(self) -> None:
+        """Do all of it."""
+        await self._play_by_link()
+        await self._play_at_a_table()
+        await self._play_the_computer()
+        for each in self.nodes:
+            await self._repeat(each.lobby.sweep)
+
+    async def _play_by_link(self) -> None:
+        room, ann = await self._begin(Wish(BOOK, START, "link"))
+        ben = await self._sit(room)
+        await self._move(room, 0, ann, 9)
+        await self._move(room, 1, ben, 8)
+        await self._act(room, 0, ann, Offering("takeback"), lambda known: known.room.offer is not None)
+        await self._act(room, 1, ben, Decline(), lambda known: known.room.offer is None)
+        await self._act(room, 1, ben, Offering("takeback"), lambda known: known.room.offer is not None)
+        await self._act(room, 0, ann, Accept(), lambda known: known.room.table.game.moves == (9,))
+        await self._act(room, 1, ben, Resign(), lambda known: known.room.over)
+        await self._act(room, 0, ann, Offering("rematch"), lambda known: known.room.offer is not None)
+        await self._act(room, 1, ben, Accept(), lambda known: known.room.number == 2)
+        ann = await self._hand_over(room, ann)
+        await self._move(room, 0, ben, 5)
+        await self._move(room, 1, ann, 4)
+
+    async def _play_at_a_table(self) -> None:
+        room, token = await self._begin(Wish(BOOK, START, best_of=3))
+        await self._move(room, 1, token, 9)
+        await self._act(room, 0, token, Undo(1), lambda known: known.room.table.version == 2)
+        await self._act(room, 1, token, Resign(), lambda known: known.room.over)
+        await self._act(room, 0, token, Rematch(), lambda known: known.room.number == 2)
+
+    async def _play_the_computer(self) -> None:
+        room, token = await self._begin(Wish(BOOK, START, "computer", "gentle"))
+        await self._move(room, 1, token, 5)
+        await self._until(room, lambda known: len(known.room.table.game.moves) == 2)
+
+    # Requests -----------------------------------------------------------------------------------------------------
+
+    async def _repeat(self, do: Callable[[], Awaitable[T]]) -> T:
+        """Try something until the database does not fail, and no longer than a client would."""
+        for _ in range(4):
+            try:
+                return await do()
+            except StoreError:
+                await asyncio.sleep(0.01)
+        return await do()
+
+    async def _begin(self, wish: Wish) -> tuple[Watched, str]:
+        known, token = await self._repeat(lambda: self.nodes[0].lobby.begin(wish))
+        room = Watched(known.address)
+        room.hear(known)
+        self.rooms.append(room)
+        for number in (0, 1):
+            self._streams.append(asyncio.create_task(self._follow(room, number)))
+        return room, token
+
+    async def _follow(self, room: Watched, number: int) -> None:
+        stream = await self._repeat(lambda: self._opened(room, number))
+        async for known in stream:
+            if known is not None:
+                room.stream(number, known)
+
+    async def _opened(self, room: Watched, number: int) -> AsyncIterator[Known | None]:
+        """Open a stream as the server does: a room that cannot be read is refused before the stream begins."""
+        lobby = self.nodes[number].lobby
+        await lobby.look(room.address)
+        return lobby.stream(room.address)
+
+    async def _until(self, room: Watched, happened: Callable[[Known], bool]) -> None:
+        while True:
+            known = await self._repeat(lambda: self.nodes[1].lobby.look(room.address, room.newest))
+            room.hear(known)
+            if happened(known):
+                return
+            await asyncio.sleep(0.005)
+
+    async def _act(
+        self, room: Watched, number: int, token: str, action: object, happened: Callable[[Known], bool]
+    ) -> None:
+        """Do something; if the database fails meanwhile, look whether it was done, and if not, do it again."""
+        lobby = self.nodes[number].lobby
+        for _ in range(4):
+            try:
+                known = await lobby.act(room.address, token, action)  # type: ignore[arg-type]
+            except (StoreError, RoomError, Stale):
+                known = await self._repeat(lambda: lobby.look(room.address, room.newest))
+                room.hear(known)
+                if happened(known):
+                    return
+                await asyncio.sleep(0.01)
+            else:
+                assert happened(known), f"{action} was granted, and not done"
+                room.hear(known)
+                return
+        raise AssertionError(f"{action} is refused for ever")
+
+    async def _move(self, room: Watched, number: int, token: str, block: int) -> None:
+        version = room.newest[1]
+        move = Move(version, block, room.newest[0])
+        await self._act(
+            room, number, token, move, lambda known: Change("place", block) in known.room.table.log[version:]
+        )
+
+    async def _sit(self, room: Watched) -> str:
+        """Take the free seat; a seat that was taken for a client whose answer was lost could never be used."""
+        known, token = await self._repeat(lambda: self.nodes[1].lobby.sit(room.address, "Ben"))
+        room.hear(known)
+        return token
+
+    async def _hand_over(self, room: Watched, token: str) -> str:
+        """Move a seat to another device; neither device may be left without it."""
+        code = await self._repeat(lambda: self.nodes[0].lobby.handover(room.address, token))
+        known, moved = await self._repeat(lambda: self.nodes[1].lobby.take(room.address, code))
+        assert known.held(moved)
+        room.hear(known)
+        return moved
+
+    # Checks -------------------------------------------------------------------------------------------------------
+
+    async def check(self) -> None:
+        """See that all that was told is in the database, and that both servers and all streams come to show it."""
+        for room in self.rooms:
+            kept = await self._stored(room)
+            log = kept.room.table.log
+            told = room.told.get(kept.room.number, ())
+            assert log[: len(told)] == told, f"told was {told}, and kept is {log}"
+            assert kept.moment >= room.newest
+            for number, each in enumerate(self.nodes):
+                await self._shows(room, number, each)
+
+    async def _stored(self, room: Watched) -> KeptRoom:
+        def read() -> KeptRoom:
+            with self.nodes[0].store.looking() as connection:
+                return rooms.find(connection, room.address)
+
+        return await asyncio.to_thread(read)
+
+    async def _shows(self, room: Watched, number: int, server: Node) -> None:
+        """Wait until a server shows a room as it is stored, to those who ask and to those who follow."""
+        while True:
+            stored = (await self._stored(room)).moment
+            if (await server.lobby.look(room.address)).kept_room.moment == room.last.get(number) == stored:
+                return
+            await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        """End the streams; one that ended by itself has failed."""
+        for task in self._streams:
+            task.cancel()
+        ended = await asyncio.gather(*self._streams, return_exceptions=True)
+        assert all(isinstance(each, asyncio.CancelledError) for each in ended), f"streams ended: {ended}"
+
+
+class Injection:
+    """Two servers at one database, and the scenario with one call failing after the other."""
+
+    def __init__(self, nodes: tuple[Node, Node]) -> None:
+        self._nodes = nodes
+        self.failed: Counter[Kind] = Counter()
+
+    async def run(self, failing: int | None = None) -> int:
+        """Run the scenario, with one call failing; return how many calls there were."""
+        for each in self._nodes:
+            each.store.engine.dispose()
+        faults = Faults(lambda _, number: number == failing)
+        scenario = Scenario(self._nodes)
+        try:
+            with faults.at(*(each.store.engine for each in self._nodes)):
+                async with asyncio.timeout(PATIENT):
+                    await scenario.play()
+            async with asyncio.timeout(PATIENT):
+                await scenario.check()
+            await scenario.close()
+        except BaseException as error:
+            error.add_note(f"with call {failing} failing: {faults.failed}")
+            raise
+        self.failed.update(kind for kind, _ in faults.failed)
+        return len(faults.calls)
+
+
+@asynccontextmanager
+async def injection(database: str) -> AsyncIterator[Injection]:
+    """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
+    with patch("number_tower.web.lobby._LATER", 0.01):
+        async with node(database, QUICK, patience=PATIENT) as first, node(database, QUICK, patience=PATIENT) as second:
+            yield Injection((first, second))
+
+
+async def inject(database: str, seed: str, *, step: int = 1, most: int | None = None) -> Counter[Kind]:
+    """Let each step-th call of the scenario fail, or so many spread over all; return what failed, by kind."""
+    async with injection(database) as injecting:
+        calls = await injecting.run()
+        step = step if most is None else max(1, calls // most)
+        for number in range(Random(seed).randrange(step), calls, step):  # noqa: S311 - no secret
+            await injecting.run(number)
+        return injecting.failed
+
+
+def main(step: int, seed: str) -> None:
+    """Let each step-th call fail once, with a file and with a database server."""
+    print(f"each {step}. database call fails once, seed {seed}", flush=True)
+    with one_of_each_kind() as databases:
+        for name, place in databases.items():
+            failed = asyncio.run(inject(place, seed, step=step))
+            kinds = ", ".join(f"{times} {kind}" for kind, times in failed.most_common())
+            print(f"{name}: nothing announced is lost, and both servers agree; failed were {kinds}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2] if len(sys.argv) > 2 else token_hex(4))

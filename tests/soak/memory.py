@@ -1,0 +1,121 @@
+"""Let a server be used for minutes, by players and by hostile clients: its memory and descriptors have to stay flat.
+
+`make soak` does it for ten minutes: `python tests/soak/memory.py [SECONDS]`. How soon a move reaches the opponent is
+reported beside a server that does next to nothing (`bench/web_bare.py`), both used in turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import quantiles
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import quote
+
+from support.command import ROOT
+from support.costs import FORM, TEXTS
+from support.servers import HOST, PATIENT, Server
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+from web import BARE, running
+
+GAMES, MOVES = 40, 10
+"""Games that are played in one round, and moves in each, one a second."""
+
+WARM_UP = 0.3
+"""The part of the time in which the server may still grow: caches fill, and worker processes start."""
+
+MORE_MEMORY, MORE_FILES = 24, 8
+"""MiB and descriptors that may be added after that: games that are remembered, and connections of the database."""
+
+
+def measure_memory(pid: int) -> float:
+    """Return the MiB that a process has in memory."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+def count_files(pid: int) -> int:
+    """Return how many descriptors a process has open."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def play(port: int, *, bare: bool) -> list[float]:
+    """Play a round; return how many seconds each move took to reach the opponent."""
+    task = json.dumps({"port": port, "bare": bare, "games": GAMES, "moves": MOVES})
+    call = [sys.executable, str(ROOT / "bench/web_load.py")]
+    done = subprocess.run(call, input=task, stdout=subprocess.PIPE, text=True, check=True)
+    taken: list[float] = json.loads(done.stdout)["taken"]
+    return taken
+
+
+async def attack(port: int) -> None:
+    """Send each expensive text, ask for pages, leave in the middle of requests, and open streams and leave them."""
+    requests = [f"GET /analysis?game={quote(write(3_000))} HTTP/1.1" for write in TEXTS.values()]
+    requests += ["GET / HTTP/1.1", "GET /new HTTP/1.1", "GET /docs HTTP/1.1", "GET /health/ready HTTP/1.1"]
+    for line in requests:
+        await _send(port, f"{line}\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode(), read=True)
+    half = f"POST /new HTTP/1.1\r\nHost: {HOST}\r\n{FORM[0]}: {FORM[1]}\r\nContent-Length: 1000\r\n\r\nblocks=1"
+    for _ in range(20):
+        await _send(port, half.encode(), read=False)
+
+
+async def _send(port: int, content: bytes, *, read: bool) -> None:
+    reader, writer = await asyncio.open_connection(HOST, port)
+    try:
+        writer.write(content)
+        await writer.drain()
+        if read:
+            await asyncio.wait_for(reader.read(), PATIENT)
+    finally:
+        writer.close()
+
+
+def settle(server: Server, files: int) -> int:
+    """Wait until the server has let go of connections that are gone; return how many descriptors it has then."""
+    deadline = time.monotonic() + PATIENT
+    while (now := count_files(server.pid)) > files + MORE_FILES and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return now
+
+
+def main(seconds: float) -> None:
+    """Use both servers in turn, and compare how ours was after warming up with how it is at the end."""
+    times: dict[str, list[float]] = {"tower serve": [], BARE.name: []}
+    seen: list[tuple[float, float, int]] = []
+    with TemporaryDirectory() as folder:
+        server = Server(Path(folder, "games.db"))
+        try:
+            server.ready()
+            begun, files = time.monotonic(), count_files(server.pid)
+            while (at := time.monotonic() - begun) < seconds:
+                times["tower serve"] += play(server.port, bare=False)
+                with running(BARE) as bare:  # it numbers its games anew each time
+                    times[BARE.name] += play(bare, bare=True)
+                asyncio.run(attack(server.port))
+                seen.append((at, measure_memory(server.pid), settle(server, files)))
+                print(f"{at:6.0f} s  {seen[-1][1]:7.1f} MiB  {seen[-1][2]:4} descriptors", flush=True)
+        finally:
+            server.stop()
+    report(times, seen, seconds)
+
+
+def report(times: dict[str, list[float]], seen: list[tuple[float, float, int]], seconds: float) -> None:
+    """Print how soon moves arrived, and fail if memory or descriptors have grown."""
+    for name, taken in times.items():
+        hundredths = quantiles(taken, n=100, method="inclusive")
+        print(f"{name}: {len(taken):,} moves, p50 {hundredths[49] * 1000:.1f} ms, p99 {hundredths[98] * 1000:.1f} ms")
+    warm: list[Any] = [each for each in seen if each[0] <= WARM_UP * seconds] or seen[:1]
+    memory, files = max(each[1] for each in warm), max(each[2] for each in warm)
+    assert seen[-1][1] <= memory + MORE_MEMORY, f"memory has grown from {memory:.0f} to {seen[-1][1]:.0f} MiB"
+    assert seen[-1][2] <= files + MORE_FILES, f"descriptors have grown from {files} to {seen[-1][2]}"
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 600)

@@ -1,0 +1,105 @@
+"""Whichever database call fails, nothing announced is lost and no server keeps an old state; `make soak` tries all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from secrets import token_hex
+from threading import current_thread
+
+import pytest
+
+from number_tower.room import Move
+from number_tower.store.trouble import StoreError
+from soak.faults import inject
+from support.faults import Faults, Kind
+from support.lobbies import LINK, sat
+from support.nodes import Node, node
+
+pytest_plugins = ["support.postgres"]
+
+PATIENT = 60.0
+SAMPLE = 6
+"""Calls of the scenario that fail, spread over all of it."""
+
+
+def test_nothing_announced_is_lost_whichever_call_fails(database: str) -> None:
+    seed = os.environ.get("FAULT_SEED") or token_hex(4)
+    print(f"to run the same again: FAULT_SEED={seed}")
+    failed = asyncio.run(inject(database, seed, most=SAMPLE))
+    assert sum(failed.values()) >= SAMPLE // 2
+
+
+def losing_a_commit(database: str, script: Callable[[Node, Faults], Awaitable[None]]) -> None:
+    """Run a script at a server whose calls fail as `lose_next` says."""
+
+    async def all_of_it() -> None:
+        async with node(database) as server:
+            faults = Faults()
+            with faults.at(server.store.engine):
+                await script(server, faults)
+
+    asyncio.run(asyncio.wait_for(all_of_it(), PATIENT))
+
+
+def lose_next(faults: Faults, kind: Kind = "after commit") -> None:
+    """Let the next call of a kind fail, once, by which something is written."""
+    faults.failed.clear()
+    faults.fails = lambda called, _: called == kind and not faults.failed and current_thread().name == "scribe"
+
+
+def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None:
+    async def script(server: Node, faults: Faults) -> None:
+        known, ann = await server.lobby.begin(LINK)
+        lose_next(faults)
+        joined, ben = await server.lobby.sit(known.address, "Ben")
+        assert faults.failed
+        assert joined.held(ben) == {1}
+        code = await server.lobby.handover(known.address, ann)
+        lose_next(faults)
+        taken, moved = await server.lobby.take(known.address, code)
+        assert faults.failed
+        assert taken.held(moved) == {0}
+        assert (await server.lobby.act(known.address, moved, Move(0, 9))).room.table.game.moves == (9,)
+
+    losing_a_commit(database, script)
+
+
+def test_a_seat_that_was_not_stored_is_not_given(database: str) -> None:
+    async def script(server: Node, faults: Faults) -> None:
+        known, _ = await server.lobby.begin(LINK)
+        lose_next(faults, "commit")
+        with pytest.raises(StoreError):
+            await server.lobby.sit(known.address, "Ben")
+        _, ben = await server.lobby.sit(known.address, "Ben")
+        assert (await server.lobby.look_for(known.address, ben)).held(ben) == {1}
+
+    losing_a_commit(database, script)
+
+
+def test_a_move_whose_answer_was_lost_counts_once(database: str) -> None:
+    async def script(server: Node, faults: Faults) -> None:
+        address, ann, _ = await sat(server.lobby)
+        lose_next(faults)
+        with pytest.raises(StoreError):
+            await server.lobby.act(address, ann, Move(0, 9))
+        assert (await server.lobby.act(address, ann, Move(0, 9))).room.table.game.moves == (9,)
+
+    losing_a_commit(database, script)
+
+
+def test_a_call_that_fails_is_counted_and_only_that_one(database: str) -> None:
+    async def script(server: Node, faults: Faults) -> None:
+        server.store.engine.dispose()
+        await server.lobby.begin(LINK)
+        assert set(faults.calls) >= {"connect", "begin", "execute", "commit", "after commit"}
+        assert not faults.failed
+        first = len(faults.calls)
+        faults.fails = lambda _, number: number == first
+        with pytest.raises(StoreError):
+            await server.lobby.begin(LINK)
+        await server.lobby.begin(LINK)
+        assert [number for _, number in faults.failed] == [first]
+
+    losing_a_commit(database, script)

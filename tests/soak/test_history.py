@@ -1,0 +1,24 @@
+"""Two servers that are killed, paused and locked out of their database: nothing is lost, and nothing goes back."""
+
+from __future__ import annotations
+
+import os
+from secrets import token_hex
+
+import pytest
+
+from soak.history import Soak
+
+pytest_plugins = ["support.postgres"]
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 and SIGSTOP are what Linux and macOS know")
+
+
+def test_nothing_is_lost_and_nothing_goes_back_whatever_happens_to_two_servers(database: str) -> None:
+    seed = os.environ.get("HISTORY_SEED") or token_hex(4)
+    print(f"to run the same again: HISTORY_SEED={seed}")
+    soak = Soak(database, seed, games=4)
+    soak.run(2.0)
+    assert soak.ends["move ok"]
+    assert soak.ends["read ok"]
+    assert set(soak.happened) >= {"killed", "paused", "locked"}

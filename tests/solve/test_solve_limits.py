@@ -1,0 +1,271 @@
+"""A limit of positions is exact: what is found within it is the same on every machine, compiled or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Game, NotSolved, Position, Rules
+from number_tower.coach.hints import hint
+from number_tower.players import LEVELS, knowing
+from number_tower.players.knowing import Knowledge, knowledge
+from number_tower.players.levels import Computer
+from number_tower.solve import compiling, deep, limits, matching
+from number_tower.solve.deep import Deep, Search
+from number_tower.solve.limits import Watch
+from support.strategies import any_rules
+
+EAGER: dict[str, int] = {
+    "_FIRST_TURN": 60,
+    "_TURN": 25,
+    "_SMALLEST_TABLE": 16,
+    "_FEWEST_FRAMES": 4,
+    "_LISTED_FRAMES": 8,
+}
+"""Turns and tables so small that small games have many turns, and tables and stacks that grow."""
+
+
+class Way(NamedTuple):
+    """One way to run a search: what is compiled, after how many positions, in which slices, and who looks on."""
+
+    compiled: bool
+    after: int
+    slice: int
+    watched: bool = False
+
+
+WAYS = {
+    "interpreted": Way(compiled=False, after=0, slice=2_000),
+    "interpreted, one position at a time": Way(compiled=False, after=0, slice=1),
+    "interpreted, watched": Way(compiled=False, after=0, slice=7, watched=True),
+    "compiled": Way(compiled=True, after=0, slice=100_000),
+    "compiled, one position at a time": Way(compiled=True, after=0, slice=1),
+    "compiled, watched": Way(compiled=True, after=0, slice=13, watched=True),
+    "compiled in the middle": Way(compiled=True, after=100, slice=30),
+    "compiled soon": Way(compiled=True, after=10, slice=3),
+}
+
+
+@contextmanager
+def run_in(way: Way, **constants: int) -> Iterator[None]:
+    """Run all searches in some way, with some constants of the search changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiling, "available", lambda: way.compiled)
+        patch.setattr(compiling, "loaded", lambda: False)
+        patch.setattr(deep, "_WORTH_COMPILING", way.after)
+        patch.setattr(deep, "_SLICE", way.slice)
+        patch.setattr(deep, "_COMPILED_SLICE", way.slice)
+        for name, number in constants.items():
+            patch.setattr(deep, name, number)
+        yield
+
+
+class Found(NamedTuple):
+    """What a search has found of a position and of its moves, and how many positions it has looked at each time."""
+
+    answers: list[str]
+    searched: list[int]
+    left: int | None
+
+
+def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:
+    """Search a position and then the positions after its moves, all within one limit."""
+    watch = Watch(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
+    answers, searched = [], []
+    solver = Deep(start, watch, plies=plies)
+    for position in [start, *map(start.place, start.legal)]:
+        try:
+            answers.append(str(solver.worth(position)))
+        except NotSolved as missed:
+            answers.append(str(missed))
+        searched.append(solver.positions)
+    return Found(answers, searched, watch.positions_left)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    any_rules(most_blocks=8, largest=16, highest=50),
+    st.none() | st.integers(1, 600),
+    st.booleans(),
+    st.sampled_from([1 << 13, 1 << 15, 1 << 20]),
+)
+def test_what_is_found_within_a_limit_does_not_depend_on_how_the_search_is_run(
+    rules: Rules,
+    positions: int | None,
+    plies: bool,  # noqa: FBT001 - drawn
+    mib: int,
+) -> None:
+    start = Position.start(rules)
+    found = {}
+    for name, way in WAYS.items():
+        with run_in(way, **EAGER), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(limits, "MIB", mib)
+            found[name] = found_by(way, start, positions=positions, plies=plies)
+    assert all(each == found["interpreted"] for each in found.values()), found
+
+
+LARGER = [
+    (nt.rules("summit", blocks="1-14", target=112), 12_000),
+    (nt.rules("summit", blocks="1-16", target=135), 9_999),
+    (nt.rules("draft", blocks="1-20", target=100), 20_000),
+    (nt.rules("factor", blocks="1-24"), 8_000),
+    (Rules(range(1, 10), supply="endless", target=3000), 15_000),
+]
+
+
+@pytest.mark.parametrize(("rules", "positions"), LARGER, ids=str)
+def test_larger_searches_stop_at_the_same_position_too(rules: Rules, positions: int) -> None:
+    start = Position.start(rules)
+    found: list[tuple[int | None, int, int, int]] = []
+    for name in ("interpreted", "compiled", "compiled in the middle"):
+        with run_in(WAYS[name], _FIRST_TURN=2_000, _TURN=500):
+            search = Search(start, Watch(positions=positions), plies=True)
+            try:
+                found.append((search.score(start), search.positions, search.stored, search.slots))
+            except NotSolved:
+                found.append((None, search.positions, search.stored, search.slots))
+                assert search.positions == positions
+    assert len(set(found)) == 1, found
+
+
+def test_a_search_stops_exactly_at_its_limit() -> None:
+    start = Position.start(nt.rules("summit", blocks="1-14", target=112))
+    for way in WAYS.values():
+        with run_in(way):
+            solver = Deep(start, Watch(positions=2_345), plies=False)
+            with pytest.raises(NotSolved, match="not solved within 2,345 positions"):
+                solver.worth(start)
+            assert solver.positions == 2_345
+
+
+def test_the_last_positions_of_a_search_that_succeeds_are_counted() -> None:
+    start = Position.start(nt.rules("draft"))
+    watch = Watch(positions=100_000)
+    solver = Deep(start, watch)
+    solver.worth(start)
+    assert watch.positions_left == 100_000 - solver.positions
+    assert solver.positions > 0
+
+
+def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert not compiling.available.__wrapped__()
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    assert compiling.available.__wrapped__() == compiling.available()
+
+
+# Levels --------------------------------------------------------------------------------------------------------------
+
+BOTH = ("interpreted", "compiled")
+SIZES = [("summit", 12, 60), ("summit", 14, 80), ("draft", 14, 50), ("draft", 18, 70), ("factor", 20, 0)]
+"""Games, their largest blocks and their targets, if any."""
+
+
+def chosen(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
+    """What a level chooses that has not seen any game before, and what it says."""
+    with run_in(way):
+        knowledge.cache_clear()
+        computer = Computer(LEVELS[level], seed)
+        return computer.choose(game), computer.remark
+
+
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """What is known of games is forgotten afterwards."""
+    yield
+    knowledge.cache_clear()
+
+
+def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> None:
+    start = Position.start(nt.rules("summit", blocks="1-14", target=112))
+    found = []
+    for name in BOTH:
+        with run_in(WAYS[name]):
+            solver = Deep(start, Watch(positions=knowing.MOST_POSITIONS))
+            found.append((solver.worth(start), solver.positions))
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = set()
+
+    @settings(max_examples=25, deadline=None)
+    @given(
+        st.sampled_from(SIZES),
+        st.integers(500, 4_000),
+        st.sampled_from(["strong", "perfect"]),
+        st.lists(st.integers(0, 40), max_size=5),
+        st.integers(0, 3),
+    )  # fmt: skip
+    def holds(sizes: tuple[str, int, int], positions: int, level: str, moves: list[int], seed: int) -> None:
+        name, blocks, target = sizes
+        game = Game(nt.rules(name, blocks=f"1-{blocks}", **({"target": target} if target else {})))
+        for move in moves:
+            if game.outcome is None:
+                game = game.play(game.legal[move % len(game.legal)])
+        if game.outcome is not None:
+            return
+        monkeypatch.setattr(knowing, "MOST_POSITIONS", positions)
+        told = {chosen(WAYS[name], game, level, seed) for name in (*BOTH, "compiled soon")}
+        assert len(told) == 1
+        known.add(told.pop()[1] == "")
+
+    holds()
+    assert known == {True, False}, "some positions were solved within the limit, and some were not"
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_choice_does_not_depend_on_hints_that_were_given_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = Game(nt.rules("draft", blocks="1-18", target=70), moves=(18, 17, 16))
+    counts = []
+    for positions in (1_000, 2_000, 3_000, 4_000, 6_000, 9_000, 14_000):
+        monkeypatch.setattr(knowing, "MOST_POSITIONS", positions)
+        alone, helped = Knowledge(game.rules), Knowledge(game.rules)
+        for _ in range(2):
+            solution = helped.solution(game.position)
+            if solution is not None:
+                hint(solution)
+                list(solution.line())
+        assert helped.best_moves(game.position) == alone.best_moves(game.position) == helped.best_moves(game.position)
+        counts.append(alone.best_moves(game.position) is None)
+    assert set(counts) == {True, False}
+
+
+def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one() -> None:
+    rules = nt.rules("summit", blocks="1-10", target=40)
+    calls = count()
+
+    def interrupt(_: object) -> None:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+
+    start = Position.start(rules)
+    with run_in(WAYS["interpreted, one position at a time"]):
+        interrupted, fresh = Knowledge(rules), Knowledge(rules)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted.best_moves(start, interrupt)
+        assert interrupted.best_moves(start) == fresh.best_moves(start)
+        again, once = (each._watch for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
+        assert again._searched == once._searched  # noqa: SLF001 - likewise
+
+
+def test_plies_once_known_from_the_start_stay_known_however_many_positions_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = nt.rules("factor", blocks="1-20")
+    start = Position.start(rules)
+    search = Search(start, Watch(), plies=True)
+    search.score(start, nt.solve(start, plies=False).value)
+    monkeypatch.setattr(matching, "_SMALL", search.positions + 1)
+    known = Knowledge(rules)
+    positions = [start.place(first).place(second) for first in start.legal for second in start.place(first).legal]
+    solutions = [known.solution(position) for position in positions]
+    assert all(solution is not None and solution.plies is not None for solution in solutions)

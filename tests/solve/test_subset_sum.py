@@ -1,0 +1,199 @@
+"""Numbers of any size: the fewest that add up to a total, and races that are solved to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import number_tower as nt
+from number_tower import Game, NotSolved, Position, Rules
+from number_tower.solve import subset_sum
+from number_tower.solve.limits import Watch
+from number_tower.solve.plain import Plain
+from number_tower.solve.runs import Runs, find_runs
+from number_tower.solve.subset_sum import SubsetSum
+from support.strategies import any_rules
+
+METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
+"""How many numbers may be needed for a sum for each count of them to be kept."""
+
+
+def try_all(numbers: list[int], total: int) -> int | None:
+    """Try every choice of numbers, fewest first."""
+    counts = range(1, len(numbers) + 1)
+    return next((count for count in counts if any(sum(some) == total for some in combinations(numbers, count))), None)
+
+
+@st.composite
+def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[int], int]:
+    """Some numbers, and a total that some of them may have."""
+    chosen = draw(numbers)
+    some = draw(st.sets(st.sampled_from(chosen), min_size=1))
+    total = sum(some) + draw(st.sampled_from([0, 0, 0, 1, chosen[0], chosen[-1] - chosen[0]]))
+    return chosen, total
+
+
+@pytest.mark.parametrize("few", METHODS.values(), ids=METHODS)
+def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subset_sum, "_FEW", few)
+
+    @settings(max_examples=300, deadline=None)
+    @given(sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)), st.sampled_from([1, 7, 10**9]))
+    def holds(case: tuple[list[int], int], factor: int) -> None:
+        numbers, total = case
+        found = SubsetSum([factor * number for number in numbers], factor * total)
+        assert found.find_fewest(Watch()) == try_all(numbers, total)
+        assert found.most == sum(sum(numbers[: count + 1]) <= total for count in range(len(numbers)))
+
+    holds()
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    sums(st.sets(st.integers(0, 15), min_size=1, max_size=11).map(sorted)),
+    st.sampled_from([(1, 1), (3, 2), (12, 4), (10**12 + 39, 10**11 + 3), (10**10, 10**10), (4, 6)]),
+    st.integers(-1, 1),
+)
+def test_runs_find_the_fewest_numbers_with_a_total(
+    case: tuple[list[int], int], sizes: tuple[int, int], more: int
+) -> None:
+    (ranks, _), (first, step) = case, sizes
+    numbers = [first + step * rank for rank in ranks]
+    runs = Runs(find_runs(sum(1 << rank for rank in ranks)), first, step)
+    for count in range(1, len(ranks) + 1):
+        total = max(1, count * first + case[1] * step + more)
+        assert runs.find_fewest(total, Watch()) == try_all(numbers, total)
+        assert runs.find_most(total) == sum(sum(numbers[: place + 1]) <= total for place in range(len(numbers)))
+
+
+@given(st.integers(0, 1 << 40))
+def test_runs_are_the_bits_that_are_set(mask: int) -> None:
+    runs = find_runs(mask)
+    assert [rank for run in runs for rank in run] == [rank for rank in range(41) if mask >> rank & 1]
+    assert all(lower.stop < higher.start for lower, higher in pairwise(runs))
+
+
+def test_numbers_that_can_never_have_a_total_are_soon_known_not_to() -> None:
+    evens = Runs([range(rank, rank + 1) for rank in range(0, 200, 2)], 1, 1)
+    assert evens.find_fewest(101 * 20, Watch(positions=100)) is not None
+    odd = Runs([range(rank, rank + 1) for rank in range(1, 200, 2)], 1, 1)
+    assert odd.find_fewest(101 * 21, Watch(positions=100)) is None
+
+
+# Races with large numbers ------------------------------------------------------------------------------------------
+
+
+def test_every_move_of_a_race_with_large_numbers_is_solved() -> None:
+    unit = 10**10
+    large = Rules(range(unit, 10 * unit, unit), supply="own", towers="own", target=15 * unit)
+    small = Rules(range(1, 10), supply="own", towers="own", target=15)
+    solution, equivalent = nt.solve(Game(large)), nt.solve(Game(small))
+    assert solution.worth == equivalent.worth
+    assert {block // unit: worth for block, worth in solution.moves.items()} == dict(equivalent.moves)
+
+
+ENLARGED: dict[str, Callable[[int], int]] = {
+    "a multiple": lambda number: 10**10 * number,
+    "a prime multiple": lambda number: 999_999_937 * number,
+    "itself": lambda number: number,
+}
+
+
+@pytest.mark.parametrize("enlarge", ENLARGED.values(), ids=ENLARGED)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(rules=any_rules(most_blocks=6, largest=14, highest=40), data=st.data())
+def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
+    enlarge: Callable[[int], int], rules: Rules, data: st.DataObject
+) -> None:
+    """Every position along a random line is worth what its equivalent with small numbers is worth."""
+    large = Rules(
+        blocks=[enlarge(block) for block in rules.blocks],
+        supply=rules.supply,
+        towers=rules.towers,
+        fit=rules.fit,
+        step=None if rules.step is None else enlarge(rules.step),
+        target=None if rules.target is None else enlarge(rules.target),
+        stuck=rules.stuck,
+        opening=None if rules.opening is None else [enlarge(block) for block in rules.opening],
+    )
+    plain, memory = Plain(), 64
+    position, small = Position.start(large), Position.start(rules)
+    solution = nt.solve(position, memory=memory)
+    while small.legal:
+        method = solution.method
+        assert nt.solve(position, memory=memory).worth == solution.of(position).worth == plain.worth(small)
+        assert solution.method == method
+        moves = solution.of(position).moves
+        assert {block: moves[enlarge(block)] for block in small.legal} == {
+            block: plain.after(small, block) for block in small.legal
+        }
+        block = data.draw(st.sampled_from(small.legal))
+        position, small = position.place(enlarge(block)), small.place(block)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.integers(1, 10**14),
+    st.integers(1, 10**14),
+    st.integers(2, 6),
+    st.sampled_from(["any", "descending"]),
+    st.sampled_from(["own", "endless"]),
+    st.data(),
+)
+def test_races_in_large_steps_are_solved_to_their_end(
+    first: int, step: int, number: int, fit: str, supply: str, data: st.DataObject
+) -> None:
+    blocks = range(first, first + step * number, step)
+    some = data.draw(st.lists(st.sampled_from(blocks), min_size=1, max_size=4, unique=True))
+    rules = Rules.read(
+        {"blocks": list(blocks), "supply": supply, "towers": "own", "fit": fit, "target": sum(some), "stuck": "loses"}
+    )
+    assume(sum(some) // first < 12)
+    plain, position = Plain(), Position.start(rules)
+    while position.legal:
+        assert nt.solve(position, memory=64).worth == plain.worth(position)
+        position = position.place(data.draw(st.sampled_from(position.legal)))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "target"), [("1-6000", 17_000_000), ("1-9000", 20_000_000), ("7-60000", 10**9 + 1)], ids=str
+)
+def test_races_of_thousands_of_blocks_are_solved_after_their_first_moves_too(blocks: str, target: int) -> None:
+    rules = nt.rules("race", blocks=blocks, target=target)
+    position = Position.start(rules)
+    start = nt.solve(position)
+    assert start.method == "two separate towers"
+    for block in (rules.blocks[len(rules.blocks) // 3], rules.blocks[-1], rules.blocks[0]):
+        worth = nt.solve(position).moves[block]
+        position = position.place(block)
+        assert nt.solve(position).worth.before(turned=True) == worth
+
+
+def test_a_race_with_many_uneven_blocks_is_solved_where_many_of_them_are_needed() -> None:
+    blocks = [number * number + 1000 for number in range(1, 120)]
+    rules = Rules(blocks, supply="own", towers="own", target=sum(blocks) // 2)
+    start = nt.solve(Game(rules))
+    assert start.value in {"win", "loss"}
+    position = start.position
+    for place in (100, 3, 50, 51):
+        position = position.place(blocks[place])
+        assert nt.solve(position).worth.plies is not None
+
+
+def test_a_limit_of_positions_ends_a_choice_of_runs_too() -> None:
+    runs = Runs([range(3 * rank, 3 * rank + 1 + rank % 2) for rank in range(40)], 1, 1)
+    totals = [total for total in range(100, 900) if _asked(runs, total, 2) == "not solved within 2 positions"]
+    assert totals
+    assert all(_asked(runs, total, 10**6) == "solved" for total in totals[:20])
+
+
+def _asked(runs: Runs, total: int, positions: int) -> str:
+    try:
+        runs.find_fewest(total, Watch(positions=positions))
+    except NotSolved as missed:
+        return str(missed)
+    return "solved"

@@ -1,0 +1,836 @@
+"""Statistics: what the database counts is what there is, games are judged once, and puzzles are kept as they come."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
+
+from number_tower import Game, Table, catalogue, record
+from number_tower.changes import Change
+from number_tower.cli import bars, figures, puzzling
+from number_tower.cli.calls import parser
+from number_tower.cli.failure import FINISHED, WRONG_CALL, Failure, InputEnded
+from number_tower.cli.screen import Screen, cells
+from number_tower.coach.puzzles import Puzzle
+from number_tower.coach.puzzles import puzzles as stream_of
+from number_tower.coach.review import Accuracy, Review, review
+from number_tower.match import Tally
+from number_tower.position import Outcome
+from number_tower.record import RecordError
+from number_tower.store import games as keeping
+from number_tower.store import judging, places, practice, statistics
+from number_tower.store.games import Store
+from number_tower.store.kept import Kept, Seats
+from number_tower.store.practice import Attempt
+from number_tower.store.schema import changes, games, puzzles
+from number_tower.store.statistics import Figures, Streak
+from number_tower.voice import Voice
+from support.command import ROOT, plain_environment, tower
+
+HOW_TO = ROOT / "docs/how-to/statistics.md"
+NOON = "2026-03-01T12:00:00.000000Z"
+KEYS = count()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test depend on how quick the machine is."""
+    monkeypatch.setattr(judging, "SECONDS", 60.0)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return str(tmp_path / "games.db")
+
+
+@pytest.fixture
+def store(file: str) -> Iterator[Store]:
+    with closing(opened(file)) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One database for many examples, each of which begins by emptying it."""
+    with closing(opened(str(tmp_path_factory.mktemp("statistics") / "games.db"))) as store:
+        yield store
+
+
+def opened(file: str) -> Store:
+    place = places.find(file)
+    assert place is not None
+    return Store(place)
+
+
+def keep(
+    store: Store, line: str, at: str = "2026-03-01", *, players: tuple[str | None, str | None] = (None, None)
+) -> Kept:
+    """Keep a game that was played on a day, given as a line."""
+    table, book = record.read(line)
+    return kept(store, table, book, f"{at}T12:00:00.000000Z", Seats(players))
+
+
+def kept(store: Store, table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> Kept:
+    with store.writing() as connection:
+        return keeping.add(connection, made(table, book, at, seats))
+
+
+def made(table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> Kept:
+    return Kept(0, f"{next(KEYS):032x}", table, book, seats, (at,) * (table.version + 1))
+
+
+def try_puzzle(store: Store, grade: int, result: practice.Result, name: str | None = None) -> Attempt:
+    attempt = practice.tried(name, "draft", "draft:9,8", grade, result)
+    with store.writing() as connection:
+        assert practice.add(connection, attempt)
+    return attempt
+
+
+def counted(store: Store, name: str | None = None) -> Figures:
+    with store.looking() as connection:
+        return statistics.figures(connection, name)
+
+
+def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
+    return list(judging.judge(store, name))
+
+
+def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert figures.answer(asked(file, *words)) == FINISHED
+    return capsys.readouterr().out
+
+
+def asked(file: str, *words: str) -> Namespace:
+    return parser().parse_args(["stats", "--db", file, *words])
+
+
+# The database counts what there is ------------------------------------------------------------------------------------
+
+
+class Example:
+    """A game as it might have been played: who sat where, how it ended, and when."""
+
+    def __init__(self, seed: int, month: int) -> None:
+        chance = random.Random(seed)  # noqa: S311 - play, not secrets
+        self.book = catalogue.load(chance.choice(catalogue.names()))
+        people = chance.choice([None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann")])
+        seats = [(None, None), (None, None), ("perfect", None), (None, "fair"), ("./bot", "easy")]
+        self.seats = Seats(chance.choice(seats))
+        table = Table(Game(self.book.rules, chance.randrange(2)), self.book.name, people)
+        while table.outcome is None and chance.random() > 0.04:
+            table = table.play(chance.choice(table.game.legal))
+        if table.outcome is None and chance.random() < 0.6:
+            table = table.declare(chance.choice(("abandoned", "resigned", "forfeit")), chance.randrange(2))
+        self.table = table
+        self.players = tuple(name.casefold() for name in people or Voice(self.book).players)
+        self.at = f"{2020 + month // 12}-{month % 12 + 1:02}-{chance.randrange(1, 4):02}T00:00:00.000000Z"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.table.outcome
+
+    @property
+    def among_computers(self) -> bool:
+        return None not in self.seats.players
+
+    def tally(self, seat: int) -> Tally:
+        assert self.outcome is not None
+        if self.outcome.winner is None:
+            return Tally(drawn=1)
+        return Tally(won=1) if self.outcome.winner == seat else Tally(lost=1)
+
+    @cached_property
+    def review(self) -> Review:
+        return review(self.table.game)
+
+    def accuracy(self, seats: list[int]) -> Accuracy:
+        found = self.review.accuracy
+        return Accuracy(sum(found[seat].kept for seat in seats), sum(found[seat].mattered for seat in seats))
+
+
+class Naive:
+    """The same figures, counted one game after the other."""
+
+    def __init__(self, examples: list[Example], player: str | None) -> None:
+        self.player = player
+        self.all = examples
+        self.mine = [each for each in examples if self.counts(each)]
+        self.over = [each for each in self.mine if each.outcome is not None]
+
+    def counts(self, example: Example) -> bool:
+        return not example.among_computers if self.player is None else self.player in example.players
+
+    def seats(self, example: Example) -> list[int]:
+        """The seats whose decisions count: the player's, or all people's."""
+        if self.player is not None:
+            return [example.players.index(self.player)]
+        return [seat for seat in (0, 1) if example.seats.players[seat] is None]
+
+    def results(self) -> dict[str, tuple[Tally, ...]]:
+        found: dict[str, tuple[Tally, ...]] = {}
+        for example in self.over:
+            for seat in (0, 1) if self.player is None else self.seats(example):
+                parts = [Tally()] * 4
+                parts[seat] = parts[2 if seat == example.table.game.first else 3] = example.tally(seat)
+                before = found.get(example.book.name, (Tally(),) * 4)
+                found[example.book.name] = tuple(map(added, before, parts))
+        return found
+
+    def standings(self) -> dict[tuple[str, str], tuple[int, Tally, Accuracy, int]]:
+        found: dict[tuple[str, str], tuple[int, Tally, Accuracy, int]] = {}
+        for example in self.all:
+            for seat, who in enumerate(example.players):
+                if self.player not in {None, who}:
+                    continue
+                spec = example.seats.players[seat]
+                kind = "person" if spec is None else "program" if "/" in spec else "level"
+                open_, tally, accuracy, number = found.get((who, kind), (0, Tally(), Accuracy(0, 0), 0))
+                if example.outcome is None:
+                    found[who, kind] = (open_ + 1, tally, accuracy, number)
+                    continue
+                more = example.accuracy([seat])
+                sums = Accuracy(accuracy.kept + more.kept, accuracy.mattered + more.mattered)
+                found[who, kind] = (open_, added(tally, example.tally(seat)), sums, number + 1)
+        return found
+
+    def streaks(self) -> dict[str, tuple[int, int]]:
+        """The best and the current streak of each player that counts."""
+        wins: dict[str, str] = {}
+        for example in sorted(self.over, key=lambda each: each.at):
+            for seat in self.seats(example):
+                who = example.players[seat]
+                wins[who] = wins.get(who, "") + ("w" if example.tally(seat).won else "-")
+        return {who: (max(map(len, text.split("-"))), len(text.split("-")[-1])) for who, text in wins.items()}
+
+    def spans(self, by: statistics.By) -> list[tuple[str, int, Accuracy]]:
+        ordered = sorted(self.over, key=lambda each: each.at)
+        if by == "games":
+            size = max(1, -(-len(ordered) // statistics.MOST_SPANS))
+            groups = {f"{1 + at}": ordered[at : at + size] for at in range(0, len(ordered), size)}
+            groups = {
+                start if len(some) == 1 else f"{start}-{int(start) + len(some) - 1}": some
+                for start, some in groups.items()
+            }
+        else:
+            groups = {}
+            for each in ordered:
+                year, month = each.at[:4], int(each.at[5:7])
+                label = {"month": each.at[:7], "quarter": f"{year}-Q{(month - 1) // 3 + 1}", "year": year}[by]
+                groups.setdefault(label, []).append(each)
+        return [(label, len(some), self.together(some)) for label, some in groups.items()]
+
+    def together(self, some: list[Example]) -> Accuracy:
+        found = [example.accuracy(self.seats(example)) for example in some]
+        return Accuracy(sum(each.kept for each in found), sum(each.mattered for each in found))
+
+
+def added(one: Tally, other: Tally) -> Tally:
+    return Tally(one.won + other.won, one.drawn + other.drawn, one.lost + other.lost)
+
+
+def filled(store: Store, examples: list[Example]) -> None:
+    """Let the database hold these games and nothing else, judged."""
+    with store.writing() as connection:
+        for table in (changes, games, puzzles):
+            connection.execute(delete(table))
+        for each in examples:
+            keeping.add(connection, made(each.table, each.book, each.at, each.seats))
+    judged(store)
+
+
+def agree(found: Figures, naive: Naive) -> None:
+    ends = Counter(None if each.outcome is None else each.outcome.reason for each in naive.mine)
+    assert (found.finished, found.unfinished, found.abandoned) == (len(naive.over), ends[None], ends["abandoned"])
+    assert found.unjudged == 0
+    assert {ground.game: (*ground.seats, ground.began, ground.second) for ground in found.results} == naive.results()
+    standings = {(each.name.casefold(), each.kind): (*each[2:],) for each in found.players}
+    assert standings == naive.standings()
+    assert [(span.label, span.games, span.accuracy) for span in found.spans] == naive.spans(found.by)
+    streaks = naive.streaks()
+    assert found.streak.best == max((best for best, _ in streaks.values()), default=0)
+    if found.streak.best:
+        assert found.streak.by is not None
+        best, current = streaks[found.streak.by.casefold()]
+        assert best == found.streak.best
+        assert found.streak.current == (0 if naive.player is None else current)
+
+
+some_examples = st.integers(0, 1).flatmap(
+    lambda long: st.lists(
+        st.builds(Example, st.integers(0, 100_000), st.integers(0, 75) if long else st.integers(3, 4)), max_size=30
+    )
+)
+
+
+@given(some_examples)
+@settings(max_examples=30, deadline=None)
+def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list[Example]) -> None:
+    filled(shared, examples)
+    for player in (None, *{name for each in examples for name in each.players}):
+        agree(counted(shared, player and player.title()), Naive(examples, player))
+
+
+@pytest.mark.parametrize(
+    ("months", "by", "labels"),
+    [
+        ([0] * 3, "games", ["1", "2", "3"]),
+        ([0] * 25, "games", ["1-3", "4-6", "7-9", "10-12", "13-15", "16-18", "19-21", "22-24", "25"]),
+        ([0, 0, 11], "month", ["2020-01", "2020-12"]),
+        (range(12), "month", [f"2020-{month:02}" for month in range(1, 13)]),
+        (range(13), "quarter", ["2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4", "2021-Q1"]),
+        (range(37), "year", ["2020", "2021", "2022", "2023"]),
+        ([], "games", []),
+    ],
+)
+def test_accuracy_over_time_takes_few_lines(
+    shared: Store, months: list[int], by: statistics.By, labels: list[str]
+) -> None:
+    examples = [Example(seed, month) for seed, month in zip(finished_seeds(), months, strict=False)]
+    filled(shared, examples)
+    found = counted(shared)
+    assert (found.by, [span.label for span in found.spans]) == (by, labels)
+    assert len(labels) <= statistics.MOST_SPANS
+
+
+def finished_seeds() -> Iterator[int]:
+    """Seeds of games that a person played to the end."""
+    return (seed for seed in count() if (each := Example(seed, 0)).outcome is not None and not each.among_computers)
+
+
+def test_a_draw_ends_a_streak_and_games_at_the_same_time_count_in_the_order_of_their_ids(store: Store) -> None:
+    for line in ("factor(names=Ann,Ben):5,1,7", "factor(names=Ann,Ben):5,1,7", "draft(names=Ann,Ben):9,5,1,3,2"):
+        keep(store, line)
+    assert counted(store, "Ann").streak == Streak(2, "Ann", 0)
+    keep(store, "factor(names=Ann,Ben):5,1,7")
+    assert counted(store, "Ann").streak == Streak(2, "Ann", 1)
+    keep(store, "factor(names=Ann,Ben):5,1,7", "2026-02-28")
+    assert counted(store, "Ann").streak == Streak(3, "Ann", 1), "a game that is kept later may have been played before"
+    assert counted(store).streak == Streak(3, "Ann", 0)
+    assert counted(store, "ben").streak == Streak(0, None, 0)
+
+
+def test_players_are_called_as_they_last_were_and_by_the_game_if_nobody_said(store: Store) -> None:
+    keep(store, "draft(names=ann,Ben):9,8,6", "2026-03-02")
+    keep(store, "draft(names=ANN,Ben):9,8,6", "2026-03-01")
+    keep(store, "summit:5,4,6,5")
+    assert [each.name for each in counted(store).players] == ["ann", "Ben", "Player A", "Player B"]
+    assert counted(store, "aNN").name == "ann"
+
+
+def test_a_computer_is_not_the_person_whose_name_it_has(store: Store) -> None:
+    keep(store, "draft(names=Ann,Ben):9,8,6")
+    keep(store, "draft(names=Ben,Ann):9,8,6", players=("easy", None))
+    keep(store, "draft(names=Ben,Eve):9,8,6", players=("./my-bot --fast", "easy"))
+    kinds = [(each.name, each.kind, each.tally.won) for each in counted(store).players]
+    assert sorted(kinds) == [
+        ("Ann", "person", 1), ("Ben", "level", 1), ("Ben", "person", 0), ("Ben", "program", 1), ("Eve", "level", 0),
+    ]  # fmt: skip
+    everybody = counted(store)
+    assert (everybody.finished, everybody.among_computers) == (2, 1)
+    assert counted(store, "ben").finished == 3
+
+
+def test_games_of_hidden_tables_and_abandoned_ones_count(store: Store) -> None:
+    table, book = record.read("summit(names=Ann,Ben):5,4,6,5")
+    kept(store, replace(table, hidden=True), book, NOON, Seats())
+    table, book = record.read("draft(names=Ann,Ben):9")
+    kept(store, table.declare("abandoned", 0), book, NOON, Seats())
+    found = counted(store, "Ann")
+    assert (found.finished, found.abandoned) == (2, 1)
+    assert {ground.game: ground.seats[0] for ground in found.results} == {
+        "summit": Tally(lost=1),
+        "draft": Tally(drawn=1),
+    }
+
+
+# Games are judged once ------------------------------------------------------------------------------------------------
+
+
+def known(store: Store) -> list[tuple[int | None, ...]]:
+    columns = (games.c.mattered_1, games.c.kept_1, games.c.mattered_2, games.c.kept_2)
+    with store.looking() as connection:
+        return [tuple(row) for row in connection.execute(select(*columns).order_by(games.c.id))]
+
+
+def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_judged(store: Store) -> None:
+    keep(store, "summit(names=Ann,Ben):5,4,6,5")
+    keep(store, "factor(blocks=5,names=Ann,Ben):5")
+    keep(store, "draft(names=Cyd,Ben):9,8,6")
+    keep(store, "draft(names=Ann,Ben):9,8")
+    assert known(store) == [(None,) * 4] * 4
+    assert counted(store).unjudged == 3
+    assert judged(store, "ann") == [(1, 2), (2, 2)]
+    assert known(store) == [(1, 0, 2, 1), (0, 0, 0, 0), (None,) * 4, (None,) * 4]
+    assert counted(store, "Ann").unjudged == 0
+    assert counted(store).unjudged == 1
+    assert counted(store, "Ann").accuracy == Accuracy(0, 1)
+    assert judged(store) == [(1, 1)]
+    assert judged(store) == []
+
+
+def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -> None:
+    game = keep(store, "draft(names=Ann,Ben):9,8,6")
+    judging_ = judging.judge(store)
+    next(judging_)
+    store.change(game.id, 3, Change("undo", 1))
+    judging_.close()
+    assert known(store) == [(None,) * 4]
+    store.change(game.id, 4, Change("place", 6))
+    assert judged(store) == [(1, 1)]
+    assert known(store)[0][0] is not None
+
+
+def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
+    for _ in range(5):
+        keep(store, "draft(names=Ann,Ben):9,8,6")
+    judging_ = judging.judge(store)
+    assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
+    judging_.close()
+    assert [row[0] is None for row in known(store)] == [True, True, True, False, False], "the newest are judged first"
+
+
+def test_many_games_are_judged_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "AT_ONCE", 3)
+    for _ in range(8):
+        keep(store, "draft(names=Ann,Ben):9,8,6")
+    judging_ = judging.judge(store)
+    for _ in range(4):
+        next(judging_)
+    assert sum(row[0] is not None for row in known(store)) == 3, "what was found out is written on the way"
+    assert len(list(judging_)) == 4
+    assert None not in {row[0] for row in known(store)}
+
+
+def test_a_damaged_game_is_left_out_and_the_others_are_judged(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = [keep(store, "draft(names=Ann,Ben):9,8,6") for _ in range(3)]
+    keep(store, "draft(names=Ann,Ben):9,8,6")
+    with store.writing() as connection:
+        for game, wrong in zip(damaged, ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"}), strict=True):
+            connection.execute(update(games).where(games.c.id == game.id).values(wrong))
+    text = printed(file, capsys)
+    assert "Everybody: 4 finished games.\n" in text
+    assert "\n3 finished games are not judged yet, and in no accuracy.\nTo go on: tower stats --db " in text
+
+
+def test_ctrl_c_shows_what_is_known(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        keep(store, "draft(names=Ann,Ben):9,8,6")
+    rearmed, done = [], count(1)
+
+    def accuracy(*_: object) -> tuple[Accuracy, Accuracy]:
+        if next(done) > 2:
+            raise KeyboardInterrupt
+        return Accuracy(1, 2), Accuracy(0, 0)
+
+    monkeypatch.setattr(judging, "_accuracy", accuracy)
+    monkeypatch.setattr(figures, "another_interrupt", lambda: rearmed.append(True))
+    text = printed(file, capsys, "ann")
+    assert "Stopped: 3 finished games are not judged yet, and in no accuracy.\n" in text
+    assert re.search(r"in all +2 +4  \[#{10}\.{10}\]  50%", text)
+    assert sum(row[0] is not None for row in known(store)) == 2
+    assert rearmed == [True]
+
+
+def test_nobody_waits_for_ever(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(4):
+        keep(store, "draft(names=Ann,Ben):9,8,6")
+    monkeypatch.setattr(figures, "PATIENCE", -1.0)
+    for left in (3, 2):
+        assert f"\n{left} finished games are not judged yet" in printed(file, capsys)
+    assert "\n1 finished game is not judged yet" in printed(file, capsys)
+    assert "not judged" not in printed(file, capsys)
+
+
+def test_a_database_that_cannot_be_written_to_shows_what_is_known(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(store, "draft(names=Ann,Ben):9,8,6")
+    store.close()
+    assert figures.answer(asked(f"sqlite:///file:{file}?mode=ro&uri=true")) == FINISHED
+    out, err = capsys.readouterr()
+    assert "Everybody: 1 finished game.\n" in out
+    assert "1 finished game is not judged yet" in out
+    assert "cannot be used: it is read-only. What is found out about the games cannot be kept there" in err
+    assert err.count("\n") == 1
+
+
+# What is shown --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def club(store: Store) -> Store:
+    """Games and puzzles of a winter, as the how-to shows them."""
+    for day, line, *players in (
+        ("2025-12-06", "draft(names=Ann,Ben):9,8,6"),
+        ("2025-12-06", "draft(names=Ann,Ben,first=2):9,5,1,3,2"),
+        ("2025-12-20", "summit(names=Ben,Ann):5,4,6,5"),
+        ("2026-01-03", "summit(names=Ann,Perfect):9,1,6,4", None, "perfect"),
+        ("2026-01-03", "factor(names=Ann,Perfect):5,1,7", None, "perfect"),
+        ("2026-01-10", "race(names=Easy,Perfect,first=2):7,4,8", "easy", "perfect"),
+        ("2026-02-07", "factor(names=ann,Ben):7,1,9,3,6,2,8,4", None, None),
+        ("2026-02-07", "race(names=Ann,Ben):6,9,9"),
+        ("2026-02-08", "climb(names=Ann,Ben):24,29,30"),
+        ("2026-02-08", "race(names=Ben,Ann):7,8"),
+    ):
+        keep(store, line, day, players=(players[0], players[1]) if players else (None, None))
+    table, book = record.read("draft(names=Ann,Ben):9")
+    kept(store, table.declare("abandoned", 0), book, "2026-02-09T12:00:00.000000Z", Seats())
+    answers: list[tuple[int, practice.Result]] = [
+        (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
+    ]  # fmt: skip
+    for grade, result in answers:
+        try_puzzle(store, grade, result, "Ann")
+    try_puzzle(store, 4, "right")
+    judged(store)
+    return store
+
+
+def shown(text: str) -> list[str]:
+    """The screens that a page shows, without the line that asks for them."""
+    return re.findall(r"^```text\n\$ [^\n]+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.usefixtures("club")
+def test_the_how_to_shows_what_is_printed(file: str) -> None:
+    everybody, ann = shown(HOW_TO.read_text())
+    for words, screen in ((), everybody), (("ann",), ann):
+        done = tower("stats", *words, NUMBER_TOWER_DB=file)
+        assert (done.stdout, done.stderr, done.returncode) == (screen, "", 0)
+
+
+def keys(value: object, path: str = "") -> set[str]:
+    """Every key of a document, with where it stands."""
+    if isinstance(value, dict):
+        return {path, *(key for name, part in value.items() for key in keys(part, f"{path}.{name}"))}
+    if isinstance(value, list):
+        return {f"{path}[]", *(key for part in value for key in keys(part, f"{path}[]"))}
+    return {path}
+
+
+RESULT = ("games", "won", "drawn", "lost")
+DECIDED = ("mattered", "kept", "fraction")
+DOCUMENT = {
+    "", ".player", ".games",
+    *(f".games.{key}" for key in ("finished", "unfinished", "abandoned", "among_computers", "unjudged")),
+    ".players[]",
+    *(f".players[].{key}" for key in ("name", "kind", "unfinished", *RESULT, "accuracy")),
+    *(f".players[].accuracy.{key}" for key in ("judged", *DECIDED)),
+    ".results[]", ".results[].game", ".results[].seats[]", ".results[].began", ".results[].second",
+    *(f".results[].seats[].{key}" for key in ("seat", *RESULT)),
+    *(f".results[].{turn}.{key}" for turn in ("began", "second") for key in RESULT),
+    ".accuracy", ".accuracy.by", ".accuracy.over_time[]",
+    *(f".accuracy.{key}" for key in DECIDED),
+    *(f".accuracy.over_time[].{key}" for key in ("when", "games", *DECIDED)),
+    ".streak", ".streak.best", ".streak.by", ".streak.current",
+    ".puzzles[]", *(f".puzzles[].{key}" for key in ("grade", "tried", "right", "wrong", "skipped")),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("club")
+@pytest.mark.parametrize("words", [(), ("ANN",)])
+def test_the_document_has_these_keys(file: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(printed(file, capsys, "--json", *words))
+    assert keys(document) == DOCUMENT
+    how_to = HOW_TO.read_text()
+    assert {key for key in DOCUMENT if f"`{key.rpartition('.')[2].removesuffix('[]')}`" not in how_to} == set()
+
+
+@pytest.mark.usefixtures("club")
+def test_the_document_says_what_the_text_says(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(printed(file, capsys, "ann", "--json"))
+    assert document["player"] == "Ann"
+    (row,) = document["players"]
+    assert (row["name"], row["kind"], row["games"]) == ("Ann", "person", document["games"]["finished"])
+    summit = next(each for each in document["results"] if each["game"] == "summit")
+    assert [(each["seat"], each["games"]) for each in summit["seats"]] == [(1, 1), (2, 1)]
+    assert [each["when"] for each in document["accuracy"]["over_time"]] == ["2025-12", "2026-01", "2026-02"]
+    assert [(each["grade"], each["tried"], each["right"]) for each in document["puzzles"]] == [
+        (1, 2, 2), (2, 3, 2), (4, 1, 0),
+    ]  # fmt: skip
+
+
+def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ((), ("ann",)):
+        assert printed(file, capsys, *words) == "No games are kept yet. To play one: tower play GAME\n"
+        document = json.loads(printed(file, capsys, "--json", *words))
+        assert document["player"] == (words[0] if words else None)
+        assert document["games"]["finished"] == 0
+    assert not Path(file).exists()
+    opened(file).close()
+    for words in ((), ("ann",)):
+        assert printed(file, capsys, *words) == "No games are kept yet. To play one: tower play GAME\n"
+
+
+@pytest.mark.usefixtures("club")
+def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(file: str) -> None:
+    for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
+        with pytest.raises(Failure) as failed:
+            figures.answer(asked(file, name))
+        assert failed.value.code == WRONG_CALL
+        start, _, listed = str(failed.value).partition("; there are ")
+        assert start == f"nobody called '{name}' has played"
+        assert sorted(listed.split(", ")) == ["Ann", "Ben", "Easy", "Perfect"]
+        assert listed.startswith(nearest)
+
+
+def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> None:
+    for number in range(20):
+        try_puzzle(store, 1, "right", f"Ann {number}")
+    with pytest.raises(Failure, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
+        figures.answer(asked(file, "anne 17"))
+
+
+def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try_puzzle(store, 3, "right", "Zoë")
+    keep(store, "draft(names=Ann,Ben):9,8,6")
+    text = printed(file, capsys, "ZOË")
+    assert text.startswith("Zoë: 0 finished games.\n\nPuzzles ")
+    assert "grade 3      1      1      0        0  [####################]  100%\n" in text
+    assert "streak" not in text
+
+
+def test_where_nothing_is_kept_nothing_can_be_found() -> None:
+    done = tower("stats")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "games are not kept" in done.stderr
+
+
+def test_whatever_the_names_are_it_fits_on_a_terminal(
+    store: Store, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        keep(store, f"draft(names={'W' * 37}{number},{'数' * 30}):9,8,6", players=(None, "easy"))
+    with store.writing() as connection:
+        connection.execute(update(games).values(rulebook="x" * 300))
+    for width in (80, 70):
+        monkeypatch.setattr(figures, "_COLUMNS", width)
+        for words in ((), ("数" * 30,)):
+            lines = printed(file, capsys, *words).splitlines()[1:]
+            assert [line for line in lines if cells(line) > width and "--db" not in line] == []
+            assert any("W...  person" in line or "x..." in line for line in lines)
+    assert "  and 11 more\n" in printed(file, capsys)
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(5, 40))
+def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) -> None:
+    sizes = bars.shares(parts, width)
+    assert [bool(size) for size in sizes] == [bool(part) for part in parts]
+    if any(parts):
+        assert sum(sizes) == width
+        for part, size in zip(parts, sizes, strict=True):
+            assert size == 1 or abs(size - width * part / sum(parts)) < 2
+    marks = "#=."[: len(parts)]
+    assert [bars.drawn(parts, marks, width).count(mark) for mark in marks] == sizes
+
+
+@pytest.mark.parametrize(
+    ("parts", "bar"),
+    [
+        ((3, 1), "[###############.....]"),
+        ((999, 1), "[###################.]"),
+        ((0, 7), "[....................]"),
+        ((7, 0), "[####################]"),
+    ],
+)
+def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
+    assert bars.drawn(parts) == bar
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "percent"),
+    [(0, 0, "-"), (0, 9, "0%"), (1, 999, "1%"), (998, 999, "99%"), (1, 2, "50%"), (3, 3, "100%")],
+)
+def test_all_is_only_what_is_all_and_nothing_what_is_nothing(part: int, whole: int, percent: str) -> None:
+    assert figures._percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
+
+
+def test_progress_says_what_ctrl_c_does() -> None:
+    line = "  12 of 20 games  [############........]  60%  about 4 s left"
+    assert bars.progress(12, 20, 2, 1.0, 100, "shows what is known") == f"{line}  (Ctrl-C shows what is known)"
+    assert bars.progress(12, 20, 2, 1.0, 79, "shows what is known") == line
+    assert bars.progress(12, 20, 2, 1.0, 10, "shows what is known") == line[:10]
+
+
+# Puzzles --------------------------------------------------------------------------------------------------------------
+
+
+class Solver(Screen):
+    """A person who answers as written down, and what has been shown when each answer was kept."""
+
+    def __init__(self, *answers: object) -> None:
+        super().__init__()
+        self.answers = [str(answer) for answer in answers]
+        self.shown = ""
+
+    def ask(self, prompt: str) -> str:
+        self.shown += prompt
+        if not self.answers:
+            raise InputEnded
+        return self.answers.pop(0)
+
+    def draw(self, text: str) -> None:
+        self.shown += text
+
+
+def solve(call: str, solver: Solver) -> int:
+    book = catalogue.load("climb")
+    return puzzling.answer(parser().parse_args(["puzzle", "climb", *call.split()]), book, book.rules, solver)
+
+
+def attempts(store: Store) -> list[Attempt]:
+    with store.looking() as connection:
+        return list(practice.attempts(connection))
+
+
+def some_puzzles(number: int) -> list[Puzzle]:
+    stream = stream_of(catalogue.load("climb").rules, 1)
+    return [next(stream) for _ in range(number)]
+
+
+def test_each_answer_is_kept(file: str) -> None:
+    one, two, three = some_puzzles(3)
+    wrong = next(block for block in two.game.legal if block != two.answer)
+    solver = Solver(one.answer, "hint", wrong, "99", "skip", "quit")
+    assert solve(f"--seed 1 --count 4 --name Ann --db {file}", solver) == FINISHED
+    with closing(opened(file)) as store:
+        found = attempts(store)
+        assert [(each.result, each.grade) for each in found] == [
+            ("right", one.grade), ("wrong", two.grade), ("skipped", three.grade),
+        ]  # fmt: skip
+        assert {(each.name, each.game) for each in found} == {("Ann", "climb")}
+        assert [record.read(each.position)[0].game for each in found] == [one.game, two.game, three.game]
+        assert len({each.key for each in found}) == 3
+        assert all(re.fullmatch(r"[0-9a-f]{32}", each.key) for each in found)
+        assert [drill.tried for drill in counted(store, "ann").puzzles] != []
+        assert sum(drill.tried for drill in counted(store, "ben").puzzles) == 0
+
+
+def test_an_answer_is_kept_before_it_is_announced(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (puzzle,) = some_puzzles(1)
+    announced: list[bool] = []
+    write = practice.add
+
+    def add(*given: Any) -> bool:
+        announced.append("Right!" in solver.shown or "winning move" in solver.shown)
+        return write(*given)
+
+    monkeypatch.setattr(practice, "add", add)
+    for answer in (puzzle.answer, "skip"):
+        solver = Solver(answer)
+        assert solve(f"--seed 1 --count 1 --db {file}", solver) == FINISHED
+        assert "Right!" in solver.shown or "winning move" in solver.shown
+    assert announced == [False, False]
+
+
+@pytest.mark.parametrize("how", ["--no-save --db {file}", "--db none", "--json --db {file}"])
+def test_nothing_is_kept_where_that_was_not_wanted(file: str, how: str) -> None:
+    assert solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip")) == FINISHED
+    assert not Path(file).exists()
+
+
+def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(file).write_text("this is no database, but a text that is long enough to look at" * 20)
+
+    class Repairer(Solver):
+        def ask(self, prompt: str) -> str:
+            if len(self.answers) == 1:
+                Path(file).unlink()
+            return super().ask(prompt)
+
+    assert solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip")) == FINISHED
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert re.search(r"the database .* cannot be used: .*\. The puzzles go on", complaint)
+    with closing(opened(file)) as store:
+        assert [each.result for each in attempts(store)] == ["skipped"] * 3
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
+def test_a_name_that_no_player_can_have_is_refused_at_once(name: str) -> None:
+    solver = Solver()
+    call = parser().parse_args(["puzzle", "climb", "--db", "none", "--name", name])
+    with pytest.raises(Failure, match=r"--name: expected (a name|names)\b") as failed:
+        puzzling.answer(call, catalogue.load("climb"), catalogue.load("climb").rules, solver)
+    assert failed.value.code == WRONG_CALL
+
+
+def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) -> None:
+    script = (
+        "import sys\n"
+        "from number_tower.cli.screen import Screen\n"
+        "def ask(self, text):\n"
+        "    print(*sys.modules, file=sys.stderr)\n"
+        "    raise SystemExit\n"
+        "Screen.ask = ask\n"
+        "from number_tower.cli.main import main\n"
+        "main(['puzzle', 'climb', '--seed', '1'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=60, check=False,
+    )  # fmt: skip
+    modules = set(done.stderr.split())
+    assert "number_tower.cli.attempts" in modules
+    assert not modules & {"sqlalchemy", "sqlite3", "alembic", "platformdirs", "number_tower.store.practice"}
+    assert not Path(file).exists()
+
+
+def test_an_attempt_counts_once_however_often_it_is_taken_in(store: Store) -> None:
+    attempt = try_puzzle(store, 2, "wrong", "Ann")
+    with store.writing() as connection:
+        assert not practice.add(connection, attempt)
+        assert not practice.add(connection, attempt._replace(name="Ben"))
+        assert practice.add(connection, attempt._replace(key="0" * 32, name=None))
+    assert attempts(store) == [attempt, attempt._replace(key="0" * 32, name=None)]
+
+
+def test_an_attempt_is_read_as_it_was_written() -> None:
+    for name in ("Ann", "a\u200db", None):
+        attempt = practice.tried(name, "climb", "climb:15,20", 4, "skipped")
+        assert practice.read(json.loads(json.dumps(attempt.written()))) == attempt
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("key", "123"), ("key", None), ("name", ""), ("name", 7), ("name", "x" * 41), ("name", "a\x1bb"),
+        ("game", None), ("game", ""), ("position", "a\nb"), ("position", []), ("grade", 0), ("grade", 6),
+        ("grade", True), ("grade", "1"),
+        ("result", "left"), ("result", None), ("at", "yesterday"), ("at", None), ("more", 1),
+    ],
+)  # fmt: skip
+def test_an_attempt_from_a_stranger_is_not_believed(key: str, value: object) -> None:
+    written = {**practice.tried("Ann", "climb", "climb:15,20", 4, "right").written(), key: value}
+    with pytest.raises(RecordError):
+        practice.read(written)
+
+
+@pytest.mark.parametrize("given", [None, [], "puzzle", {}, {"key": "0" * 32}])
+def test_something_else_is_no_attempt(given: object) -> None:
+    with pytest.raises(RecordError, match="puzzle: expected key, name, game, position, grade, result, at"):
+        practice.read(given)

@@ -1,0 +1,192 @@
+"""Real browsers at a real server. Tests get the fixtures with `pytest_plugins = ["support.browsers"]`.
+
+One browser and one server serve all tests of a process; each visitor is somebody else, with cookies of their own, and
+each test plays in rooms of its own. Whoever kills a server starts one of their own with `serving`.
+
+A test fails if a page says anything in its console, if something it wants cannot be loaded or is refused by the
+security policy, or if it asks any other host for anything. (PYTEST_DONT_REWRITE: tests may have imported it before.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, Response, sync_playwright
+from playwright.sync_api import expect as expecting
+
+import browser as browsers
+from serving import DESKTOP, PATIENCE, Server, person
+
+REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
+
+expecting.set_options(timeout=PATIENCE)
+
+
+class Visitor(Protocol):
+    """Opens a page as somebody who was never here before."""
+
+    def __call__(
+        self,
+        path: str | None = "/",
+        *,
+        at: str | None = None,
+        size: tuple[int, int] = DESKTOP,
+        dark: bool = False,
+        scripts: bool = True,
+        touch: bool = False,
+    ) -> Page:
+        """Visit a path of the server, or of the one at another address."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A browser for all tests of this process."""
+    with sync_playwright() as playwright:
+        arguments = [*browsers.FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        started = playwright.chromium.launch(executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE)
+        _set_running(None)
+        yield started
+        _set_running(started._loop)  # noqa: SLF001 - there is no public way
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all tests of this process."""
+    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Start a server that belongs to this test alone."""
+    with ExitStack() as stopping:
+
+        def serve(*options: str) -> Server:
+            folder = tmp_path / f"server-{time.monotonic_ns()}"
+            folder.mkdir()
+            server = Server(folder, options)
+            stopping.callback(server.stop)
+            server.start()
+            return server
+
+        yield serve
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What went wrong in this test's pages. A test that causes trouble on purpose checks it and clears the list."""
+    return []
+
+
+@pytest.fixture
+def visitor(request: pytest.FixtureRequest, browser: Browser, troubles: list[str], tmp_path: Path) -> Iterator[Visitor]:
+    """Let somebody visit the server; every call is somebody else."""
+    contexts: list[BrowserContext] = []
+
+    def visit(
+        path: str | None = "/",
+        *,
+        at: str | None = None,
+        size: tuple[int, int] = DESKTOP,
+        dark: bool = False,
+        scripts: bool = True,
+        touch: bool = False,
+    ) -> Page:
+        url = at or request.getfixturevalue("site").url
+        context = person(browser, url, size=size, dark=dark, scripts=scripts, touch=touch)
+        contexts.append(context)
+        watch(context, url, troubles)
+        page = context.new_page()
+        if path is not None:
+            page.goto(path)
+        return page
+
+    with _running(browser):
+        yield visit
+        reports = request.node.stash.get(REPORTS, {})
+        if troubles or ("call" in reports and reports["call"].failed):
+            _keep_pictures(contexts, tmp_path)
+        for context in contexts:
+            context.close()
+    assert not troubles, "\n".join(troubles)
+
+
+def watch(context: BrowserContext, url: str, troubles: list[str]) -> None:
+    """Note whatever goes wrong in somebody's pages."""
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning", "assert"):
+            troubles.append(f"console: {message.text}")
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith((f"{url}/", "data:", "blob:")):
+            troubles.append(f"another host: {request.url}")
+
+    def failed(request: Request) -> None:
+        if "ERR_ABORTED" not in (request.failure or ""):  # what a page that is left was waiting for
+            troubles.append(f"{request.method} {request.url}: {request.failure}")
+
+    def answered(response: Response) -> None:
+        if response.status >= 500:
+            troubles.append(f"{response.request.method} {response.url}: {response.status}")
+
+    context.on("console", said)
+    context.on("weberror", lambda error: troubles.append(f"script: {error.error}"))
+    context.on("request", asked)
+    context.on("requestfailed", failed)
+    context.on("response", answered)
+
+
+def forgive(troubles: list[str], *expected: str) -> None:
+    """Forget troubles that a test caused on purpose, and no others."""
+    others = [trouble for trouble in troubles if not any(each in trouble for each in expected)]
+    assert not others, others
+    troubles.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Let the fixtures know how their test went."""
+    report = yield
+    item.stash.setdefault(REPORTS, {})[report.when] = report
+    return report
+
+
+def _keep_pictures(contexts: list[BrowserContext], folder: Path) -> None:
+    """Save what everybody saw when a test failed."""
+    pages = [page for context in contexts for page in context.pages]
+    for number, page in enumerate(pages, 1):
+        name = f"{number}-{re.sub(r'[^a-z]+', '-', page.url.split('/', 3)[-1])[:20]}"
+        try:
+            page.screenshot(path=folder / f"{name}.png", full_page=True, timeout=5000)
+            (folder / f"{name}.html").write_text(page.content())
+        except Error as trouble:
+            print(f"no picture of {page.url}: {trouble}")
+        else:
+            print(f"a picture of {page.url}: {folder / name}.png")
+
+
+@contextmanager
+def _running(browser: Browser) -> Iterator[None]:
+    """Let Playwright's loop be the running one only while a test uses it: other tests run loops of their own."""
+    _set_running(browser._loop)  # noqa: SLF001 - there is no public way
+    try:
+        yield
+    finally:
+        _set_running(None)
+
+
+def _set_running(loop: asyncio.AbstractEventLoop | None) -> None:
+    asyncio._set_running_loop(loop)  # noqa: SLF001 - likewise

@@ -1,0 +1,37 @@
+"""Which modules the command imports before its first prompt."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from support.command import plain_environment
+
+NEVER_AT_FIRST = {
+    "sqlite3", "sqlalchemy", "alembic", "fastapi", "starlette", "uvicorn", "jinja2", "asyncio", "socket", "ssl", "http",
+    "urllib.request", "numpy", "numba", "rich", "textual", "argcomplete", "email", "logging", "multiprocessing",
+    "concurrent", "importlib.metadata", "importlib.resources", "unittest", "json", "pathlib", "shutil", "tempfile",
+    "subprocess", "random", "gymnasium", "pettingzoo", "pyspiel", "textarena", "mcp", "PIL",
+}  # fmt: skip
+
+
+def loaded(*arguments: str, database: str = "none") -> set[str]:
+    """Run the command in an interpreter of its own up to its first prompt, and list what it imported."""
+    script = (
+        "import sys\n"
+        "before = set(sys.modules)\n"
+        "import number_tower.cli.screen as screen\n"
+        "def prompt(self, text):\n"
+        "    print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+        "    raise SystemExit\n"
+        "screen.Screen.ask = prompt\n"
+        "from number_tower.cli.main import main\n"
+        f"main({list(arguments)!r})\n"
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=database),
+        timeout=60, check=False,
+    )  # fmt: skip
+    return set(done.stderr.split())

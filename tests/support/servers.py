@@ -1,0 +1,287 @@
+"""Real servers, each a process of its own, and light clients for them: plain sockets, as many as a test likes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+from support.command import ROOT, TOWER, plain_environment
+
+PATIENT = 60.0
+"""Seconds that nothing here needs, however busy the machine is."""
+
+HOST = "127.0.0.1"
+
+LONG = {"blocks": "1-30", "supply": "endless", "towers": "own", "fit": "any", "target": 900, "stuck": "loses"}
+"""A game that does not end while a test lasts, in which every block can always be placed."""
+
+
+class Answer(NamedTuple):
+    """What a server answered: the status, and what it said as JSON."""
+
+    status: int
+    content: Any
+
+
+class Server:
+    """`tower serve` as its users start it, at a port that stays the same when it is started again."""
+
+    def __init__(self, database: str | Path, port: int | None = None, *options: str, **environment: str) -> None:
+        self.database = str(database)
+        self.port = port or free_port()
+        self._options = options
+        self._environment = environment
+        self.start()
+
+    def start(self) -> None:
+        """Start it; it is of use once it is ready."""
+        self._said = TemporaryFile("w+")  # noqa: SIM115 - it is closed when the server has ended
+        self._process = subprocess.Popen(
+            [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self._options],
+            stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
+            cwd=ROOT, env=plain_environment(**self._environment), start_new_session=True,
+        )  # fmt: skip
+        self.pid = self._process.pid
+
+    def ready(self) -> None:
+        """Wait until it answers."""
+        deadline = time.monotonic() + PATIENT
+        while not self._answers():
+            assert self._process.poll() is None, f"the server ended: {self.said()}"
+            assert time.monotonic() < deadline, f"the server does not answer: {self.said()}"
+            time.sleep(0.02)
+
+    def _answers(self) -> bool:
+        with suppress(OSError), socket.create_connection((HOST, self.port), timeout=PATIENT) as connection:
+            connection.sendall(request("GET", "/health", close=True))
+            return connection.recv(12) == b"HTTP/1.1 200"
+        return False
+
+    def said(self) -> str:
+        """Return what it has written to the terminal."""
+        self._said.seek(0)
+        return self._said.read()
+
+    def strike(self) -> None:
+        """Kill it as the system does when memory is short: it gets no chance to do anything more."""
+        self._process.kill()
+
+    def kill(self) -> None:
+        """Kill it, and see that it is dead."""
+        self.strike()
+        self._end()
+
+    def pause(self) -> None:
+        """Stop the process where it is (SIGSTOP): its connections stay open, and nothing is answered."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused process go on."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Stop it politely."""
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(PATIENT)
+        self._end()
+
+    def _end(self) -> None:
+        """See that nothing of it is left, whatever it has started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._said.close()
+
+
+@contextmanager
+def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] = ()) -> Iterator[list[Server]]:
+    """Have some servers at one database."""
+    servers: list[Server] = []
+    try:
+        for _ in range(processes):
+            servers.append(Server(database, None, *options))  # noqa: PERF401 - those that did start are stopped
+        for server in servers:
+            server.ready()
+        yield servers
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def free_port() -> int:
+    """Return a port that nobody uses."""
+    with socket.create_server((HOST, 0)) as found:
+        port: int = found.getsockname()[1]
+    return port
+
+
+def request(method: str, path: str, token: str | None = None, content: object = None, *, close: bool = False) -> bytes:
+    """Write a request."""
+    body = b"" if content is None else json.dumps(content).encode()
+    lines = [f"{method} {path} HTTP/1.1", f"Host: {HOST}", f"Content-Length: {len(body)}"]
+    lines += [f"Authorization: Bearer {token}"] * (token is not None)
+    lines += ["Content-Type: application/json"] * (content is not None)
+    lines += ["Connection: close"] * close
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+class Client:
+    """Somebody who asks one thing after the other over a connection that stays open."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, method: str, path: str, token: str | None = None, content: object = None) -> Answer:
+        """Ask for something; whoever loses the server gets an OSError."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(HOST, self.port)
+        reader, writer = self._streams
+        writer.write(request(method, path, token, content))
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            body = await reader.readexactly(_length(head))
+        except asyncio.IncompleteReadError:
+            raise ConnectionResetError("the server is gone") from None
+        return Answer(int(head[9:12]), json.loads(body) if body else None)
+
+    async def post(self, path: str, token: str | None = None, content: object = None) -> Answer:
+        """Send something as JSON."""
+        return await self.ask("POST", path, token, content)
+
+    async def granted(self, path: str, token: str | None = None, content: object = None) -> Any:
+        """Send something that must be granted; return the answer."""
+        answer = await self.post(path, token, content)
+        assert answer.status in {200, 201}, answer
+        return answer.content
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+def _length(head: bytes) -> int:
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.partition(b":")[2])
+    return 0
+
+
+class Seats(NamedTuple):
+    """A game, and the tokens of its seats; at one table both are the same."""
+
+    address: str
+    watch: str
+    tokens: tuple[str, str]
+
+    @property
+    def path(self) -> str:
+        return f"/api/games/{self.address}"
+
+
+async def game_between(first: Client, second: Client) -> Seats:
+    """Let two play a game over a link: the first opens it, the second joins."""
+    made = await first.granted("/api/games", content={"rules": LONG, "opponent": {"kind": "link"}})
+    joined = await second.granted(f"/api/games/{made['address']}/join")
+    return Seats(made["address"], made["watch"], (made["token"], joined["token"]))
+
+
+async def game_at_one_table(client: Client) -> Seats:
+    """Let two play a game at one table: one token is for both seats."""
+    made = await client.granted("/api/games", content={"rules": LONG, "opponent": {"kind": "table"}})
+    return Seats(made["address"], made["watch"], (made["token"], made["token"]))
+
+
+class RefusedError(AssertionError):
+    """A stream was asked for, and something else was answered."""
+
+
+async def events(
+    port: int, path: str, token: str | None = None, seen: str | None = None
+) -> AsyncIterator[tuple[str, Any]]:
+    """Follow a game until the server ends the stream, or its life: the mark and the state of every event.
+
+    `seen` is the newest mark that the client has seen.
+    """
+    reader, writer = await asyncio.open_connection(HOST, port)
+    try:
+        writer.write(request("GET", f"{path}/events" + ("" if seen is None else f"?seen={seen}"), token))
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RefusedError(head)
+        fields: dict[str, str] = {}
+        async for line in _lines(reader):
+            name, _, value = line.partition(": ")
+            if line:
+                fields[name] = value
+            elif fields:
+                if fields.get("event") == "state":
+                    yield fields["id"], json.loads(fields["data"])
+                fields = {}
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return
+    finally:
+        writer.close()
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[str]:
+    """Put the lines of an answer together that comes in chunks."""
+    text = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        text += await reader.readexactly(size)
+        await reader.readexactly(2)
+        *lines, text = text.split(b"\n")
+        for line in lines:
+            yield line.decode()
+
+
+class Follower:
+    """Somebody who follows a game, and the states that they saw, the newest last."""
+
+    def __init__(self, port: int, path: str, token: str | None = None) -> None:
+        self.seen: list[Any] = []
+        self._new = asyncio.Event()
+        self.task = asyncio.create_task(self._follow(port, path, token))
+
+    async def _follow(self, port: int, path: str, token: str | None) -> None:
+        async for _, state in events(port, path, token):
+            self.seen.append(state)
+            self._new.set()
+
+    async def until(self, moves: list[int]) -> Any:
+        """Wait until the game has these moves; return its state."""
+        return await self.when(lambda state: state["moves"] == moves)
+
+    async def when(self, happened: Callable[[Any], bool]) -> Any:
+        """Wait until something has happened; return the state in which it has."""
+        while not self.seen or not happened(self.seen[-1]):
+            assert not self.task.done(), "the stream has ended"
+            self._new.clear()
+            await self._new.wait()
+        return self.seen[-1]
+
+
+@asynccontextmanager
+async def following(port: int, path: str, token: str | None = None) -> AsyncIterator[Follower]:
+    """Have somebody follow a game."""
+    follower = Follower(port, path, token)
+    try:
+        yield follower
+    finally:
+        follower.task.cancel()
+        with suppress(asyncio.CancelledError):
+            await follower.task

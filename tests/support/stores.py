@@ -1,0 +1,118 @@
+"""Tables with everything that can have been done at them, and stores to keep them in."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import pytest
+from hypothesis import strategies as st
+
+from number_tower import Game, Table, catalogue
+from number_tower.catalogue import Rulebook
+from number_tower.changes import Change, Declaration
+from number_tower.cli.failure import InputEnded
+from number_tower.cli.main import main
+from number_tower.cli.screen import Screen
+from number_tower.rules import Rules
+from number_tower.store import places
+from number_tower.store.games import Store
+from number_tower.store.kept import Seats
+from number_tower.table import TableError, player_names
+from support.command import TOWER
+from support.strategies import any_rules
+
+
+def store_in(file: Path | str, patience: float = 10.0) -> Store:
+    """Open the store in a file, or at any place by its name."""
+    place = places.find(str(file))
+    assert place is not None
+    return Store(place, patience=patience)
+
+
+def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:
+    """Make a rulebook as it is read from a player's own file."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in rules.written().items()]
+    text = "\n".join(['title = "Mine, all mine"', "[rules]", *lines, "[voice]", 'prompt = "Höher? "'])
+    return catalogue.parse(text.encode(), name, source or f"somewhere/{name}.toml")
+
+
+def _names_or_none(first: str, second: str) -> tuple[str, str] | None:
+    try:
+        return player_names((first, second))
+    except TableError:
+        return None
+
+
+class Played(NamedTuple):
+    """What came of a call."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """The command, in this process, which is quicker; and between two answers anything may happen."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch = monkeypatch
+        self.capsys = capsys
+        monkeypatch.setenv("PATH", os.path.dirname(TOWER), prepend=os.pathsep)
+
+    def __call__(self, *call: str, answers: Iterable[str] = ()) -> Played:
+        left = iter(answers)
+
+        def ask(_: Screen, prompt: str) -> str:
+            answer = next(left, None)
+            if answer is None:
+                raise InputEnded
+            print(f"{prompt}{answer}")
+            return answer
+
+        self.monkeypatch.setattr(Screen, "ask", ask)
+        return Played(main(call), *self.capsys.readouterr())
+
+
+NAME = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=40)
+NAMES = st.none() | st.builds(_names_or_none, NAME, NAME)
+SEATS = st.builds(
+    Seats,
+    st.tuples(*[st.none() | st.sampled_from(["gentle", "perfect", "./my bot --quick"])] * 2),
+    st.none() | st.integers(-(10**40), 10**40),
+)
+
+
+@st.composite
+def any_change(draw: st.DrawFn, table: Table) -> Change:
+    """Something that can be done at a table: most often a block is placed."""
+    possible = [Change("place", block) for block in table.game.legal] if table.outcome is None else []
+    if table.may_undo and (not possible or draw(st.integers(0, 3)) == 0):
+        return Change("undo", 1)
+    if table.outcome is None and (not possible or draw(st.integers(0, 15)) == 0):
+        return Change(draw(st.sampled_from(get_args(Declaration))), draw(st.integers(0, 1)))
+    return draw(st.sampled_from(possible))
+
+
+@st.composite
+def any_play(draw: st.DrawFn, *, most: int = 12, automatic: tuple[bool, bool] | None = None) -> list[Table]:
+    """A table from its beginning on, after every change."""
+    game = Game(draw(any_rules()), draw(st.integers(0, 1)))
+    seats = draw(st.tuples(st.booleans(), st.booleans())) if automatic is None else automatic
+    table = Table(game, "my game", draw(NAMES), hidden=draw(st.booleans()), automatic=seats)
+    tables = [table]
+    while len(tables) <= most and (table.outcome is None or table.may_undo) and draw(st.integers(0, 9)):
+        table = table.answer(table.version, draw(any_change(table)))
+        tables.append(table)
+    return tables
+
+
+def by_hand(file: Path | str, statement: str) -> list[tuple[Any, ...]]:
+    """Ask a database something behind the store's back, or change it."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        return connection.execute(statement).fetchall()

@@ -1,0 +1,66 @@
+"""A pseudo-terminal with the command in it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from support.command import ROOT, TOWER, plain_environment
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+class Terminal:
+    """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self._near, far = pty.openpty()
+        self._process = subprocess.Popen(
+            [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
+            cwd=ROOT, env=plain_environment(**environment),
+        )  # fmt: skip
+        os.close(far)
+        self.seen = ""
+
+    def until(self, text: str, *, seconds: float = 30) -> str:
+        """Look until a text has appeared that was not there before."""
+        start, deadline = len(self.seen), time.monotonic() + seconds
+        while text not in self.seen[start:]:
+            if not select.select([self._near], [], [], max(deadline - time.monotonic(), 0))[0]:
+                pytest.fail(f"never saw {text!r} in {self.seen[start:]!r}")
+            self.seen += self._read()
+        return self.seen[start:]
+
+    def type(self, text: str) -> None:
+        os.write(self._near, text.encode())
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self, *, interrupt: bool = False) -> int:
+        """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
+        pressed = 0.0
+        for _ in range(300):
+            if interrupt and self._process.poll() is None and time.monotonic() > pressed + 0.1:
+                pressed = time.monotonic()
+                self._process.send_signal(signal.SIGINT)
+            if select.select([self._near], [], [], 0.1)[0]:
+                more = self._read()
+                self.seen += more
+                if not more:
+                    break
+        os.close(self._near)
+        return self._process.wait(timeout=30)
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._near, 65536).decode().replace("\r\n", "\n")
+        except OSError:
+            return ""

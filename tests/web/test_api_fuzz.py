@@ -1,0 +1,106 @@
+"""The API keeps its word whatever it is sent: made by schemathesis from its description, answered in this process.
+
+`FUZZ_EXAMPLES=500 pytest tests/web/test_api_fuzz.py` tries more of everything, each time something else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+from schemathesis.python import asgi
+
+from number_tower.web.app import make_app
+from number_tower.web.reconciler import Timing
+from support.apps import bearing, settings
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
+WISHES: list[dict[str, Any]] = [
+    {"game": "draft", "opponent": {"kind": "table"}},
+    {"game": "draft", "opponent": {"kind": "link"}},
+    {"game": "summit", "hidden": True, "opponent": {"kind": "table"}, "best_of": 3},
+    {"record": "draft(names=Ann,Ben):9,8", "opponent": {"kind": "table"}},
+    {"game": "climb", "opponent": {"kind": "computer", "level": "gentle"}},
+]
+"""Games in which something can be tried; what is no wrong request for any game is for one of them, with its token."""
+
+PUZZLE: dict[str, Any] = {"seed": "1", "number": 1, "grade": 1, "game": "draft"}
+"""Any puzzle that can be had is this one: others take longer to be found."""
+
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "seed": 20270131,
+        "max-stream-events": 1,
+        "checks": {
+            # A request can be well-formed and make no game: rules that cannot be, or a record with a false move.
+            "positive_data_acceptance": {"enabled": False},
+        },
+    }
+)
+
+
+class Rooms:
+    """Games to try something in, each for a few requests."""
+
+    def __init__(self, client: asgi.ASGIClient) -> None:
+        self._client = client
+        self._turn = count()
+        self._made: dict[str, Any] = {}
+
+    def one(self) -> tuple[str, str]:
+        """Return a game's address, and the token of whoever began it."""
+        turn = next(self._turn)
+        if turn % 4 == 0:
+            made = self._client.post("/api/games", json=WISHES[turn // 4 % len(WISHES)])
+            assert made.status_code == 201, made.text
+            self._made = made.json()
+        return self._made["address"], self._made["token"]
+
+
+FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
+APP: Any = make_app(settings(FOLDER), Timing(wait=0.01))
+"""Put together to be described; it opens its database with the first request."""
+
+schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)
+schema.app = APP
+
+
+@pytest.fixture(scope="module")
+def rooms() -> Iterator[Rooms]:
+    FOLDER.mkdir()
+    with asgi.get_client(APP) as client:
+        yield Rooms(client)
+    asgi.shutdown_lifespans()
+    rmtree(FOLDER)
+
+
+@schema.parametrize()
+@hypothesis_settings(
+    max_examples=EXAMPLES or 8,
+    derandomize=not EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+def test_every_answer_is_as_described_and_none_is_an_error_of_ours(case: schemathesis.Case[Any], rooms: Rooms) -> None:
+    wrong = (
+        {place.value for place, part in case.meta.components.items() if part.mode.is_negative} if case.meta else {""}
+    )
+    headers = None
+    if "{address}" in case.operation.path and not wrong & {"path", "header"}:
+        address, token = rooms.one()
+        case.path_parameters = {"address": address}
+        headers = bearing(token)
+    for given in (case.query, case.body):
+        if "puzzles" in case.operation.path and not wrong and isinstance(given, dict) and "number" in given:
+            given.update(PUZZLE)
+    case.call_and_validate(headers=headers)

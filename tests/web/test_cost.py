@@ -1,0 +1,414 @@
+"""No request costs a server much more than a trivial one, however it is written: each route, field and parser.
+
+The texts here are as long as they may be, and made to be expensive. A route that is not in the table fails the test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from time import thread_time
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from number_tower import catalogue, record
+from number_tower.blocks import block_set, count_written, misread, whole_number
+from number_tower.changes import Change
+from number_tower.cli.answers import understand
+from number_tower.prompt import read_answer
+from number_tower.store import places, rooms
+from number_tower.table import player_names
+from number_tower.template import Template
+from number_tower.web import bounds, lines, logs, pages, settings
+from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
+
+MOST_COST = 60
+"""How many times the CPU time of `GET /health/live` a request may take in the event loop."""
+
+MOST_GROWTH = 2.5
+"""How many times as long a request may take when its input is twice as long."""
+
+MOST_MEMORY = 8_000_000
+"""Bytes that a request may need at one time."""
+
+SHORTEST = 0.0005
+"""Seconds of CPU time below which a parser's growth is not looked at: it would be noise."""
+
+EACH = 1 if os.environ.get("NUMBER_TOWER_COST") == "all" else 32
+"""Each how many of the texts is sent to a field; all of them in `make soak`."""
+
+TOO_CHEAP = 20
+"""Below this multiple of the cheapest request, growth is not looked at: it would be noise."""
+
+HEAD, BODY = 30_000, 60_000
+"""Characters that are put into the head and the body of a request; escaped, they come close to what is taken."""
+
+
+VALUES = {"form": "json", "number": "1", "code": "code", "deed": "move", "path": "tower.css"}
+"""What stands in a path for a real request, beside a room's addresses."""
+
+
+class Inputs(NamedTuple):
+    """What a route reads, beside its path: names of fields."""
+
+    query: tuple[str, ...] = ()
+    form: tuple[str, ...] = ()
+    json: tuple[str, ...] = ()
+
+
+_ROOM_FORMS = ("block", "version", "game", "kind")
+ROUTES: dict[tuple[str, str], Inputs] = {
+    ("GET", "/openapi.json"): Inputs(),
+    ("GET", "/docs"): Inputs(),
+    ("GET", "/health"): Inputs(),
+    ("GET", "/health/live"): Inputs(),
+    ("GET", "/health/ready"): Inputs(),
+    ("GET", "/static/{path}"): Inputs(),
+    ("POST", "/api/games/{address}/moves"): Inputs(json=("block", "version", "game")),
+    ("POST", "/api/games/{address}/undo"): Inputs(json=("version", "game")),
+    ("POST", "/api/games/{address}/resign"): Inputs(json=("game",)),
+    ("POST", "/api/games/{address}/offers"): Inputs(json=("kind", "game")),
+    ("POST", "/api/games/{address}/offers/accept"): Inputs(json=("game",)),
+    ("POST", "/api/games/{address}/offers/decline"): Inputs(json=("game",)),
+    ("POST", "/api/games/{address}/rematch"): Inputs(json=("game",)),
+    ("POST", "/api/games/{address}/hint"): Inputs(json=("step",)),
+    ("GET", "/api/games/{address}"): Inputs(),
+    ("GET", "/api/games/{address}/seat"): Inputs(),
+    ("GET", "/api/games/{address}/events"): Inputs(query=("limit",)),
+    ("GET", "/api/games/{address}/log"): Inputs(query=("since", "limit")),
+    ("GET", "/api/games/{address}/export"): Inputs(query=("as",)),
+    ("POST", "/api/games"): Inputs(
+        json=(
+            "game", "record", "rulefile", "rules.blocks", "rules.opening", "rules.fit", "options.blocks",
+            "options.target", "names", "first", "opponent.level", "best_of", "hints", "unknown",
+        )
+    ),
+    ("POST", "/api/games/{address}/join"): Inputs(json=("name",)),
+    ("POST", "/api/games/{address}/handover"): Inputs(),
+    ("POST", "/api/games/{address}/take"): Inputs(json=("code",)),
+    ("GET", "/api/rulebooks"): Inputs(),
+    ("GET", "/api/rulebooks/{name}"): Inputs(),
+    ("GET", "/api/levels"): Inputs(),
+    ("POST", "/api/analyse"): Inputs(json=("record",)),
+    ("POST", "/api/review"): Inputs(json=("record",)),
+    ("GET", "/api/puzzles/daily"): Inputs(query=("day",)),
+    ("GET", "/api/puzzles"): Inputs(query=("seed", "number", "grade", "game")),
+    ("POST", "/api/puzzles/answer"): Inputs(json=("block", "day", "seed", "number", "grade", "game")),
+    ("GET", "/"): Inputs(),
+    ("GET", "/new"): Inputs(query=("game", "opponent", "blocks")),
+    ("POST", "/new"): Inputs(
+        form=(
+            "game", "opponent", "level", "first", "name_1", "name_2", "target", "blocks", "opening", "hidden", "hints",
+            "best_of", "rules_text",
+        )
+    ),
+    ("POST", "/theme"): Inputs(form=("theme", "back")),
+    ("GET", "/g/{address}"): Inputs(),
+    ("GET", "/g/{address}/table"): Inputs(),
+    ("GET", "/w/{watch}"): Inputs(),
+    ("GET", "/w/{watch}/table"): Inputs(),
+    ("GET", "/g/{address}/events"): Inputs(),
+    ("GET", "/w/{address}/events"): Inputs(),
+    ("GET", "/g/{address}/games/{number}"): Inputs(),
+    ("GET", "/w/{address}/games/{number}"): Inputs(),
+    ("GET", "/g/{address}/record.{form}"): Inputs(),
+    ("GET", "/w/{address}/record.{form}"): Inputs(),
+    ("POST", "/g/{address}/sit"): Inputs(form=("name",)),
+    ("POST", "/g/{address}/hint"): Inputs(form=("step",)),
+    ("POST", "/g/{address}/handover"): Inputs(),
+    ("GET", "/g/{address}/take/{code}"): Inputs(),
+    ("POST", "/g/{address}/take/{code}"): Inputs(),
+    ("GET", "/g/{address}/{deed}"): Inputs(),
+    ("POST", "/g/{address}/{deed}"): Inputs(form=_ROOM_FORMS),
+    ("GET", "/analysis"): Inputs(query=("game", "ply")),
+    ("POST", "/analysis/play"): Inputs(form=("game", "level", "seat")),
+    ("GET", "/puzzle"): Inputs(query=("day", "answer")),
+    ("POST", "/puzzle"): Inputs(form=("answer",)),
+    ("GET", "/puzzles"): Inputs(query=("seed", "number", "grade", "game", "answer")),
+    ("POST", "/puzzles"): Inputs(form=("answer",)),
+    ("GET", "/learn/{name}"): Inputs(query=("answer",)),
+    ("GET", "/games"): Inputs(),
+    ("GET", "/games/{name}"): Inputs(),
+}  # fmt: skip
+
+HEADERS = (
+    "cookie", "authorization", "content-type", "range", "accept", "accept-encoding", "if-none-match", "origin", "host",
+    "x-fragment", "x-forwarded-for", "last-event-id", "referer", "user-agent",
+)  # fmt: skip
+
+
+class Case(NamedTuple):
+    """A request that grows: what it is about, how it is made of a text, and how long the text can be."""
+
+    name: str
+    make: Callable[[str], Call]
+    most: int
+
+
+def cases(method: str, path: str, room: dict[str, str]) -> Iterator[Case]:
+    """Give every way to put a text into a request for a route: into its path, its query, a form and a body."""
+    inputs = ROUTES[method, path]
+    token = ("authorization", f"Bearer {room['token']}")
+    values = {**room, **VALUES}
+    real = _fill(path, values)
+    for name in values:
+        if f"{{{name}}}" in path:
+            yield Case(f"{method} {path} {name}", _in_path(method, path, values, name), HEAD)
+    for name in inputs.query:
+        yield Case(f"{method} {path}?{name}", _in_query(method, real, name), HEAD)
+    yield Case(f"{method} {path}?", lambda text: Call(method, real, quote(text, safe="=&,:(){}")), HEAD)
+    for name in inputs.form:
+        yield Case(f"{method} {path} form {name}", _in_form(real, name), BODY)
+    for name in inputs.json:
+        yield Case(f"{method} {path} json {name}", _in_json(real, name, token), BODY)
+    if method == "POST":
+        kind = FORM if inputs.form else JSON
+        yield Case(f"{path} body", lambda text: Call("POST", real, "", (kind, token), text.encode()), 2 * BODY)
+
+
+def _fill(path: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        path = path.replace(f"{{{name}}}", value)
+    return path
+
+
+def _in_path(method: str, path: str, values: dict[str, str], name: str) -> Callable[[str], Call]:
+    return lambda text: Call(method, _fill(path, {**values, name: text}))
+
+
+def _in_query(method: str, path: str, name: str) -> Callable[[str], Call]:
+    return lambda text: Call(method, path, urlencode({name: text}))
+
+
+def _in_form(path: str, name: str) -> Callable[[str], Call]:
+    usual = {"game": "own" if name == "rules_text" else "draft"}
+    return lambda text: Call("POST", path, "", (FORM,), urlencode({**usual, name: text}).encode())
+
+
+def _in_json(path: str, name: str, token: tuple[str, str]) -> Callable[[str], Call]:
+    return lambda text: Call("POST", path, "", (JSON, token), json.dumps(_nested(name, text)).encode())
+
+
+def _in_header(method: str, path: str, name: str, start: str = "", end: str = "") -> Callable[[str], Call]:
+    return lambda text: Call(method, path, "", ((name, f"{start}{_in_ascii(text)}{end}"),))
+
+
+def _in_ascii(text: str) -> str:
+    return text.encode("ascii", "ignore").decode().replace("\n", "")
+
+
+def header_cases() -> Iterator[Case]:
+    """Give every way to put a text into a header."""
+    for name in HEADERS:
+        for method, path in (("GET", "/"), ("GET", "/static/tower.css"), ("POST", "/theme"), ("POST", "/api/games")):
+            yield Case(f"{method} {path} {name}", _in_header(method, path, name), HEAD)
+    yield Case("a cookie in quotes", _in_header("GET", "/", "cookie", 'a="', '"'), HEAD)
+    yield Case("a range of bytes", _in_header("GET", "/static/tower.css", "range", "bytes="), HEAD)
+    yield Case("a token", _in_header("POST", "/api/games", "authorization", "Bearer "), HEAD)
+    parts = "multipart/form-data; boundary="
+    yield Case("a boundary of parts", _in_header("POST", "/theme", "content-type", parts), HEAD)
+    yield Case("a part's name", lambda text: _part(f'form-data; name="{_in_ascii(text)}"'), BODY)
+    yield Case("a part's header", lambda text: _part(_in_ascii(text)), BODY)
+    yield Case("a part's content", lambda text: _part('form-data; name="theme"', text), BODY)
+
+
+def _part(disposition: str, content: str = "1") -> Call:
+    body = f"--x\r\nContent-Disposition: {disposition}\r\n\r\n{content}\r\n--x--\r\n"
+    return Call("POST", "/theme", "", (("content-type", "multipart/form-data; boundary=x"),), body.encode())
+
+
+def _nested(field: str, value: str) -> dict[str, Any]:
+    outer, _, inner = field.partition(".")
+    if inner:
+        return {"game": "draft", outer: {inner: value}} if outer != "rules" else {outer: {inner: value}}
+    return {outer: [value] if outer == "names" else value}
+
+
+async def _begin(meter: Meter, wanted: object) -> dict[str, str]:
+    made = await meter.ask(Call("POST", "/api/games", "", (JSON,), json.dumps(wanted).encode()))
+    assert made.status == 201, made.body
+    content = json.loads(made.body)
+    return {key: content[key] for key in ("address", "watch", "token")} | {"name": "draft"}
+
+
+async def _complaints(meter: Meter, case: Case, write: Callable[[int], str], unit: float) -> AsyncIterator[str]:
+    half, whole = case.make(write(case.most // 2)), case.make(write(case.most))
+    answer = await meter.ask(whole, keep=False)
+    if answer.status >= 500 and answer.status != 503:
+        yield f"{case.name}: status {answer.status}"
+    if await meter.seconds(whole) <= TOO_CHEAP * unit:
+        return
+    async for said in _dear(meter, whole):
+        yield f"{case.name}: {said}"
+    if (growth := await meter.growth(half, whole, MOST_GROWTH)) > MOST_GROWTH:
+        yield f"{case.name}: {growth:.1f} times as long for twice the input"
+
+
+async def _dear(meter: Meter, call: Call) -> AsyncIterator[str]:
+    if (cost := await meter.cost(call, MOST_COST)) > MOST_COST:
+        yield f"{call.method} {call.path[:40]}: {cost:.0f} times as long as the cheapest request"
+    if (memory := await meter.memory(call)) > MOST_MEMORY:
+        yield f"{call.method} {call.path[:40]}: {memory / 1e6:.1f} MB"
+
+
+def test_every_route_is_measured(tmp_path: Path) -> None:
+    async def known() -> set[tuple[str, str]]:
+        async with metered(tmp_path) as meter:
+            return set(routes(meter.app))
+
+    assert asyncio.run(known()) == ROUTES.keys()
+
+
+def test_no_text_is_expensive_wherever_it_is_sent(tmp_path: Path) -> None:
+    async def measure() -> list[str]:
+        async with metered(tmp_path) as meter:
+            room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
+            await _warm_up(meter)
+            unit = await meter.unit()
+            found = [case for route in ROUTES for case in cases(*route, room)] + [*header_cases()]
+            return [
+                f"{text}: {said}"
+                for number, case in enumerate(found)
+                for text in list(TEXTS)[number % EACH :: EACH]
+                async for said in _complaints(meter, case, TEXTS[text], unit)
+            ]
+
+    assert asyncio.run(measure()) == []
+
+
+async def _warm_up(meter: Meter) -> None:
+    """Let everything be made that is made once."""
+    for method, path in ROUTES:
+        if method == "GET" and "{" not in path:
+            await meter.ask(Call("GET", path), keep=False)
+
+
+KNOWN: dict[str, Callable[[str], Call]] = {
+    "zeros and a colon": lambda text: Call("GET", "/analysis", urlencode({"game": text})),
+    "escaped quotes": lambda text: Call("GET", "/", "", (("cookie", f'a="{text}"'),)),
+    "zeros": lambda text: Call("POST", "/new", "", (FORM,), urlencode({"game": "draft", "blocks": text}).encode()),
+    "zeros and dashes": lambda text: Call("POST", "/api/games", "", (JSON,), json.dumps({"record": text}).encode()),
+    "nines": lambda text: Call("POST", "/api/analyse", "", (JSON,), json.dumps({"record": text}).encode()),
+}
+"""Requests that have stopped a server for seconds or for ever."""
+
+
+@pytest.mark.parametrize("text", KNOWN)
+def test_what_once_stopped_a_server_does_not(text: str, tmp_path: Path) -> None:
+    async def measure() -> list[str]:
+        async with metered(tmp_path) as meter:
+            await _warm_up(meter)
+            case = Case(text, KNOWN[text], 11_000)
+            return [said async for said in _complaints(meter, case, TEXTS[text], await meter.unit())]
+
+    assert asyncio.run(measure()) == []
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    "blocks": block_set,
+    "blocks counted": count_written,
+    "a whole number": whole_number,
+    "what is no number": misread,
+    "a record on one line": record.from_line,
+    "a record of JSON": record.from_json,
+    "the options of a record": lambda text: record.from_line(f"draft({text}):9"),
+    "the moves of a record": lambda text: record.from_line(f"draft:{text}"),
+    "a change": Change.read,
+    "a rule file": lambda text: catalogue.parse(text.encode(), "name", "file"),
+    "the words of a game": lambda text: Template(text, ["legal"]),
+    "names": lambda text: player_names([text, "Ben"]),
+    "an answer of a language model": read_answer,
+    "an answer at the prompt": understand,
+    "the bounds of a record": bounds.check_text,
+    "a strange record": lines.read,
+    "a strange rule file": lambda text: lines.read_rule_file(text.encode(), "name", "file"),
+    "a database's address": lambda text: places.find(f"postgresql://{text}"),
+    "a line of the log": logs.without_secrets,
+    "runs in a page": pages.runs,
+    "a mark": rooms.parse_mark,
+    "a proxy's address": settings.trusted,
+    "a public address": settings.public,
+}
+
+
+def test_no_parser_takes_more_than_twice_as_long_for_twice_the_text() -> None:
+    complaints = []
+    for name, parse in PARSERS.items():
+        for kind, write in TEXTS.items():
+            if (growth := _growth(parse, write(15_000), write(30_000))) > MOST_GROWTH:
+                complaints.append(f"{name}: {growth:.1f} times as long for twice as many {kind}")
+    assert complaints == []
+
+
+def _growth(parse: Callable[[str], object], half: str, whole: str, tries: int = 30) -> float:
+    least = inf
+    for _ in range(tries):
+        once, twice = _seconds(parse, half), _seconds(parse, whole)
+        if twice < SHORTEST:
+            return 0.0
+        least = min(least, twice / once)
+        if least <= MOST_GROWTH:
+            break
+    return least
+
+
+def _seconds(parse: Callable[[str], object], text: str) -> float:
+    gc.disable()  # it would come now and then, and count for the one in whose time it comes
+    try:
+        begun = thread_time()
+        with suppress(ValueError, LookupError):
+            parse(text)
+        return thread_time() - begun
+    finally:
+        gc.enable()
+
+
+FAT = "\n".join(f'{key} = "{"x" * 1800}{"{left:, }{tower:, }{rules}" * 5}"' for key in ("turn", "placed", "undone"))
+LONG_GAMES: dict[str, dict[str, object]] = {
+    "very many moves": {"record": f"rules(blocks=1-3,supply=endless,towers=own,target=1000):{'1,' * 1989}1"},
+    "very many blocks": {"record": f"rules(blocks=1-1000,fit=unrelated):{','.join(map(str, range(501, 1000)))}"},
+    "very many words": {"rulefile": f"[rules]\nblocks = '1-900'\nsupply = 'own'\ntowers = 'own'\n[voice]\n{FAT}"},
+}
+
+
+@pytest.mark.parametrize("game", LONG_GAMES)
+def test_no_game_is_expensive_to_look_at_or_to_play(game: str, tmp_path: Path) -> None:
+    async def measure() -> list[str]:
+        async with metered(tmp_path) as meter:
+            room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
+            await _warm_up(meter)
+            return [said for call in await _visits(meter, room) async for said in _dear(meter, call)]
+
+    assert asyncio.run(measure()) == []
+
+
+async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
+    """Play and take back for a while, and return all ways to look at the game."""
+    api, token = f"/api/games/{room['address']}", ("authorization", f"Bearer {room['token']}")
+    state = json.loads((await meter.ask(Call("GET", api))).body)
+    for turn in range(90):
+        version, block = state["version"], state["legal"][-1] if state["legal"] else 1000 - turn
+        what = "undo" if turn % 3 == 2 else "moves"
+        content = {"version": version} if what == "undo" else {"version": version, "block": block}
+        answer = await meter.ask(Call("POST", f"{api}/{what}", "", (JSON, token), json.dumps(content).encode()))
+        found = json.loads(answer.body)
+        state = found if answer.status == 200 else found["state"]
+    record = state["record"]
+    looks = [Call("GET", _fill(path, {**room, **VALUES}), "", (token,)) for method, path in ROUTES if method == "GET"]
+    form = urlencode({"game": record, "level": "easy", "seat": "1"}).encode()
+    body = json.dumps({"record": record}).encode()
+    return [
+        *looks,
+        Call("GET", f"{api}/log", f"since={max(0, state['version'] - 40)}"),
+        Call("GET", "/analysis", urlencode({"game": record})),
+        Call("POST", "/analysis/play", "", (FORM,), form),
+        *(Call("POST", path, "", (JSON,), body) for path in ("/api/analyse", "/api/review", "/api/games")),
+    ]

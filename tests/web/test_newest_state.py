@@ -1,0 +1,232 @@
+"""A client that names the newest state that it has seen never gets an earlier one, at whichever server it asks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from number_tower.room import Move
+from number_tower.store.rooms import Moment, parse_mark
+from number_tower.web.app import make_app
+from number_tower.web.following import newest_moment
+from number_tower.web.lobby import BehindError, Lobby
+from number_tower.web.reconciler import Timing
+from number_tower.web.settings import Settings
+from support.apps import Player, linked
+from support.faults import Faults
+from support.lobbies import at, sat
+from support.postgres import KINDS, brought_up_to_date, fresh, place_of
+
+pytest_plugins = ["support.postgres"]
+
+DEAF = Timing(check=3600.0, wait=0.05)
+"""A server that compares nothing by itself."""
+
+FUTURE = "9.9.9"
+"""A mark of no state that there is."""
+
+
+Pair = tuple[TestClient, TestClient]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Two servers at one database; the second hears no news, as if they were always late."""
+    with ExitStack() as stack:
+        database = str(tmp_path_factory.mktemp("seen") / "games.db")
+        if request.param == "postgresql":
+            database = stack.enter_context(fresh(request.getfixturevalue("server")))
+            brought_up_to_date(database)
+        settings = Settings(place_of(database), limits=False, quiet=True, host_names=("testserver",))
+        first, second = (
+            stack.enter_context(TestClient(make_app(settings, DEAF), follow_redirects=False)) for _ in range(2)
+        )
+        state(second).listener.close()
+        yield first, second
+
+
+def state(client: TestClient) -> Any:
+    """Return what the server of a client consists of."""
+    app: Any = client.app
+    return app.state
+
+
+def there(player: Player, client: TestClient) -> Player:
+    """Return the same player at another server."""
+    return Player(client, player.address, player.token)
+
+
+def moment_of(page: str) -> Moment:
+    """Return the state that a page shows."""
+    found = parse_mark(page.partition('data-mark="')[2].partition('"')[0])
+    assert found is not None
+    return found
+
+
+SHOWS: dict[str, Callable[[Any], bool]] = {
+    "": lambda answer: answer.json()["moves"] == [9],
+    "/seat": lambda answer: "move" not in answer.json()["may"],
+    "/log": lambda answer: answer.json()["said"][-1]["version"] == 1,
+    "/export": lambda answer: answer.text == "draft:9\n",
+    "/events": lambda answer: json.loads(answer.text.partition("data: ")[2])["moves"] == [9],
+}
+"""What can be asked for, and how it shows that block 9 was placed."""
+
+PAGES = ("/g/{address}", "/g/{address}/table", "/w/{watch}", "/w/{watch}/table")
+
+
+@pytest.mark.parametrize("what", SHOWS)
+def test_a_move_that_was_seen_at_one_server_is_shown_by_another(servers: Pair, what: str) -> None:
+    limit = {"limit": "1"} if what == "/events" else {}
+    first, second = servers
+    ann, _, _ = linked(first)
+    assert not SHOWS[what](there(ann, second).get(what, **limit))
+    mark = ann.place(9).json()["mark"]
+    assert SHOWS[what](there(ann, second).get(what, seen=mark, **limit))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, page: str) -> None:
+    first, second = servers
+    ann, _, made = linked(first)
+    path = page.format(**made)
+    headers = {"Cookie": f"seat-{ann.address}={ann.token}"}
+    before = moment_of(second.get(path, headers=headers).text)
+    mark = ann.place(9).json()["mark"]
+    seen = parse_mark(mark)
+    assert seen is not None
+    assert before < seen <= moment_of(second.get(f"{path}?seen={mark}", headers=headers).text)
+
+
+def test_a_browser_that_asks_for_its_stream_again_names_its_last_event(servers: Pair) -> None:
+    first, second = servers
+    ann, _, _ = linked(first)
+    there(ann, second).get()
+    mark = ann.place(9).json()["mark"]
+    answer = second.get(f"{ann.path}/events?limit=1", headers={"Last-Event-ID": mark})
+    assert SHOWS["/events"](answer)
+
+
+def test_the_newer_of_two_marks_counts() -> None:
+    assert newest_moment((1, 5, 0), "1.6.0") == (1, 6, 0)
+    assert newest_moment((2, 0, 0), "1.6.0") == (2, 0, 0)
+    assert newest_moment(None, "1.10.0") == (1, 10, 0)
+    assert newest_moment((1, 5, 0), "no mark") == (1, 5, 0)
+    assert newest_moment(None, None) is None
+
+
+@pytest.mark.parametrize("mark", ["", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3 ", "1.2.x", "1.2.٣", "1.2." + "3" * 5000])
+def test_a_mark_that_is_none_is_refused_by_the_api_and_ignored_by_pages(servers: Pair, mark: str) -> None:
+    first, _ = servers
+    ann, _, made = linked(first)
+    for what in SHOWS:
+        limit = {"limit": "1"} if what == "/events" else {}
+        answer = ann.get(what, seen=mark, **limit)
+        assert (answer.status_code, answer.json()["reason"]) == (422, "bad_request")
+    for page in ("/w/{watch}", "/w/{watch}/table"):
+        assert first.get(page.format(**made), params={"seen": mark}).status_code == 200
+
+
+def test_a_state_that_no_server_knows_is_told_to_be_missing(servers: Pair) -> None:
+    first, _ = servers
+    ann, _, made = linked(first)
+    for what in SHOWS:
+        answer = ann.get(what, seen=FUTURE)
+        assert (answer.status_code, answer.json()["reason"]) == (409, "behind")
+        assert answer.json()["state"]["moves"] == []
+        assert answer.headers["retry-after"] == "1"
+    for page in (*PAGES, "/g/{address}/events"):
+        answer = first.get(page.format(**made), params={"seen": FUTURE})
+        assert answer.status_code == 409
+        assert "Try again in a moment" in answer.text
+
+
+def test_a_made_up_mark_costs_one_look_at_the_database(servers: Pair) -> None:
+    first, second = servers
+    ann, _, _ = linked(first)
+    other = there(ann, second)
+    other.get()
+    for asked in ({"seen": FUTURE}, {"seen": other.get().json()["mark"]}):
+        faults = Faults()
+        with faults.at(state(second).store.engine):
+            for _ in range(5):
+                other.get(**asked)
+        assert faults.calls.count("begin") == (5 if asked["seen"] == FUTURE else 0)
+
+
+def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        address, ann, ben = await sat(lobby)
+        game, version, room = (await lobby.look(address)).kept_room.moment
+        waiting = asyncio.create_task(lobby.look(address, (game, version + 2, room)))
+        await lobby.act(address, ann, Move(0, 9))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await lobby.act(address, ben, Move(1, 8))
+        assert (await waiting).room.table.game.moves == (9, 8)
+
+    at(tmp_path, do)
+
+
+def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        lobby._wait = 0.01  # noqa: SLF001 - nobody waits for two seconds here
+        address, _, _ = await sat(lobby)
+        with pytest.raises(BehindError):
+            await lobby.look(address, (9, 9, 9))
+        assert not lobby._hub.watched()  # noqa: SLF001
+
+    at(tmp_path, do)
+
+
+def test_a_stream_never_goes_back_behind_what_was_seen(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        address, ann, ben = await sat(lobby)
+        old = (await lobby.look(address)).kept_room
+        await lobby.act(address, ann, Move(0, 9))
+        later = (await lobby.act(address, ben, Move(1, 8))).kept_room
+        got: list[Moment] = []
+        async with aclosing(lobby.stream(address, 0.01, later.moment)) as states:
+            async for known in states:
+                if known is None:
+                    break
+                got.append(known.kept_room.moment)
+                lobby._forget(old.id)  # noqa: SLF001 - the cache is small, and a slow reader comes late
+                lobby._learned(old)  # noqa: SLF001
+        assert got == [later.moment]
+
+    at(tmp_path, do)
+
+
+def test_a_move_that_is_sent_again_to_another_server_is_answered_with_the_newest_state(servers: Pair) -> None:
+    first, second = servers
+    ann, ben, _ = linked(first)
+    ann.place(9)
+    there(ann, second).get()
+    mark = ben.place(8).json()["mark"]
+    again = there(ann, second).post("moves", {"block": 9, "version": 0}).json()
+    assert (again["moves"], again["mark"]) == ([9, 8], mark)
+
+
+def test_a_game_that_has_just_become_an_earlier_one_is_found_at_every_server(servers: Pair) -> None:
+    first, second = servers
+    ann, ben, _ = linked(first)
+    there(ann, second).get()
+    ann.place(9)
+    ben.post("resign")
+    ann.post("offers", {"kind": "rematch"})
+    assert ben.post("offers/accept").status_code == 200
+    assert second.get(f"/g/{ann.address}/games/1").status_code == 303
+    assert second.get(f"/g/{ann.address}/games/2").status_code == 404
+
+
+@pytest.mark.parametrize("moment", [(1, 0, 0), (12, 345, 6789)])
+def test_a_mark_is_read_as_it_is_written(moment: Moment) -> None:
+    assert parse_mark(".".join(map(str, moment))) == moment

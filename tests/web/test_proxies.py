@@ -1,0 +1,375 @@
+"""The shipped proxy configurations, run by the real proxies in front of a real server.
+
+The files are changed in ports, names and certificates only. tools/proxies.py gets a proxy that is not installed; the
+tests of one that cannot be had are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection, IncompleteRead
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+
+import proxies
+from serving import Server, free_port
+from support.command import ROOT
+from support.cookies import Jar
+from support.servers import PATIENT
+
+NGINX = (ROOT / "deploy/nginx.conf").read_text()
+CADDY = (ROOT / "deploy/Caddyfile").read_text()
+NAME = "tower.example.org"
+VISITOR = "127.9.8.7"
+"""An address of this machine that only the visitor uses."""
+
+
+class Certificate(NamedTuple):
+    """Files of a certificate for localhost that signs itself."""
+
+    chain: Path
+    key: Path
+
+
+class Site:
+    """A proxy that runs, and one visitor with a jar of cookies."""
+
+    def __init__(self, server: Server, certificate: Certificate, ports: tuple[int, int]) -> None:
+        self.server = server
+        self.http, self.https = ports
+        self.trust = ssl.create_default_context(cafile=str(certificate.chain))
+        self.jar = Jar()
+
+    def connect(self) -> HTTPSConnection:
+        source = (VISITOR, 0) if sys.platform == "linux" else None
+        return HTTPSConnection("localhost", self.https, context=self.trust, timeout=PATIENT, source_address=source)
+
+    def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> HTTPResponse:
+        """Ask for something as a browser does; the answer is read and its cookies are kept."""
+        sent = {"Cookie": self.jar.sent(https=True), "Origin": f"https://localhost:{self.https}", **headers}
+        if form is not None:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        connection = self.connect()
+        try:
+            connection.request(method, path, urlencode(form) if form is not None else None, sent)
+            answer = connection.getresponse()
+            with suppress(IncompleteRead):  # a proxy may hang up while it refuses what is too large
+                answer.read()
+        finally:
+            connection.close()
+        self.jar.receive(answer.headers.get_all("set-cookie") or [], https=True)
+        return answer
+
+    def begin(self) -> str:
+        """Begin a game for two at one table; return the path of its room."""
+        answer = self.ask("POST", "/new", {"game": "draft", "opponent": "table"})
+        assert answer.status == 303
+        return str(answer.headers["location"])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    folder = tmp_path_factory.mktemp("certificate")
+    made = Certificate(folder / "chain.pem", folder / "key.pem")
+    call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    call += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(made.key), "-out", str(made.chain)]
+    subprocess.run(call, check=True, capture_output=True, timeout=PATIENT)
+    return made
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("behind"), ("--no-limits", "--proxy"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def program(name: str) -> str:
+    found = proxies.find(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed; python tools/proxies.py gets it where that can be done")
+    return found
+
+
+@pytest.fixture(scope="module", params=["nginx", "nginx with the usual buffers", "caddy"])
+def proxied(
+    request: pytest.FixtureRequest, server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    name = request.param.partition(" ")[0]
+    folder = tmp_path_factory.mktemp(name)
+    ports = free_port(), free_port()
+    if name == "caddy":
+        (folder / "Caddyfile").write_text(adapted_caddy(server.port, certificate, ports))
+        call = [program(name), "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    else:
+        own = adapted_nginx(server.port, certificate, ports)
+        if request.param != name:
+            own = re.sub(r"^ *proxy_buffer(s|_size) .*$", "", own, flags=re.MULTILINE)
+        call = [program(name), *nginx_options(folder, own)]
+    with running(call, folder, ports[1]):
+        yield Site(server, certificate, ports)
+
+
+@pytest.fixture
+def site(proxied: Site) -> Site:
+    """A site behind a proxy, and a visitor without cookies."""
+    proxied.jar = Jar()
+    return proxied
+
+
+def with_certificate(text: str, certificate: Certificate) -> str:
+    text = re.sub(r"(ssl_certificate +)\S+;", rf"\g<1>{certificate.chain};", text)
+    return re.sub(r"(ssl_certificate_key +)\S+;", rf"\g<1>{certificate.key};", text)
+
+
+def adapted_nginx(behind: int, certificate: Certificate, ports: tuple[int, int]) -> str:
+    text = with_certificate(NGINX, certificate).replace("127.0.0.1:8000", f"127.0.0.1:{behind}")
+    text = re.sub(r"listen \[::\]:.*;\n", "", text)
+    for usual, port in ((80, ports[0]), (443, ports[1])):
+        text, count = re.subn(rf"listen {usual}\b", f"listen 127.0.0.1:{port}", text)
+        assert count == 1
+    return text.replace(NAME, "localhost")
+
+
+def adapted_caddy(behind: int, certificate: Certificate, ports: tuple[int, int]) -> str:
+    options = (
+        "admin off",
+        "grace_period 1s",
+        "default_bind 127.0.0.1",
+        f"http_port {ports[0]}",
+        f"https_port {ports[1]}",
+    )
+    own = "".join(("{\n", *(f"\t{option}\n" for option in options), "}\n"))
+    text = CADDY.replace("127.0.0.1:8000", f"127.0.0.1:{behind}")
+    assert f"\n{NAME} {{\n" in text
+    return own + text.replace(f"\n{NAME} {{\n", f"\nlocalhost {{\n\ttls {certificate.chain} {certificate.key}\n")
+
+
+def nginx_options(folder: Path, included: str) -> list[str]:
+    """Write the file that includes ours, as a distribution's does; return the options that make nginx use it."""
+    (folder / "number-tower.conf").write_text(included)
+    (folder / "logs").mkdir(exist_ok=True)
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    main = (
+        f"{user}daemon off;\npid {folder}/pid;\nerror_log stderr;\nevents {{}}\n"
+        f"http {{\n{temporary}access_log off;\ninclude {folder}/number-tower.conf;\n}}\n"
+    )
+    (folder / "nginx.conf").write_text(main)
+    return ["-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+
+
+@contextmanager
+def running(call: list[str], folder: Path, port: int) -> Iterator[None]:
+    """Run a proxy until the tests are done; it is of use once it accepts connections."""
+    log = folder / "log"
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            call, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+            env={**os.environ, "HOME": str(folder)}, start_new_session=True,
+        )  # fmt: skip
+    try:
+        wait_for(lambda: accepts(port), lambda: f"{call[0]} does not answer: {log.read_text()}", process)
+        yield
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def accepts(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=PATIENT):
+        return True
+    return False
+
+
+def wait_for(
+    happened: Callable[[], bool], otherwise: Callable[[], str], process: subprocess.Popen[bytes] | None = None
+) -> None:
+    deadline = time.monotonic() + PATIENT
+    while not happened():
+        assert process is None or process.poll() is None, otherwise()
+        assert time.monotonic() < deadline, otherwise()
+        time.sleep(0.02)
+
+
+# The files as they are ------------------------------------------------------------------------------------------------
+
+
+def test_nginx_understands_its_file(tmp_path: Path, certificate: Certificate) -> None:
+    """Nothing but the certificates is changed, and what this machine cannot do: IPv6, or ports below 1024."""
+    own = with_certificate(NGINX, certificate)
+    if not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists():
+        own = re.sub(r"listen \[::\]:.*;\n", "", own)
+    if os.geteuid() != 0:
+        own = re.sub(r"(listen (?:\[::\]:)?)(80|443)\b", r"\g<1>1\g<2>0", own)
+    call = [program("nginx"), "-t", *nginx_options(tmp_path, own)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENT, check=False)
+    assert done.returncode == 0, done.stderr
+    warnings = [line for line in done.stderr.splitlines() if "[warn]" in line and "http2" not in line]
+    assert warnings == []
+
+
+def test_caddy_understands_its_file(tmp_path: Path) -> None:
+    call = [program("caddy"), "adapt", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/Caddyfile")]
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENT, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "warn" not in done.stderr.lower()
+    assert NAME in done.stdout
+
+
+# Through the proxy ----------------------------------------------------------------------------------------------------
+
+
+def test_pages_come_through_and_are_for_https_alone(site: Site) -> None:
+    for path in ("/", "/new", "/games/draft"):
+        answer = site.ask("GET", path)
+        assert (answer.status, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
+    plain = HTTPConnection("127.0.0.1", site.http, timeout=PATIENT)
+    plain.request("GET", "/games", headers={"Host": "localhost"})
+    answer = plain.getresponse()
+    assert answer.status in {301, 308}
+    assert answer.headers["location"].startswith("https://localhost")
+    plain.close()
+
+
+def test_the_proxy_speaks_http_2(site: Site) -> None:
+    offering = ssl.create_default_context()
+    offering.check_hostname, offering.verify_mode = False, ssl.CERT_NONE
+    offering.set_alpn_protocols(["h2", "http/1.1"])
+    with (
+        socket.create_connection(("127.0.0.1", site.https), timeout=PATIENT) as plain,
+        offering.wrap_socket(plain, server_hostname="localhost") as connection,
+    ):
+        assert connection.selected_alpn_protocol() == "h2"
+
+
+def test_a_game_is_played_through_the_proxy_with_one_cookie_of_this_host(site: Site) -> None:
+    rooms = [site.begin(), site.begin()]
+    [name] = site.jar.browser_cookies
+    assert name.startswith("__Host-browser-")
+    assert site.jar.secure == {name}
+    for room in rooms:
+        moved = site.ask("POST", f"{room}/move", {"block": "9", "version": "0", "game": "1"})
+        assert (moved.status, moved.headers["location"]) == (303, room)
+        assert site.ask("GET", room).status == 200
+    elsewhere = site.ask("POST", f"{rooms[0]}/resign", {}, Origin="https://evil.example")
+    assert elsewhere.status == 403
+
+
+def test_an_event_arrives_while_the_stream_is_open(site: Site) -> None:
+    room = site.begin()
+    stream = site.connect()
+    stream.request("GET", f"{room}/events", headers={"Cookie": site.jar.sent(https=True)})
+    events = stream.getresponse()
+    assert (events.status, events.headers.get_content_type()) == (200, "text/event-stream")
+    marks: list[str] = []
+    for version, block in enumerate((9, 8)):
+        marks.append(next_mark(events))
+        site.ask("POST", f"{room}/move", {"block": str(block), "version": str(version), "game": "1"})
+    marks.append(next_mark(events))
+    assert [mark.split(".")[1] for mark in marks] == ["0", "1", "2"]
+    events.close()
+    stream.close()
+
+
+def next_mark(events: HTTPResponse) -> str:
+    """Read the stream up to the id of the next event."""
+    while line := events.readline():
+        if line.startswith(b"id: "):
+            return line[4:].strip().decode()
+    raise AssertionError("the stream has ended")
+
+
+def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(site: Site) -> None:
+    rooms = []
+    direct = HTTPConnection("127.0.0.1", site.server.port, timeout=PATIENT)
+    for _ in range(130):
+        direct.request("POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"})
+        made = json.loads(direct.getresponse().read())
+        site.jar.cookies[f"seat-{made['address']}"] = made["token"]
+        rooms.append(f"/g/{made['address']}")
+    direct.close()
+    views = 0
+    while site.jar.seat_cookies:
+        assert site.ask("GET", "/").status == 200
+        views += 1
+        assert views <= 10
+    assert len(site.jar.cookies) == 1
+    for room in (rooms[0], rooms[64], rooms[129]):
+        assert site.ask("GET", room).status == 200
+
+
+def test_a_browser_with_cookies_of_games_that_are_gone_is_answered(site: Site) -> None:
+    site.jar.cookies |= {f"seat-gone{number:08}": "x" * 43 for number in range(30)}
+    for _ in range(2):
+        assert site.ask("GET", "/").status == 200
+    assert site.jar.seat_cookies == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives this machine all addresses of 127.0.0.0/8")
+def test_the_visitor_s_address_is_passed_on_and_cannot_be_made_up(site: Site) -> None:
+    before = len(site.server.log)
+    forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http"}
+    assert site.ask("GET", "/learn/draft", None, **forged).status == 200
+    wait_for(lambda: "/learn/" in site.server.log[before:], lambda: site.server.log)
+    [line] = [json.loads(line) for line in site.server.log[before:].splitlines() if "/learn/" in line]
+    assert line["client"] == "127.9.8.0/24"
+
+
+def test_what_is_too_large_is_refused(site: Site) -> None:
+    refused = site.ask("POST", "/new", {"rules_text": "x" * 200_000})
+    assert refused.status in {413, 502}, "early versions of Caddy 2 say 502"
+
+
+# Getting them ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_proxy_that_is_not_installed_is_unpacked_from_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an apt-get and a dpkg-deb of its own: nothing is downloaded, and nothing on this machine changes."""
+    unpack = 'mkdir -p "$3/usr/sbin"; echo "#!/bin/sh" > "$3/usr/sbin/nginx"; chmod +x "$3/usr/sbin/nginx"'
+    download = 'case "$*" in *" download nginx-core") echo > nginx-core.deb;; *download*) exit 100;; esac'
+    for name, script in (
+        ("env", 'shift\nexec "$@"'),
+        ("apt-get", f'echo "$@" >> {tmp_path}/calls\n{download}'),
+        ("dpkg-deb", f"PATH=/usr/bin:/bin\n{unpack}"),
+    ):
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for attribute, value in (("PLACES", ()), ("FOLDER", tmp_path / "unpacked"), ("LOCK", tmp_path / "lock")):
+        monkeypatch.setattr(proxies, attribute, value)
+    assert proxies.find("nginx") is None
+    assert proxies.get("nginx") == str(tmp_path / "unpacked/usr/sbin/nginx")
+    assert proxies.get("caddy") is None
+    told = [call.split("Timeout=300 ")[1] for call in (tmp_path / "calls").read_text().splitlines()]
+    assert told == ["update", "download nginx", "update", "download nginx-core", "update", "download caddy"]
+    assert shutil.which("nginx") is None

@@ -1,0 +1,313 @@
+"""What a server remembers is bounded by its bytes: rooms, their rule files, and answers of the worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from number_tower import Game, Table, catalogue
+from number_tower.catalogue import Rulebook
+from number_tower.room import Move, Room, Seat
+from number_tower.rules import Rules
+from number_tower.store import rooms
+from number_tower.store.kept import Kept, Seats, now
+from number_tower.store.rooms import KeptRoom
+from number_tower.store.rulebooks import share_rulebook
+from number_tower.voice import get_voice
+from number_tower.web import bounds
+from number_tower.web.caching import Answers
+from number_tower.web.lobby import Known, Lobby, Wish
+from number_tower.web.room_cache import MOST_BYTES, RoomCache, estimate_size
+from support.lobbies import at
+from support.stores import store_in
+
+DRAFT = catalogue.named("draft")
+THIN = catalogue.parse(b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml")
+MIB = 1024 * 1024
+_numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def _long_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let games have longer words than a server takes, so that a few rooms are large."""
+    monkeypatch.setattr(bounds, "LONGEST_WORDS", 100_000)
+
+
+def fat_book(number: int, size: int = 60_000) -> Rulebook:
+    """Return a rulebook of which every turn is told in very many words; made by hand, since reading takes long."""
+    words = f"{number} {'x' * size}"
+    return replace(THIN, voice={"turn_empty": words}, content=THIN.content + f'turn_empty = "{words}"\n'.encode())
+
+
+def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None) -> KeptRoom:
+    identity = next(_numbers) if identity is None else identity
+    table = Table(Game(book.rules, 0, moves), book.name)
+    game = Kept(identity, f"key {identity}", table, book, Seats(), tuple(now() for _ in range(table.version + 1)))
+    room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
+    return KeptRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
+
+
+def wish(book: Rulebook) -> Wish:
+    return Wish(book, Table(Game(book.rules), book.name), "link")
+
+
+def traced(do: Callable[[], object]) -> int:
+    """Return the bytes that something leaves in memory."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = do()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] if kept is not None else 0
+    finally:
+        tracemalloc.stop()
+
+
+# Rooms ----------------------------------------------------------------------------------------------------------------
+
+
+def test_two_thousand_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
+    cache = RoomCache()
+
+    def fill() -> RoomCache:
+        for number in range(2_000):
+            known = cache.add(make_room(share_rulebook(fat_book(number))))
+            assert len(known.event) > 60_000
+        return cache
+
+    assert traced(fill) < MOST_BYTES
+    assert 100 < len(cache) < 2_000
+    assert cache.bytes <= MOST_BYTES
+
+
+def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None:
+    """On the code as it was, each of these rooms stayed with 300 kB, up to 4,096 of them."""
+
+    async def do(lobby: Lobby) -> None:
+        async def look(number: int) -> None:
+            known, _ = await lobby.begin(wish(fat_book(number)))
+            assert len(known.event) > 60_000
+
+        await look(-1)
+        gc.collect()
+        tracemalloc.start()
+        try:
+            for start in range(0, 300, 50):
+                await asyncio.gather(*map(look, range(start, start + 50)))
+            gc.collect()
+            assert tracemalloc.get_traced_memory()[0] < MOST_BYTES + 8 * MIB
+        finally:
+            tracemalloc.stop()
+
+    at(tmp_path, do)
+
+
+ENDLESS = {"supply": "endless", "towers": "own", "fit": "any"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "moves"),
+    [
+        ({"blocks": "1-9", "target": 15}, 0),
+        ({"blocks": "1-9", "target": 900, **ENDLESS}, 300),
+        ({"blocks": "5-1000", "target": 10_000, **ENDLESS}, 300),
+        ({"blocks": ",".join(map(str, range(1, 2000, 2))), "target": 10_000, **ENDLESS}, 300),
+    ],
+    ids=["new", "long", "long with many blocks", "long with listed blocks"],
+)
+def test_a_room_is_not_larger_than_it_is_estimated(tmp_path: Path, rules: dict[str, object], moves: int) -> None:
+    store = store_in(tmp_path / "games.db")
+    read = Rules.read(rules)
+    book = catalogue.rulebook_for("rules", read)
+    table = Table(Game(read, 0, (read.blocks[0],) * moves), "rules")
+    room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
+    with store.writing() as connection:
+        addresses = [rooms.add(connection, room, book, Seats())[0].address for _ in range(5)]
+
+    def load() -> RoomCache:
+        with store.looking() as connection:
+            for address in addresses:
+                assert cache.add(rooms.find(connection, address)).event
+        return cache
+
+    cache = RoomCache()
+    load()
+    cache = RoomCache()
+    assert traced(load) <= cache.bytes
+    store.close()
+
+
+def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> None:
+    cache = RoomCache()
+    book = share_rulebook(fat_book(1))
+    first = cache.add(make_room(book))
+    with_one = cache.bytes
+    others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
+    assert all(each.kept.book is first.kept.book and each.voice is first.voice for each in others)
+    assert cache.bytes - with_one == 10 * estimate_size(first.kept_room)
+    for known in (first, *others):
+        cache.remove(known.kept_room.id)
+    assert (cache.bytes, len(cache)) == (0, 0)
+
+
+def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        first, _ = await lobby.begin(wish(fat_book(1)))
+        second, _ = await lobby.begin(wish(fat_book(1)))
+        lobby._forget(second.kept_room.id)  # noqa: SLF001 - as if others had been asked for meanwhile
+        address = second.address
+        del second
+        again = await lobby.look(address)
+        assert again.kept.book is first.kept.book
+        assert again.voice is first.voice
+
+    at(tmp_path, do)
+
+
+def test_nothing_of_a_rule_file_is_left_when_no_room_needs_it() -> None:
+    def fill() -> int:
+        for number in range(50):
+            get_voice(share_rulebook(fat_book(number)))
+        return 0
+
+    fill()
+    assert traced(fill) < MIB
+
+
+def test_a_catalogue_game_costs_no_rule_file() -> None:
+    cache = RoomCache()
+    cache.add(make_room())
+    assert cache.bytes < 8_000
+
+
+def test_the_room_that_was_used_least_recently_is_forgotten_first() -> None:
+    cache = RoomCache(most=3)
+    made = [cache.add(make_room()) for _ in range(3)]
+    assert cache.find(made[0].watch) is made[0]
+    assert cache.use(made[1].kept_room.id) is made[1]
+    added = cache.add(make_room())
+    assert list(cache.values()) == [made[0], made[1], added]
+    assert cache.find(made[2].address) is None
+    assert cache.find(made[2].watch) is None
+
+
+def test_what_is_encoded_later_counts_and_pushes_others_out() -> None:
+    cache = RoomCache(most_bytes=1_750_000)
+    fat = [cache.add(make_room(fat_book(number))) for number in range(7)]
+    assert len(cache) == 7
+    assert len(fat[0].event) > 60_000
+    assert cache.bytes <= 1_750_000
+    assert list(cache.values()) == [*fat[2:], fat[0]]
+
+
+def test_what_is_encoded_of_a_state_that_is_not_remembered_does_not_count() -> None:
+    cache = RoomCache()
+    before = cache.add(make_room(identity=1_000_000))
+    after = cache.add(make_room(identity=1_000_000))
+    size = cache.bytes
+    assert before.event
+    assert cache.bytes == size
+    assert cache[1_000_000] is after
+    encoded = len(after.state)
+    assert cache.bytes == size + encoded
+
+
+def test_one_room_is_remembered_however_large_it_is() -> None:
+    cache = RoomCache(most_bytes=1)
+    first, second = (cache.add(make_room()) for _ in range(2))
+    assert second.event
+    assert list(cache.values()) == [second]
+    assert first.event
+
+
+def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
+    def fill() -> RoomCache:
+        cache = RoomCache(most=1)
+        for number in range(300):
+            assert cache.add(make_room(fat_book(number))).event
+        return cache
+
+    assert traced(fill) < MIB
+
+
+def test_whoever_acted_in_a_room_leaves_no_lock_behind(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        for number in range(3):
+            known, token = await lobby.begin(Wish(DRAFT, Table(Game(DRAFT.rules), "draft")))
+            await lobby.act(known.address, token, Move(0, 9 - number))
+        assert len(lobby._busy) == 0  # noqa: SLF001 - nothing else shows it
+
+    at(tmp_path, do)
+
+
+def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
+    async def do(lobby: Lobby) -> None:
+        known, _ = await lobby.begin(wish(fat_book(1)))
+        address, identity = known.address, known.kept_room.id
+        del known
+        streams = [lobby.stream(address) for _ in range(3)]
+        waiting = []
+        for stream in streams:
+            assert await anext(stream) is not None
+            waiting.append(asyncio.ensure_future(anext(stream)))
+        await asyncio.sleep(0)
+        lobby._forget(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
+        gc.collect()
+        assert not [each for each in gc.get_objects() if isinstance(each, Known) and each.address == address]
+        for each in waiting:
+            each.cancel()
+
+    at(tmp_path, do)
+
+
+# Answers --------------------------------------------------------------------------------------------------------------
+
+
+def answering(do: Callable[[Answers], Awaitable[None]], **limits: int) -> Answers:
+    answers = Answers(**limits)
+    asyncio.run(asyncio.wait_for(do(answers), 60))
+    return answers
+
+
+async def found(size: int) -> bytes:
+    return bytes(size)
+
+
+def test_answers_are_bounded_by_their_bytes() -> None:
+    """On the code as it was, 512 answers of up to 16 MiB each were remembered."""
+
+    async def do(answers: Answers) -> None:
+        for number in range(100):
+            assert len(await answers.to(number, lambda: found(MIB))) == MIB
+
+    answers = answering(do)
+    assert len(answers) == 31
+    assert answers.bytes <= 32 * MIB
+
+
+def test_an_answer_that_is_found_again_is_counted_once() -> None:
+    async def do(answers: Answers) -> None:
+        await answers.to("a", lambda: found(100))
+        once = answers.bytes
+        answers._kept["a"] = answers._kept["a"]._replace(until=0.0)  # noqa: SLF001 - as if it were too old
+        await answers.to("a", lambda: found(100))
+        assert answers.bytes == once
+        await answers.to("b", lambda: found(10_000))
+
+    assert len(answering(do, most_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
+    assert len(answering(do, most_bytes=50_000)) == 2
+
+
+def test_a_long_question_counts_as_well() -> None:
+    async def do(answers: Answers) -> None:
+        for number in range(10):
+            await answers.to(f"{number}" * 10_000, lambda: found(1))
+
+    assert len(answering(do, most_bytes=50_000)) == 4

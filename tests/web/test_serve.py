@@ -1,0 +1,302 @@
+"""`tower serve`: it says where it is, refuses in one sentence, and stops at once with nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from number_tower import __version__
+from number_tower.cli.main import main
+from number_tower.store.places import Place
+from number_tower.web import connections, http_connection, server, settings
+from number_tower.web.server import CannotServe, addresses, listen
+from number_tower.web.settings import Settings, WrongSetting, public, trusted
+from support.clocks import SLOW, wait_until
+from support.command import TOWER, plain_environment, tower
+from support.small_server import asked, connect, get, read_all, read_until, running, said_raw, small
+
+SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
+"""What a server that gets no processor time may warn of: late answers about its health, and its own standstill."""
+
+PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
+# The whole command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp_path: Path) -> None:
+    with running([TOWER, "serve", "--port", "0"], tmp_path) as (process, port):
+        wait_until(lambda: asked(port, "/health")[0] == 200)  # on a slow machine the database may answer late
+        _, found, headers = asked(port, "/health")
+        assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
+        assert found["thinkers"] == settings.usual_thinkers()
+        assert "server" not in headers
+        process.send_signal(sent)
+        assert process.wait(SLOW) == code
+        assert process.stdout
+        assert process.stdout.read() == ("\nStopped. Every game is kept.\n" if sent == signal.SIGINT else "")
+    assert (tmp_path / "g.db").exists()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    told = [line["event"] for line in lines if line["level"] == "info"]
+    assert told == ["started", "stopped"]
+    warned = {line["event"] for line in lines if line["level"] != "info"}
+    assert warned <= SLOW_MACHINE
+
+
+def test_without_a_place_for_games_there_is_no_server() -> None:
+    done = tower("serve", "--db", "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    problem = "a server keeps every game, and needs a place for them"
+    advice = "leave --db out for the usual one, or name a file (--db or NUMBER_TOWER_DB says none)"
+    assert done.stderr == f"tower: {problem}: {advice}\n"
+
+
+def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    done = tower("serve", "--db", str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("cannot be used: it is a folder, and should be a file.\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = tower("serve", "--port", str(port), "--db", str(tmp_path / "games.db"))
+    assert (done.returncode, done.stdout) == (1, "")
+    advice = "choose another, or leave --port out to get one"
+    assert done.stderr == f"tower: port {port} is taken by another program; {advice}.\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--port", "http"], "--port: expected a port from 1 to 65,535, such as 8000; got 'http'"),
+        (["--port", "65536"], "--port: expected a port from 1 to 65,535, such as 8000; got '65536'"),
+        (["--proxy", "nginx"], "--proxy: expected addresses or networks with commas between"),
+        (["--public-url", "tower.example"], "--public-url: expected an address such as https://tower.example.org; got"),
+        (["--workers", "0"], "--workers: expected a whole number"),
+        (["--metrics", "http"], "--metrics: expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"),
+        (["--log", "xml"], "--log: expected one of json, text; got 'xml'"),
+    ],
+)
+def test_a_wrong_option_is_told(options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--db", "games.db", *options]) == 2
+    assert capsys.readouterr().err.startswith(f"tower: {complaint}")
+
+
+def test_without_the_extra_the_command_to_install_it_is_told() -> None:
+    script = (
+        "import sys\nsys.modules['uvicorn'] = None\n"
+        "from number_tower.cli.main import main\nsys.exit(main(['serve', '--db', 'games.db']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
+    wanted = "tower: serving games takes a few more packages: pip install 'number-tower[web]'\n"
+    assert (done.returncode, done.stderr) == (1, wanted)
+
+
+# Stopping -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signals, tmp_path: Path) -> None:
+    with (
+        running(small(), tmp_path) as (process, port),
+        closing(connect(port, "127.0.0.1", get("/g/abc/events"))) as line,
+    ):
+        answer = read_until(line, b"data: first")
+        process.send_signal(sent)
+        answer += read_all(line)
+        end = re.compile(rb"data: first\n\n\r\nd\r\nretry: \d{4}\n\n\r\n0\r\n\r\n")
+        assert end.search(answer), "the stream got its end, and the browser is told when to come back"
+        process.wait(SLOW)
+        assert process.stdout
+        assert "let go" in process.stdout.read(), "the app could tidy up"
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["started", "request", "stopped"]
+    assert (lines[1]["route"], lines[1]["status"]) == ("/g/{address}/events", 200)
+
+
+def test_an_app_that_cannot_start_ends_with_an_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        small(fails=True), capture_output=True, text=True, cwd=tmp_path, timeout=SLOW, check=False,
+        env=plain_environment(),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no room" in done.stderr
+
+
+# Whom it believes, and what it reads ----------------------------------------------------------------------------------
+
+
+def test_only_a_proxy_that_is_trusted_is_believed(tmp_path: Path) -> None:
+    forwarded = {"X-Forwarded-For": "198.51.100.9, 203.0.113.7", "X-Forwarded-Proto": "https"}
+    with running(small(), tmp_path) as (_, port):
+        assert asked(port, "/who", **forwarded)[1] == ["127.0.0.1", "http"]
+    with running(small(proxy=("127.0.0.1",)), tmp_path) as (_, port):
+        assert asked(port, "/who", **forwarded)[1] == ["203.0.113.7", "https"], "the last that the proxy itself saw"
+
+
+def test_heads_of_requests_have_a_bound(tmp_path: Path) -> None:
+    begin = b"GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    with running(small(), tmp_path) as (process, port):
+        assert said_raw(port, begin, b"X-Long: ", b"x" * 60_000, b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        one = said_raw(port, begin + b"X-Long: ", *[b"x" * 10_000] * 7)
+        assert one == b"" or one.startswith(b"HTTP/1.1 431 ")
+        many = said_raw(port, begin, *[b"X-Many: x\r\n" * 1000] * 7)
+        assert many == b"" or many.startswith(b"HTTP/1.1 431 ")
+        assert asked(port, "/who")[0] == 200, "others are served"
+        assert process.poll() is None
+
+
+class Line(asyncio.Transport):
+    """A connection that notes whether it was hung up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = asyncio.Event()
+        self.sent = b""
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        self.sent += data
+
+    def close(self) -> None:
+        self.closed.set()
+
+    abort = close
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return self.closed.is_set()
+
+
+async def fine(_scope: Any, _receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body"})
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\r\nGET"])
+def test_whoever_begins_a_request_and_stays_silent_is_not_waited_for(
+    begun: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connection, "HEAD_TIME", 0.05)
+    monkeypatch.setattr(connections, "SWEEP_INTERVAL", 0.02)
+
+    async def play() -> bytes:
+        config = uvicorn.Config(fine, log_config=None, ws="none", timeout_keep_alive=SLOW)
+        config.load()
+        line = Line()
+        registry = connections.ConnectionRegistry()
+        reader = http_connection.HttpConnection(
+            config, ServerState(), {}, asyncio.get_running_loop(), registry=registry
+        )
+        reader.connection_made(line)
+        if begun:
+            reader.data_received(begun)
+        await asyncio.wait_for(line.closed.wait(), SLOW)
+        reader.connection_lost(None)
+        return line.sent
+
+    assert asyncio.run(play())[:12] == (b"HTTP/1.1 200" if b"\r\n\r\n" in begun else b"")
+
+
+# Where it listens -----------------------------------------------------------------------------------------------------
+
+
+def test_the_next_port_is_taken_if_none_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        usual = other.getsockname()[1]
+        monkeypatch.setattr(server, "PORT", usual)
+        with listen("127.0.0.1", None) as found:
+            port = found.getsockname()[1]
+        assert usual < port < usual + server.ENOUGH
+        monkeypatch.setattr(server, "ENOUGH", 1)
+        with pytest.raises(CannotServe, match=rf"all ports from {usual} to {usual} are taken; choose another"):
+            listen("127.0.0.1", None)
+
+
+@pytest.mark.parametrize("host", ["no such host", "", "192.0.2.77", "x" * 300])
+def test_a_host_that_is_not_here_is_told(host: str) -> None:
+    with pytest.raises(CannotServe, match=r"--host: .* is no address"):
+        listen(host, 0)
+
+
+def test_it_listens_on_both_kinds_of_networks_where_there_are_both() -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with listen("::", 0) as found, socket.create_connection(("127.0.0.1", found.getsockname()[1]), timeout=SLOW):
+        pass
+
+
+def test_what_is_announced_can_be_opened() -> None:
+    here = Settings(PLACE)
+    assert addresses(here, 8000) == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is kept)"
+    assert addresses(here, 8001).startswith("Port 8000 is taken, so this is the next free one.\nNumber Tower is at ")
+    assert addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
+    everywhere = addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class
+    assert everywhere.splitlines()[0].startswith("Number Tower is at http://127.0.0.1:8000 ")
+    assert everywhere.splitlines()[1] == "Other machines in this network open http://192.168.1.5:8000"
+    assert "http://[::1]:8000 " in addresses(Settings(PLACE, host="::1"), 8000)
+    known = addresses(Settings(PLACE, public_url="https://tower.example"), 8000)
+    assert known.startswith("Number Tower is at https://tower.example ")
+    assert known.endswith("Here it listens at http://127.0.0.1:8000.")
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def test_proxies_are_addresses_and_networks() -> None:
+    assert trusted(None) == ()
+    assert trusted("10.0.0.5, 172.16.0.0/12,::1") == ("10.0.0.5", "172.16.0.0/12", "::1")
+    for wrong in ("", "*", "proxy", "10.0.0.5,", "10.0.0.0/33"):
+        with pytest.raises(WrongSetting):
+            trusted(wrong)
+
+
+def test_a_public_url_is_scheme_and_host() -> None:
+    assert public(None) is None
+    assert public("https://Tower.example/") == "https://tower.example"
+    assert public("http://192.168.1.5:8000") == "http://192.168.1.5:8000"
+    for wrong in (
+        "",
+        "tower",
+        "ftp://a",
+        "https://",
+        "https://a/b",
+        "https://a?b",
+        "https://u@a",
+        "http://a:x",
+        "http://a b",
+    ):
+        with pytest.raises(WrongSetting):
+            public(wrong)
+
+
+def test_links_for_others_have_an_address_that_others_can_open() -> None:
+    plain = Settings(PLACE)
+    assert plain.shown("http", "127.0.0.1:8000") == "http://127.0.0.1:8000"
+    assert plain.shown("https", "tower.example") == "https://tower.example"
+    near = Settings(PLACE, lan="http://192.168.1.5:8000")
+    for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000", "localhost"):
+        assert near.shown("http", host) == "http://192.168.1.5:8000"
+    assert near.shown("http", "myschool:8000") == "http://myschool:8000"
+    assert Settings(PLACE, public_url="https://a.example").shown("http", "b") == "https://a.example"
+
+
+def test_cookies_are_for_https_where_the_page_came_so() -> None:
+    assert not Settings(PLACE).secure_for("http")
+    assert Settings(PLACE).secure_for("https")
+    assert Settings(PLACE, public_url="https://a.example").secure_for("http")
+    assert not Settings(PLACE, secure=False).secure_for("https")

@@ -1,0 +1,324 @@
+"""What worker processes answer: exact, honest about what is not known, within limits, and fit to travel."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import re
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+
+import number_tower as nt
+from number_tower import Game, Rules, catalogue, record
+from number_tower.coach import puzzles
+from number_tower.coach.hints import hint
+from number_tower.coach.review import review
+from number_tower.coach.words import say
+from number_tower.players import LEVELS, player
+from number_tower.record.line import with_rulebook
+from number_tower.solve.worth import ended
+from number_tower.table import Table
+from number_tower.web import caching, tasks
+from number_tower.web.caching import Answers
+from support.strategies import any_game
+
+Thing = TypeVar("Thing")
+
+GAMES = catalogue.names()
+PATIENT = 600.0
+"""Seconds that nothing here needs, however busy the machine is."""
+
+VAST = "rules(blocks=1-60,target=300,stuck=skips,towers=own):"
+"""A game that is not solved in any time that there is."""
+
+
+def travelled(thing: Thing) -> Thing:
+    """The same thing, come from another process."""
+    return pickle.loads(pickle.dumps(thing))  # type: ignore[no-any-return]  # noqa: S301 - our own
+
+
+def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
+    return Table(game), catalogue.rulebook_for("rules", game.rules)
+
+
+# The computer and its hints -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", GAMES)
+def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
+    game = Game(catalogue.named(name).rules)
+    game = game.play(game.legal[0])
+    assert tasks.chosen(level, 7, travelled(game)) == (player(level, seed=7).choose(game), "")
+
+
+def test_a_large_game_travels_as_it_is() -> None:
+    game = Game(Rules(range(1, 1001), fit="related"), 1, (1000, 500, 1))
+    again = travelled(game)
+    assert again == game
+    assert again.position == game.position
+    assert again.movers == game.movers
+    assert len(pickle.dumps(game)) < 5_000
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
+    book = catalogue.named(name)
+    table = Table(Game(book.rules), name)
+    given_ = hint(nt.solve(table.game))
+    one, two, three = (travelled(tasks.hinted(table, book, step)) for step in (1, 2, 3))
+    assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
+    assert three.texts[:2] == two.texts
+    assert two.texts[:1] == one.texts
+    assert not re.search(r"\d", one.texts[0])
+    assert (one.block, two.block, three.block) == (None, given_.block, given_.block)
+    assert (one.more, two.more, three.more) == (True, True, False)
+    assert three.texts[2].startswith(f"{given_.block} ")
+
+
+def test_a_step_out_of_range_is_the_nearest_one() -> None:
+    table, book = with_rulebook("draft:9")
+    assert tasks.hinted(table, book, 0) == tasks.hinted(table, book, 1)
+    assert tasks.hinted(table, book, 9) == tasks.hinted(table, book, 3)
+
+
+def test_where_blocks_are_hidden_no_hint_is_given() -> None:
+    table, book = with_rulebook("summit(hidden=yes):9")
+    told = tasks.hinted(table, book, 3)
+    assert told.block is None
+    assert not told.more
+    assert "hidden" in told.texts[0]
+    assert len(told.texts) == 1
+
+
+def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
+    for line in ("draft:9,8,6", "draft(resigned=1):9"):
+        told = tasks.hinted(*with_rulebook(line), 3)
+        assert told.block is None
+        assert "over" in told.texts[0]
+
+
+def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nothing:
+        def solution(self, _: object) -> None:
+            return None
+
+    monkeypatch.setattr(tasks, "knowledge", lambda _: Nothing())
+    told = tasks.hinted(*with_rulebook("draft:9"), 3)
+    assert told == tasks.Hinted((say("unknown", {}),), more=False)
+
+
+# Analysis -------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(any_game())
+def test_every_value_is_what_solving_says(game: Game) -> None:
+    found = travelled(tasks.analysed(*by_rules(game), PATIENT))
+    solution = nt.solve(game)
+    assert (found.value, found.plies) == solution.worth
+    assert {move.block: (move.value, move.plies) for move in found.moves} == {
+        block: (worth.value, worth.plies) for block, worth in solution.moves.items()
+    }
+    assert found.complete
+    if found.moves:
+        assert found.moves[0].block in solution.best
+        assert all(move.reason for move in found.moves)
+        ranks = [solution.moves[move.block].rank for move in found.moves]
+        assert ranks == sorted(ranks, reverse=True)
+    else:
+        assert "over" in found.verdict
+
+
+def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
+    table, book = with_rulebook("draft:9,8")
+    found = tasks.analysed(table, book, seconds=0.0)
+    truth = nt.solve(table.game)
+    assert found.value is None
+    assert not found.complete
+    assert "not found out within 0 seconds" in found.verdict
+    known = {move.block: move.value for move in found.moves if move.value is not None}
+    ending = {block for block in table.game.legal if ended(table.game.position.place(block)) is not None}
+    assert set(known) == ending == {6}
+    assert all(value == truth.moves[block].value for block, value in known.items())
+    assert {move.block for move in found.moves} == set(table.game.legal)
+
+
+def test_a_game_too_vast_is_said_to_be_unknown() -> None:
+    found = tasks.analysed(*with_rulebook(VAST), seconds=0.2)
+    assert found.value is None
+    assert all(move.value is None for move in found.moves)
+    assert "No move is valued" in found.note
+
+
+def test_of_many_moves_only_some_are_given_a_reason() -> None:
+    found = tasks.analysed(*with_rulebook("climb(blocks=1-100):"))
+    assert len(found.moves) == 100
+    assert sum(bool(move.reason) for move in found.moves) == tasks.MOST_REASONS
+    assert all(move.value for move in found.moves)
+
+
+# Reviews --------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_game(to_the_end=True))
+def test_a_review_is_the_coachs(game: Game) -> None:
+    found, seen = travelled(tasks.reviewed(*by_rules(game), PATIENT, PATIENT)), review(game)
+    assert found.values == seen.values
+    assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
+    assert found.turning == (None if seen.turning_point is None else seen.turning_point.ply)
+    assert found.complete
+    assert all(bool(move.mark) <= bool(move.remarks) for move in found.moves)
+
+
+def test_a_result_by_word_and_names_are_told() -> None:
+    found = tasks.reviewed(*with_rulebook("draft(names=Ann,Ben,resigned=1):9,8"))
+    assert found.headline == "Ben won: Ann resigned."
+    assert "Ann resigned a position that was won" in (found.turning_point or "")
+
+
+def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
+    table, book = with_rulebook("draft:9,8,5")
+    found = tasks.reviewed(table, book, altogether=0.0)
+    assert found.values == (None,) * 4
+    assert not found.complete
+    assert found.unsolved is not None
+
+
+def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
+    table, book = with_rulebook(f"{VAST}5,6,7,8")
+    found = tasks.reviewed(table, book, seconds=0.2, altogether=0.3)
+    assert set(found.values) == {None}
+    assert all(not move.mark and not move.remarks for move in found.moves)
+
+
+# Puzzles and lessons --------------------------------------------------------------------------------------------------
+
+
+def test_the_puzzle_of_a_day_is_the_coachs() -> None:
+    posed = travelled(tasks.puzzle_of("2027-01-31"))
+    book, puzzle = puzzles.daily("2027-01-31")
+    assert (posed.game, posed.answer, posed.grade) == (book.name, puzzle.answer, puzzle.grade)
+    assert record.from_line(posed.line).game == puzzle.game
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> None:
+    posed = tasks.numbered("seed", number, None, None)
+    assert posed == tasks.numbered("seed", number, None, None)
+    assert posed.grade == (number - 1) % 5 + 1
+    table = record.from_line(posed.line)
+    assert [choice.block for choice in posed.choices] == list(table.game.legal)
+    assert [choice.block for choice in posed.choices if choice.right] == [posed.answer]
+    truth = nt.solve(table.game, plies=False)
+    for choice in posed.choices:
+        assert choice.right == (truth.moves[choice.block].value == "win")
+        assert choice.said.startswith(f"Right! {choice.block} wins" if choice.right else f"Not {choice.block}")
+    assert not re.search(r"\d", posed.nudge)
+
+
+def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
+    for number in (1, 2):
+        posed = tasks.numbered("a", number, 4, "draft")
+        assert (posed.game, posed.grade) == ("draft", 4)
+    assert tasks.numbered("a", 1, 4, "draft").line != tasks.numbered("a", 2, 4, "draft").line
+
+
+def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are() -> None:
+    with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"):
+        tasks.numbered("a", 1, 3, "race")
+    assert tasks.numbered("a", 3, None, "race").grade == 1
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None:
+    posed = travelled(tasks.lesson(catalogue.named(name)))
+    assert len(posed) == 3
+    for each in posed:
+        truth = nt.solve(record.from_line(each.line).game)
+        assert truth.value == "win"
+        assert {choice.block: choice.right for choice in each.choices} == {
+            block: worth.value == "win" for block, worth in truth.moves.items()
+        }
+        assert each.choice(each.answer) is not None
+        assert each.choice(10**6) is None
+        assert each.shown.startswith(f"{each.answer} wins")
+
+
+# Answers that are remembered ------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_found_once_and_then_remembered() -> None:
+    asked = []
+
+    async def find() -> str:
+        asked.append(1)
+        return "so"
+
+    async def ask() -> list[str]:
+        answers = Answers()
+        return [await answers.to("q", find) for _ in range(5)]
+
+    assert asyncio.run(ask()) == ["so"] * 5
+    assert len(asked) == 1
+
+
+def test_trouble_is_not_remembered() -> None:
+    async def fails() -> str:
+        raise ValueError("no")
+
+    async def works() -> str:
+        return "yes"
+
+    async def both() -> str:
+        answers = Answers()
+        with pytest.raises(ValueError, match="no"):
+            await answers.to("q", fails)
+        return await answers.to("q", works)
+
+    assert asyncio.run(both()) == "yes"
+
+
+def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(caching, "monotonic", lambda: now[0])
+    nothing = tasks.Analysis(None, None, "", "", (), "unknown")
+    known = tasks.Analysis("win", 1, "", "", (), "")
+    found = [nothing, known]
+
+    async def find() -> tasks.Analysis:
+        return found.pop(0)
+
+    async def ask() -> None:
+        answers = Answers()
+        assert await answers.to("q", find) is nothing
+        assert await answers.to("q", find) is nothing
+        now[0] += 10_000
+        assert await answers.to("q", find) is known
+        now[0] += 10_000
+        assert await answers.to("q", find) is known
+
+    asyncio.run(ask())
+
+
+def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
+    worked: list[str] = []
+
+    async def ask() -> None:
+        answers = Answers(most=2)
+
+        async def to(question: str) -> None:
+            async def find() -> str:
+                worked.append(question)
+                return question
+
+            await answers.to(question, find)
+
+        for question in ("a", "b", "a", "c", "a", "b"):
+            await to(question)
+
+    asyncio.run(ask())
+    assert worked == ["a", "b", "c", "b"]
