@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from number_tower import Game, Table, record, rules
-from number_tower.cli import keeping
+from number_tower.cli import savefile
 from number_tower.files import open_replacing, replace_file
 from support.command import TOWER, plain_environment, tower
 
@@ -211,7 +211,7 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 ) -> None:
     path = tmp_path / "game.json"
     table = Table(Game(rules("draft")), "draft")
-    keeper = keeping.Keeper(str(path))
+    keeper = savefile.SaveFile(str(path))
     keeper.begin(table)
 
     def full(_: int) -> None:
@@ -219,17 +219,17 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 
     with monkeypatch.context() as disk:
         disk.setattr("os.fsync", full)
-        assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
+        assert "No space left on device. It goes on all the same" in str(keeper.save(table.play(9)))
         assert not keeper.up_to_date
         assert kept(path).game.moves == (), "the last complete record is still there"
-    assert keeper.keep(table.play(9)) is None
+    assert keeper.save(table.play(9)) is None
     assert kept(path).game.moves == (9,)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
-    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper = savefile.SaveFile(str(tmp_path / "game.json"))
     keeper.begin(Table(Game(rules("draft")), "draft"))
     assert keeper.up_to_date
 
@@ -238,10 +238,10 @@ def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> N
     path = tmp_path / "game.json"
     tower("play", "draft", "--record", str(path), typed="9\n")
     table = Table(Game(rules("race")), "race")
-    keeper = keeping.Keeper(str(path))
+    keeper = savefile.SaveFile(str(path))
     keeper.begin(table)
     path.unlink()
-    assert keeper.keep(table.play(7)) is None
+    assert keeper.save(table.play(7)) is None
     assert kept(path).game.moves == (7,)
 
 

@@ -112,7 +112,7 @@ def test_games_cannot_be_changed() -> None:
 
 
 def test_legal_moves_are_in_rising_order() -> None:
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         game = Game(nt.rules(name))
         while game.outcome is None:
             assert list(game.legal) == sorted(game.legal)

@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, rules
-from number_tower.blocks import LONGEST_LIST
-from number_tower.brief import brief, fitting
-from number_tower.catalogue import Rulebook, load, rulebook_for
+from number_tower.brief import describe_fit, describe_rules
+from number_tower.catalogue import Rulebook, find_rulebook, load
 from number_tower.position import Refusal
-from number_tower.showing import format_count, plural
 from number_tower.table import Unplaceable
-from number_tower.template import Template
+from number_tower.text import LONGEST_LIST, Template, format_count, pluralize
 from number_tower.voice import Voice, get_voice, narrate
 from support.strategies import any_game
 
@@ -30,15 +28,15 @@ ANSWERS = ("empty", "not_a_number", "not_whole", "other_digits", "several", "und
 
 @given(game=any_game(), hidden=st.booleans())
 def test_the_plain_voice_has_words_for_every_game(game: Game, *, hidden: bool) -> None:
-    voice = Voice(rulebook_for("mine", game.rules))
+    voice = Voice(find_rulebook("mine", game.rules))
     table = Table(game, "mine", hidden=hidden)
-    for said in (*voice.tell(table), *voice.moves(table)):
+    for said in (*voice.tell(table), *voice.tell_moves(table)):
         assert said.text.endswith("\n")
         assert "{" not in said.text
         assert "None" not in said.text
 
 
-@given(any_game(to_the_end=True), st.sampled_from(catalogue.names()))
+@given(any_game(to_the_end=True), st.sampled_from(catalogue.list_names()))
 def test_every_voice_can_tell_any_game_to_its_end(game: Game, name: str) -> None:
     book = load(name)
     lent = Rulebook(name, name, game.rules, book.title, "", "", (), _without_targets(book, game.rules))
@@ -56,7 +54,7 @@ def _without_targets(book: Rulebook, mechanics: Rules) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_refusal_has_its_own_sentence(name: str) -> None:
     table = Table(Game(rules(name)).play(rules(name).blocks[4]), name)
     voice = Voice(load(name))
@@ -66,7 +64,7 @@ def test_every_refusal_has_its_own_sentence(name: str) -> None:
     assert all(sentence.count("\n") == 1 for sentence in sentences)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_declared_ending_has_words(name: str) -> None:
     table = Table(Game(rules(name)), name, ("Ann", "Ben"))
     voice = Voice(load(name))
@@ -83,11 +81,11 @@ def test_every_declared_ending_has_words(name: str) -> None:
 
 
 def test_hidden_blocks_are_in_no_text_of_any_voice() -> None:
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         voice = Voice(load(name))
         table = Table(Game(rules(name, blocks=[2, 4, 8, 88, 99])), name, hidden=True)
         while table.outcome is None:
-            told = [*voice.tell(table), *voice.moves(table), voice.help(table), voice.tossed(table)]
+            told = [*voice.tell(table), *voice.tell_moves(table), voice.tell_help(table), voice.tell_toss(table)]
             shown = "".join(said.text for said in told if said.kind not in {"start", "help"})
             assert "88" not in shown, name
             if 88 in table.game.legal[:1]:
@@ -190,7 +188,7 @@ def test_no_text_reaches_beyond_its_fields(text: str) -> None:
 @given(any_game())
 def test_the_brief_names_what_matters(game: Game) -> None:
     mechanics = game.rules
-    text = " ".join(brief(mechanics))
+    text = " ".join(describe_rules(mechanics))
     assert ("own" in text.split("tower")[1] or "tower of your own" in text) == (mechanics.towers == "own")
     assert (f"exactly {mechanics.target} " in text) == (mechanics.target is not None)
     assert ("you lose" in text) == (mechanics.stuck == "loses")
@@ -199,7 +197,7 @@ def test_the_brief_names_what_matters(game: Game) -> None:
 
 
 def test_each_fit_is_said_in_words() -> None:
-    said = [fitting(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
+    said = [describe_fit(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
     assert said == [
         "any",
         "at most 6",
@@ -207,15 +205,15 @@ def test_each_fit_is_said_in_words() -> None:
         "a divisor or a multiple of 6",
         "neither a divisor nor a multiple of 6",
     ]
-    assert fitting(Rules(fit="ascending", step=5), 6) == "from 7 to 11"
-    assert fitting(Rules(fit="descending"), 0) == "one of 1-9"
-    assert fitting(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
+    assert describe_fit(Rules(fit="ascending", step=5), 6) == "from 7 to 11"
+    assert describe_fit(Rules(fit="descending"), 0) == "one of 1-9"
+    assert describe_fit(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
 
 
 def test_a_million_blocks_are_summed_up() -> None:
-    assert "the blocks 1-1000000," in brief(Rules(blocks=range(1, 1_000_001)))[0]
-    assert "999999 (500,000 in all)" in brief(Rules(blocks=range(1, 1_000_001, 2)))[0]
-    odd = brief(Rules(blocks=range(1, 1_000_001), opening=range(1, 1_000_001, 2)))
+    assert "the blocks 1-1000000," in describe_rules(Rules(blocks=range(1, 1_000_001)))[0]
+    assert "999999 (500,000 in all)" in describe_rules(Rules(blocks=range(1, 1_000_001, 2)))[0]
+    odd = describe_rules(Rules(blocks=range(1, 1_000_001), opening=range(1, 1_000_001, 2)))
     assert all(len(sentence) < 250 for sentence in odd)
 
 
@@ -260,7 +258,7 @@ def test_a_narrated_game_reads_as_it_was_played(game: Game) -> None:
     for moment in game.history():
         now = Table(moment)
         if earlier is not None:
-            expected += f"{voice.prompt(earlier)}{moment.moves[-1]}\n"
+            expected += f"{voice.format_prompt(earlier)}{moment.moves[-1]}\n"
         expected += "".join(said.text for said in voice.tell(now))
         earlier = now
     assert "".join(said.text for said in narrate(table, answers=True)) == expected
@@ -270,4 +268,4 @@ def test_a_narrated_game_reads_as_it_was_played(game: Game) -> None:
 
 def test_a_number_and_its_noun_agree() -> None:
     assert [format_count(count, "move") for count in (0, 1, 2, 1000)] == ["0 moves", "1 move", "2 moves", "1,000 moves"]
-    assert (plural("second", 1.0), plural("second", 0.5)) == ("second", "seconds")
+    assert (pluralize("second", 1.0), pluralize("second", 0.5)) == ("second", "seconds")
