@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
-from number_tower.record.line import parse_line
+from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -203,7 +203,8 @@ def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.M
 
     def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
         read.append(line)
-        return parse_line(line)
+        table = from_line(line)
+        return table, table.book
 
     monkeypatch.setattr(lines, "parse_line", noted)
     with pytest.raises(lines.UnreadableRecordError):
