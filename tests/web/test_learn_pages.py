@@ -201,19 +201,18 @@ def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestCl
 def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
+    def noted(line: str) -> Table:
         read.append(line)
-        table = from_line(line)
-        return table, table.book
+        return from_line(line)
 
-    monkeypatch.setattr(lines, "parse_line", noted)
+    monkeypatch.setattr(lines, "from_line", noted)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
     assert read == ["rules(blocks=1-10000,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "parse_line", None)
+    monkeypatch.setattr(lines, "from_line", None)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-500000,500002-999999):1")
 
