@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
-    """Tell what there is, what may be placed, how the game is won and what happens to a stuck player."""
+    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player."""
     sentences = (
         _describe_supply(rules, noun),
         _describe_fit_rule(rules, noun),

@@ -155,19 +155,13 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
     return Rulebook(name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={})
 
 
-def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with options."""
-    return choose(source, options).rules
-
-
 class GameChoice(NamedTuple):
-    """What is to be played: the rulebook, the rules with the options chosen, and how the table is set up."""
+    """A game to play: the rulebook, the rules with the chosen options, whether blocks are hidden, and who begins."""
 
     book: Rulebook
     rules: Rules
     hidden: bool = False
     first: int = 0
-    """Who begins, 0 or 1."""
 
 
 def choose(
@@ -177,25 +171,26 @@ def choose(
     hidden: bool = False,
     first: First = 1,
     seed: int | None = None,
-    find: Callable[[str], Rulebook] | None = None,
+    find: Callable[[str], Rulebook] = load,
 ) -> GameChoice:
-    """Return the game that was asked for, with its options, or raise an error whose `field` says what is wrong.
+    """Return a game with its options; the `field` of an error names what is wrong.
 
-    `source` is a game's name, a rule file's path, a rulebook, or rules; a mapping holds rules as a rule file writes
-    them. `find` looks names up: `load` opens files as well (the default), `named` never does. Rules take any rule as
-    an option, rulebooks only those that they list. `seed` makes a coin toss repeatable.
+    This is the one reader of which game is meant, for the command, pages, API, tools, environments and arena. `source`
+    is a game's name, a rule file's path, a rulebook, or rules, also as the mapping of a rule file. `find` looks names
+    up: `load` opens files, `load_named` never does. Rules take any rule as an option, rulebooks only those that they
+    list. `seed` makes a coin toss repeatable.
     """
     chosen = {} if options is None else options
     if isinstance(source, Rules | Mapping):
         mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
         return GameChoice(find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed))
-    book = source if isinstance(source, Rulebook) else (find or load)(os.fspath(source))
+    book = source if isinstance(source, Rulebook) else find(os.fspath(source))
     book.check_options(["hidden"] if hidden else [])
     return GameChoice(book, book.apply_options(chosen), hidden, choose_first(first, seed))
 
 
 def choose_first(first: First, seed: int | None = None) -> int:
-    """Return who begins, 0 or 1; where chance decides, the same seed gives the same player."""
+    """Return who begins, 0 or 1; by chance, the same seed gives the same player."""
     if first != "random":
         return first - 1
     from random import Random  # noqa: PLC0415 - start-up: only a coin toss needs it
