@@ -47,7 +47,7 @@ from number_tower.cli import console
 from number_tower.cli.main import main
 from number_tower.cli.options import create_parser
 from number_tower.players import LEVELS, UnknownPlayerError
-from number_tower.record import from_line
+from number_tower.record import from_line, to_line
 from support.arena_players import Stub
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
@@ -133,7 +133,7 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     contest = arranged(given)
     assert contest.games == (text,)
     fixture = contest.get_fixture(0)
-    line = contest.format_line(fixture, contest.get_table(fixture))
+    line = to_line(contest.get_table(fixture), files=True)
     assert line.startswith(text.removesuffix(")"))
     assert contest.get_table(fixture).names == fixture.players
 

@@ -12,6 +12,7 @@ from number_tower.arena.schedule import Fixture
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, format_header
 from number_tower.game import Game
 from number_tower.players import ForfeitError, let_move
+from number_tower.record import to_line
 
 if TYPE_CHECKING:
     import os
@@ -101,7 +102,7 @@ def make_result(contest: Contest, fixture: Fixture, finished: Playout) -> GameRe
         *table.outcome,
         forfeit=finished.forfeit,
         moves=table.game.moves,
-        record=contest.format_line(fixture, table),
+        record=to_line(table, files=True),
     )
 
 

@@ -126,7 +126,7 @@ class Suite:
         if task.opponent is not None:
             players = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
             table = replace(table, names=make_names(players))
-        return to_line(table, self.get_entry(task).book)
+        return to_line(table, files=True)
 
     @cached_property
     def _entries(self) -> dict[str, GameEntry]:
