@@ -33,7 +33,7 @@ GIB = 1 << 30
 
 def starting() -> Iterator[Row]:
     """Measure how soon the command answers."""
-    wanted = [*startup.STARTS, *map(startup.solving, catalogue.names())]
+    wanted = [*startup.STARTS, *map(startup.solving, catalogue.list_names())]
     runs = [work for work in wanted if _answers(work)]
     own, *taken = in_turns(20, *(lambda work=work: startup.seconds(work) for work in (startup.NOTHING, *runs)))
     for work, took in zip(runs, taken, strict=True):
@@ -53,9 +53,9 @@ def _answers(work: startup.Work) -> bool:
 
 def rulebooks() -> Iterator[Row]:
     """Measure the games of the catalogue as they are: the goals first, then the ratios."""
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         yield within(name, alone(works.whole_game, name), 0.010)
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         options = FOLLOWED.get(name, {})
         work = " ".join([name, *options.values()])
         plain = alone(works.against_plain, name, **options)
@@ -126,7 +126,7 @@ def opponents() -> Iterator[Row]:
     """Measure the computer's players, and what an arena costs besides them."""
     runner = alone(works.arena_against_bare_play, "draft", 500)
     yield at_most("500 random games of draft in an arena", runner.ours, ("the bare games", runner.other), 4)
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         yield within(
             f"{name}, the slowest choice of the perfect level in 20 games", alone(works.worst_choice, name), 0.1
         )

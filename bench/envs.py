@@ -108,7 +108,7 @@ def pettingzoo() -> Iterator[Row]:
     other = import_module("pettingzoo.classic.tictactoe.tictactoe")
     ours = import_module("number_tower.envs.pettingzoo")
     plays = {"PettingZoo's raw tictactoe": turns(other.raw_env())}
-    plays |= {name: turns(ours.raw_env(name)) for name in catalogue.names()}
+    plays |= {name: turns(ours.raw_env(name)) for name in catalogue.list_names()}
     yield from beside(plays, "PettingZoo's raw tictactoe", "moves a second")
 
 
@@ -143,7 +143,7 @@ def openspiel() -> Iterator[Row]:
     for observed in (False, True):
         other = "OpenSpiel's python_tic_tac_toe"
         plays = {other: states(load("python_tic_tac_toe"), observed=observed)}
-        for name in catalogue.names():
+        for name in catalogue.list_names():
             plays[name] = states(load("number_tower", {"game": name}), observed=observed)
         yield from beside(plays, other, f"moves a second{', observation tensors' if observed else ''}")
 
@@ -163,7 +163,7 @@ def vectorised() -> Iterator[Row]:
         yield Row(f"pgx's tic_tac_toe, {usual}: {what}", "", number(tried[usual]))
         other = f"pgx's tic_tac_toe, {fastest}"
         plays = {other: known[fastest]}
-        plays |= {name: batch(name, observed=observed) for name in catalogue.names()}
+        plays |= {name: batch(name, observed=observed) for name in catalogue.list_names()}
         yield from beside(plays, other, what)
 
 
@@ -190,13 +190,13 @@ def gymnasium() -> Iterator[Row]:
     library = import_module("gymnasium")
     for opponent in ("random", "perfect"):
         plays = {
-            name: alone(library.make("NumberTower-v0", game=name, opponent=opponent)) for name in catalogue.names()
+            name: alone(library.make("NumberTower-v0", game=name, opponent=opponent)) for name in catalogue.list_names()
         }
         for name, found in rates(plays).items():
             yield Row(f"{name} against {opponent}, own moves a second", number(median(found)))
     plays = {
         name: together(library.make_vec("NumberTower-v0", GAMES, "vector_entry_point", game=name))
-        for name in catalogue.names()
+        for name in catalogue.list_names()
     }
     for name, found in rates(plays).items():
         yield Row(f"{name} against random, {GAMES:,} at once, own moves a second", number(median(found)))

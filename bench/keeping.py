@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert
 
 from number_tower import Game, catalogue
-from number_tower.store.games import Store
-from number_tower.store.kept import Seats, row_of, state_of
-from number_tower.store.places import find
+from number_tower.store import find_location
+from number_tower.store.database import Store
+from number_tower.store.rows import Seats, make_row, make_state_columns
 from number_tower.store.schema import changes, games
 from number_tower.table import Table
 from startup import TOWER, Work, seconds
@@ -31,13 +31,13 @@ KINDS = 400
 def fill(file: Path, number: int, seed: int = 1) -> None:
     """Keep so many finished games by chance, a minute apart, in a new database."""
     chance = random.Random(seed)  # noqa: S311 - games to measure with, not secrets
-    books = catalogue.games()
+    books = catalogue.load_all()
     kinds = [_played(chance.choice(books), chance) for _ in range(KINDS)]
-    place = find(str(file))
+    place = find_location(str(file))
     if place is None:
         raise ValueError("expected a file")
     store = Store(place)
-    with store.writing() as connection:
+    with store.write() as connection:
         for start in range(0, number, _AT_ONCE):
             rows, log = [], []
             for identity in range(start + 1, min(start + _AT_ONCE, number) + 1):
@@ -62,4 +62,4 @@ def _played(book: Rulebook, chance: random.Random) -> tuple[Table, dict[str, obj
     table = Table(Game(book.rules), book.name)
     while table.outcome is None:
         table = table.play(chance.choice(table.game.legal))
-    return table, {**row_of(table, book, Seats()), **state_of(table)}
+    return table, {**make_row(table, book, Seats()), **make_state_columns(table)}

@@ -17,11 +17,11 @@ from alphabeta import Draft
 from number_tower.arena import arena
 from number_tower.coach.hints import hint
 from number_tower.players import Player, player
-from number_tower.players.knowing import knowledge
-from number_tower.solve.deep import Deep
-from number_tower.solve.graphs import decompose
-from number_tower.solve.limits import Watch
-from number_tower.solve.plain import Plain
+from number_tower.players.knowledge import get_knowledge
+from number_tower.solve.deep import DeepSolver
+from number_tower.solve.limits import SearchLimits
+from number_tower.solve.matching import decompose_blocks
+from number_tower.solve.worth import PlainSolver
 from others import networkx_matching, rustworkx_matching, yardstick
 from timing import in_turns, peak_memory, seconds, typical
 
@@ -88,8 +88,8 @@ def against_plain(name: str, **options: object) -> Duel:
     """Measure against our own plain search: the start, which takes it every position, and every opening."""
 
     def plain() -> list[nt.Worth]:
-        position, reference = start(name, **options), Plain()
-        return [reference.worth(position), *(reference.after(position, block) for block in position.legal)]
+        position, reference = start(name, **options), PlainSolver()
+        return [reference.evaluate(position), *(reference.evaluate_move(position, block) for block in position.legal)]
 
     solution = everything(start(name, **options))
     agree([solution.worth, *solution.moves.values()], plain())
@@ -141,7 +141,7 @@ def against_matching(other: str, size: int) -> Duel:
     ours = typical(openings)
     blocks = range(1, size + 1)
     theirs = {"rustworkx": rustworkx_matching, "networkx": networkx_matching}[other](blocks)
-    agree(decompose(blocks, "related").matched, theirs.pairs)
+    agree(decompose_blocks(blocks, "related").matched, theirs.pairs)
     return Duel(ours, theirs.seconds)
 
 
@@ -187,7 +187,7 @@ def summit_against_c(target: int, program: str, its_target: int, *, compiled: bo
 
 def _deep(target: int, *, compiled: bool) -> Value:
     position = start("summit", blocks="1-20", target=target)
-    return Deep(position, Watch(), plies=False, compiled=compiled).worth(position).value
+    return DeepSolver(position, SearchLimits(), plies=False, compiled=compiled).evaluate(position).value
 
 
 def draft_against_alphabeta(blocks: int, target: int) -> Duel:
@@ -238,7 +238,7 @@ def worst_explanation(name: str) -> float:
     """Return the longest that a hint takes, with its reason."""
 
     def explain(game: nt.Game) -> None:
-        solution = knowledge(game.rules).solution(game.position)
+        solution = get_knowledge(game.rules).solve(game.position)
         if solution is not None:
             hint(solution)
 
@@ -262,7 +262,7 @@ def first_search(cache: str) -> float:
 
 def first_matching(cache: str) -> float:
     """Time a first compiled matching, likewise."""
-    return _first(cache, lambda: decompose(range(1, 1001), "related", compiled=True))
+    return _first(cache, lambda: decompose_blocks(range(1, 1001), "related", compiled=True))
 
 
 def _first(cache: str, work: Callable[[], object]) -> float:

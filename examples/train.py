@@ -135,7 +135,7 @@ def main() -> int:
     asked = parser.parse_args()
     try:
         seats = {game: winning_seat(game) for game in asked.names}
-    except (ValueError, nt.NotSolved) as problem:
+    except (ValueError, nt.NotSolvedError) as problem:
         parser.error(str(problem))
     register()
     reached = [trained(game, seat, asked.games, asked.seed) for game, seat in seats.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from number_tower.cli.calls import parser
+from number_tower.cli.options import create_parser
 
 if TYPE_CHECKING:
     import argparse
@@ -35,9 +35,9 @@ FOOT = """
 
 def page() -> str:
     """Return the whole page."""
-    described, summaries = _commands(parser())
-    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summaries[name]} |\n" for name in parser().commands)
-    return HEAD + listed + "".join(_section(name, described[name]) for name in parser().commands) + FOOT
+    described, summaries = _commands(create_parser())
+    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summaries[name]} |\n" for name in create_parser().commands)
+    return HEAD + listed + "".join(_section(name, described[name]) for name in create_parser().commands) + FOOT
 
 
 def _section(name: str, command: argparse.ArgumentParser) -> str:

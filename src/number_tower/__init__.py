@@ -11,15 +11,14 @@ from number_tower.solve import solve
 if TYPE_CHECKING:
     import os
 
-    from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGame
-    from number_tower.changes import Change
+    from number_tower.catalogue import CatalogueError, OptionError, RuleFileError, UnknownGameError
     from number_tower.game import Event, Game
     from number_tower.match import Match
-    from number_tower.position import MoveError, NotABlock, NotLegal, Outcome, Position
-    from number_tower.solve.limits import NotSolved, Progress
+    from number_tower.position import IllegalMoveError, MoveError, NotABlockError, Outcome, Position
+    from number_tower.solve.limits import NotSolvedError, Progress
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Worth
-    from number_tower.table import Stale, Table, TableError
+    from number_tower.table import Change, StaleError, Table, TableError
 
 __version__ = "0.1.0"
 
@@ -28,11 +27,11 @@ __all__ = [
     "Change",
     "Event",
     "Game",
+    "IllegalMoveError",
     "Match",
     "MoveError",
-    "NotABlock",
-    "NotLegal",
-    "NotSolved",
+    "NotABlockError",
+    "NotSolvedError",
     "OptionError",
     "Outcome",
     "Position",
@@ -41,26 +40,34 @@ __all__ = [
     "Rules",
     "RulesError",
     "Solution",
-    "Stale",
+    "StaleError",
     "Table",
     "TableError",
-    "UnknownGame",
+    "UnknownGameError",
     "Worth",
     "rules",
     "solve",
 ]
 
 _ROOMS = {
-    "number_tower.position": ("MoveError", "NotABlock", "NotLegal", "Outcome", "Position"),
+    "number_tower.position": ("IllegalMoveError", "MoveError", "NotABlockError", "Outcome", "Position"),
     "number_tower.game": ("Event", "Game"),
-    "number_tower.changes": ("Change",),
-    "number_tower.table": ("Stale", "Table", "TableError"),
+    "number_tower.table": ("Change", "StaleError", "Table", "TableError"),
     "number_tower.match": ("Match",),
-    "number_tower.solve.limits": ("NotSolved", "Progress"),
+    "number_tower.solve.limits": ("NotSolvedError", "Progress"),
     "number_tower.solve.solution": ("Solution",),
     "number_tower.solve.worth": ("Worth",),
-    "number_tower.catalogue": ("CatalogueError", "OptionError", "RuleFileError", "UnknownGame"),
+    "number_tower.catalogue": ("CatalogueError", "OptionError", "RuleFileError", "UnknownGameError"),
 }
+
+_RENAMED = {
+    "NotABlock": "NotABlockError",
+    "NotLegal": "IllegalMoveError",
+    "NotSolved": "NotSolvedError",
+    "Stale": "StaleError",
+    "UnknownGame": "UnknownGameError",
+}
+"""Old names of exceptions, which still work in this version."""
 
 
 # From here on `rules`, like `solve`, is what users call; the module of this name was loaded above and stays importable.
@@ -74,6 +81,7 @@ def rules(source: "str | os.PathLike[str] | Rules", **options: object) -> Rules:
 def __getattr__(name: str) -> object:
     from importlib import import_module  # noqa: PLC0415 - loaded when it is first used
 
+    name = _RENAMED.get(name, name)
     for room, names in _ROOMS.items():
         if name in names:
             return getattr(import_module(room), name)

@@ -7,46 +7,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from itertools import pairwise
+from typing import TypeVar
 
-from number_tower.showing import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from number_tower.text import format_value
 
 MOST_BLOCKS = 1_000_000
+
+
 LARGEST_NUMBER = 10**18
+
+
 """Beyond any game people play, and small enough to be written, added and sent anywhere."""
 
-LONGEST_LIST = 60
+
 """Entries of a list that people still read."""
 
-_A_SET = "positive whole numbers, such as 1-9 or 1,3,5"
+
+_EXPECTED = "positive whole numbers, such as 1-9 or 1,3,5"
 
 
-Kept = TypeVar("Kept", range, Sequence[int])
+Blocks = TypeVar("Blocks", range, Sequence[int])
 
 
 class BlocksError(ValueError):
     """A set of blocks that cannot be one, and why."""
 
 
-def block_set(given: object) -> Sequence[int]:
+def parse_blocks(given: object) -> Sequence[int]:
     """Return the blocks that were given, in rising order and as compactly as they allow."""
     if isinstance(given, str):
-        return _read(given)
+        return _parse_text(given)
     if isinstance(given, range):
-        return _checked(given if given.step > 0 else given[::-1])
+        return _check_limits(given if given.step > 0 else given[::-1])
     if not isinstance(given, list | tuple | set | frozenset):
-        raise BlocksError(f"expected {_A_SET}; got {shown(given)}")
+        raise BlocksError(f"expected {_EXPECTED}; got {format_value(given)}")
     for number in given:
         if type(number) is not int:
-            raise BlocksError(f"expected {_A_SET}; got {shown(number)} among them")
-    return _compact(_checked(sorted(given)))
+            raise BlocksError(f"expected {_EXPECTED}; got {format_value(number)} among them")
+    return _compact(_check_limits(sorted(given)))
 
 
-def whole_number(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     """Read a number in plain digits, 0 to 9; any that is too large to be a block is read as one that is."""
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()):
@@ -54,7 +56,7 @@ def whole_number(text: str) -> int | None:
     return min(int(digits.lstrip("0")[:30] or "0"), LARGEST_NUMBER + 1)
 
 
-def misread(text: str) -> str:
+def classify_misread(text: str) -> str:
     """Say what is wrong with what should be one whole number and is none: a reason that voices have words for."""
     if not text:
         return "empty"
@@ -67,26 +69,13 @@ def misread(text: str) -> str:
     return "not_a_number"
 
 
-def runs(numbers: Sequence[int]) -> str:
-    """Write numbers with each run of three or more as `a-b`: `1-6,8,9,11-30`."""
-    return ",".join(_run_texts(numbers))
-
-
-def summed_up(numbers: Sequence[int], separator: str = ",") -> str:
-    """Write numbers in runs, and only the first and the last of very many."""
-    parts = list(islice(_run_texts(numbers), LONGEST_LIST + 1))
-    if len(parts) <= LONGEST_LIST:
-        return separator.join(parts)
-    return f"{separator.join([*parts[:20], '...', *_last_run_texts(numbers, 3)])} ({len(numbers):,} in all)"
-
-
-def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
+def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
     """Say whether some of these blocks add up to a total, each used at most `copies` times (None: as often as wanted).
 
     Only what is known is said: None means that finding out would take too long.
     """
     if isinstance(blocks, range):
-        return _progression_adds_up(blocks, total, copies)
+        return _can_progression_add_up(blocks, total, copies)
     if copies is not None and sum(blocks) * copies < total:
         return False
     if total * len(blocks) > 3 * 10**7:
@@ -105,7 +94,7 @@ def adds_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | Non
     return bool(sums >> total & 1)
 
 
-def _progression_adds_up(blocks: range, total: int, copies: int | None) -> bool | None:
+def _can_progression_add_up(blocks: range, total: int, copies: int | None) -> bool | None:
     """Numbers in equal steps add up to every step between the smallest and the largest sum of k of them.
 
     For if k of them are not the k largest, one of them can be exchanged for the next larger.
@@ -130,28 +119,28 @@ def _progression_adds_up(blocks: range, total: int, copies: int | None) -> bool 
     return False
 
 
-def count_written(text: str) -> int:
+def count_blocks(text: str) -> int:
     """Return how many blocks a text such as `1-9,12` stands for, without making them; other parts count as none."""
     count = 0
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        first, last = whole_number(low), whole_number(high) if dash else None
+        first, last = parse_number(low), parse_number(high) if dash else None
         if first is not None:
             count += 1 if last is None else max(0, last - first + 1)
     return count
 
 
-def _read(text: str) -> Sequence[int]:
+def _parse_text(text: str) -> Sequence[int]:
     spans: list[range] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        first = whole_number(low)
-        last = whole_number(high) if dash else first
+        first = parse_number(low)
+        last = parse_number(high) if dash else first
         if first is None or last is None:
-            raise BlocksError(f"expected {_A_SET}; got {shown(part.strip())}")
+            raise BlocksError(f"expected {_EXPECTED}; got {format_value(part.strip())}")
         if last < first:
-            raise BlocksError(f"expected the smaller number first; got {shown(part.strip())}")
-        spans.append(_checked(range(first, last + 1)))
+            raise BlocksError(f"expected the smaller number first; got {format_value(part.strip())}")
+        spans.append(_check_limits(range(first, last + 1)))
     if sum(map(len, spans)) > MOST_BLOCKS:
         raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks")
     return spans[0] if len(spans) == 1 else _compact([number for span in spans for number in span])
@@ -168,39 +157,14 @@ def _compact(numbers: Sequence[int]) -> Sequence[int]:
     return steps if len(steps) == len(ordered) and tuple(steps) == ordered else ordered
 
 
-def _checked(blocks: Kept) -> Kept:
+def _check_limits(blocks: Blocks) -> Blocks:
     """Return a set of blocks within the limits; a range is checked by its ends, however long it is."""
     if not blocks:
         raise BlocksError("expected at least one block; got none")
     if blocks[0] < 1:
-        raise BlocksError(f"expected blocks of 1 and above; got {shown(blocks[0])}")
+        raise BlocksError(f"expected blocks of 1 and above; got {format_value(blocks[0])}")
     if blocks[-1] > LARGEST_NUMBER:
         raise BlocksError(f"expected numbers up to {LARGEST_NUMBER:,}")
     if len(blocks) > MOST_BLOCKS:
         raise BlocksError(f"expected at most {MOST_BLOCKS:,} blocks; got {len(blocks):,}")
     return blocks
-
-
-def _run_texts(numbers: Sequence[int]) -> Iterable[str]:
-    if isinstance(numbers, range) and numbers.step == 1 and len(numbers) > 2:
-        yield f"{numbers[0]}-{numbers[-1]}"
-        return
-    start = 0
-    for end in range(1, len(numbers) + 1):
-        if end < len(numbers) and numbers[end] == numbers[end - 1] + 1:
-            continue
-        if end - start > 2:
-            yield f"{numbers[start]}-{numbers[end - 1]}"
-        else:
-            yield from map(str, numbers[start:end])
-        start = end
-
-
-def _last_run_texts(numbers: Sequence[int], count: int) -> list[str]:
-    """Return the last few texts of the runs, looking no further back than to the run in which they begin."""
-    start, starts = len(numbers), 0
-    while start and starts < count:
-        start -= 1
-        if not start or numbers[start] != numbers[start - 1] + 1:
-            starts += 1
-    return list(_run_texts(numbers[start:]))[-count:]

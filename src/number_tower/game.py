@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from number_tower.position import MoveError, Position
 from number_tower.rules import Rules
-from number_tower.showing import shown
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from random import Random
 
     from number_tower.position import Outcome, Pair
+
+LONGEST_RANDOM_GAME = 60
+"""Moves of a random game."""
 
 EventKind = Literal["start", "placed", "skipped", "turn", "end"]
 
@@ -39,10 +43,10 @@ class Game:
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
             raise TypeError(
-                f'rules: expected Rules, such as number_tower.rules("mygame.toml"); got {shown(self.rules)}'
+                f'rules: expected Rules, such as number_tower.rules("mygame.toml"); got {format_value(self.rules)}'
             )
         if type(self.first) is not int or self.first not in (0, 1):
-            raise ValueError(f"first: expected 0 or 1; got {shown(self.first)}")
+            raise ValueError(f"first: expected 0 or 1; got {format_value(self.first)}")
         moves = tuple(self.moves)
         positions = _replay(self.rules, self.first, moves)
         self._set(moves, tuple(each.to_move for each in positions[:-1]), positions[-1], positions)
@@ -55,7 +59,7 @@ class Game:
         """Return the game after the player to move has placed a block."""
         position = self.position.place(block)
         positions = None if self._positions is None else (*self._positions, position)
-        return self._with((*self.moves, block), (*self.movers, self.to_move), position, positions)
+        return self._make((*self.moves, block), (*self.movers, self.to_move), position, positions)
 
     def undo(self, count: int = 1) -> Game:
         """Return the game without its last move, or its last few."""
@@ -71,7 +75,7 @@ class Game:
         if positions is None:
             positions = _replay(self.rules, self.first, self.moves)
             object.__setattr__(self, "_positions", positions)
-        return self._with(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
+        return self._make(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
     def history(self) -> Iterator[Game]:
         """Give this game as it was before the first move, after it, and so on to now."""
@@ -127,7 +131,7 @@ class Game:
             return Event("placed", mover), Event("skipped", 1 - mover), last
         return Event("placed", mover), last
 
-    def _with(
+    def _make(
         self,
         moves: tuple[int, ...],
         movers: tuple[int, ...],
@@ -152,6 +156,28 @@ class Game:
         object.__setattr__(self, "movers", movers)
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "_positions", positions)
+
+
+Playable = TypeVar("Playable", Game, Position)
+
+
+def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
+    """Give a game, or a position, and what it becomes by random moves, until it is over or so many were made.
+
+    Chance is used only when the next one is asked for, so the same random numbers can serve in between.
+    """
+    yield start
+    for _ in range(most):
+        legal = start.legal
+        if not legal:
+            return
+        block = legal[int(rng.random() * len(legal))]
+        start = _play(start, block)
+        yield start
+
+
+def _play(state: Any, block: int) -> Any:  # what comes in comes out
+    return state.play(block) if isinstance(state, Game) else state.place(block)
 
 
 def _replay(rules: Rules, first: int, moves: tuple[int, ...]) -> tuple[Position, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from number_tower.game import Game
-from number_tower.showing import shown
 from number_tower.table import Table
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +32,10 @@ class Match:
 
     def __post_init__(self) -> None:
         if type(self.best_of) is not int or not 1 <= self.best_of <= MOST_GAMES:
-            raise MatchError(f"expected a best of 1 to {MOST_GAMES} games; got {shown(self.best_of)}")
+            raise MatchError(f"expected a best of 1 to {MOST_GAMES} games; got {format_value(self.best_of)}")
         if self.first not in (0, 1) or any(winner not in (0, 1, None) for winner in self.winners):
             raise MatchError("expected players 0 and 1")
-        if self.winners and self._over(self.winners[:-1]):
+        if self.winners and self._is_decided(self.winners[:-1]):
             raise MatchError("a game was played after the match was decided")
 
     def after(self, winner: int | None) -> Match:
@@ -55,12 +55,12 @@ class Match:
     @property
     def score(self) -> tuple[float, float]:
         """The points of each player."""
-        return score_of(self.winners)
+        return compute_score(self.winners)
 
     @property
     def over(self) -> bool:
         """Whether the games that are left could no longer change who wins the match, or there are none."""
-        return self._over(self.winners)
+        return self._is_decided(self.winners)
 
     @property
     def leader(self) -> int | None:
@@ -68,10 +68,10 @@ class Match:
         one, other = self.score
         return None if one == other else int(other > one)
 
-    def _over(self, winners: tuple[int | None, ...]) -> bool:
+    def _is_decided(self, winners: tuple[int | None, ...]) -> bool:
         """Say it of any games: what is decided once stays so, since a lead shrinks no faster than what is left."""
         left = self.best_of - len(winners)
-        one, other = score_of(winners)
+        one, other = compute_score(winners)
         return left <= 0 or abs(one - other) > left
 
 
@@ -93,18 +93,18 @@ class Tally(NamedTuple):
         return self.won + self.drawn / 2
 
     @classmethod
-    def together(cls, some: Iterable[Tally]) -> Self:
+    def add_up(cls, some: Iterable[Tally]) -> Self:
         """Return what some of them make together."""
         return cls(*map(sum, zip(cls(), *some, strict=True)))
 
 
-def score_of(winners: tuple[int | None, ...]) -> tuple[float, float]:
+def compute_score(winners: tuple[int | None, ...]) -> tuple[float, float]:
     """Return the points of each player, by who won each game (None: drawn)."""
     won, drawn, lost = map(winners.count, (0, None, 1))
     return Tally(won, drawn, lost).points, Tally(lost, drawn, won).points
 
 
-class Entry(NamedTuple):
+class MatchGame(NamedTuple):
     """One of the games that a match is made of: its rulebook, and its rules with the options that were chosen."""
 
     book: Rulebook
@@ -115,13 +115,13 @@ class Entry(NamedTuple):
 class Series:
     """A match, and what is played in it: games that take turns, between the same two people."""
 
-    games: tuple[Entry, ...]
+    games: tuple[MatchGame, ...]
     match: Match
     names: tuple[str, str] | None = None
     hidden: bool = False
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> MatchGame:
         """The game that is played next."""
         return self.games[(self.match.number - 1) % len(self.games)]
 
@@ -129,7 +129,7 @@ class Series:
     def table(self) -> Table:
         """The next game, before its first move."""
         game = Game(self.entry.rules, self.match.starter)
-        return Table(game, self.entry.book.name, self.names, hidden=self.hidden)
+        return Table(game, names=self.names, hidden=self.hidden, book=self.entry.book)
 
     def after(self, winner: int | None) -> Series:
         """Return the series after one more game."""

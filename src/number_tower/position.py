@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.rules import EMPTY
-from number_tower.showing import shown
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,14 +41,14 @@ class MoveError(ValueError):
 
     def __str__(self) -> str:
         where = "" if self.ply is None else f"move {self.ply}: "
-        return f"{where}{shown(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
+        return f"{where}{format_value(self.block)} cannot be placed ({self.reason.replace('_', ' ')})"
 
 
-class NotABlock(MoveError):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class NotABlockError(MoveError):
     """The number is no block of this game, now or ever."""
 
 
-class NotLegal(MoveError):  # noqa: N818 - likewise
+class IllegalMoveError(MoveError):
     """The block exists, but cannot be placed now."""
 
 
@@ -78,7 +78,7 @@ class Position:
         """The blocks that may be placed now, as a mask; none once the target is reached."""
         legal = self._legal
         if legal is None:
-            legal = 0 if self._reached else self._placeable(self.to_move)
+            legal = 0 if self._reached else self._find_placeable(self.to_move)
             object.__setattr__(self, "_legal", legal)
         return legal
 
@@ -105,7 +105,7 @@ class Position:
     def refusal(self, block: int) -> Refusal | None:
         """Say why a block cannot be placed now; None if it can."""
         bit = self.rules.bit_if(block)
-        return None if self.legal_mask & bit else self._reason(bit)
+        return None if self.legal_mask & bit else self._find_refusal(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
         """Give the blocks that cannot be placed now, as masks, each under the first reason that applies."""
@@ -121,24 +121,24 @@ class Position:
         rules, mover = self.rules, self.to_move
         bit = rules.bit_if(block)
         if not self.legal_mask & bit:
-            raise (NotLegal if bit else NotABlock)(block, self._reason(bit))
+            raise (IllegalMoveError if bit else NotABlockError)(block, self._find_refusal(bit))
         left = self.left
         if rules.supply == "shared":
             pool = left[mover] & ~bit
             left = (pool, pool)
         elif rules.supply == "own":
-            left = _with(left, mover, left[mover] & ~bit)
+            left = _replace_at(left, mover, left[mover] & ~bit)
         height = self.heights[mover] + block
         if rules.towers == "shared":
             heights, tops = (height, height), (block, block)
         else:
-            heights, tops = _with(self.heights, mover, height), _with(self.tops, mover, block)
+            heights, tops = _replace_at(self.heights, mover, height), _replace_at(self.tops, mover, block)
         after = Position(rules, left, heights, tops, 1 - mover)
-        if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._placeable(mover):
+        if rules.stuck == "skips" and not after.legal_mask and not after._reached and after._find_placeable(mover):
             return Position(rules, left, heights, tops, mover)
         return after
 
-    def _reason(self, bit: int) -> Refusal:
+    def _find_refusal(self, bit: int) -> Refusal:
         """Say why a block that cannot be placed cannot be placed."""
         if not bit:
             return "not_a_block"
@@ -151,10 +151,10 @@ class Position:
         """Whether the player who has just placed brought a tower to the target."""
         return self.heights[1 - self.to_move] == self.rules.target
 
-    def _placeable(self, player: int) -> int:
+    def _find_placeable(self, player: int) -> int:
         rules = self.rules
         return self.left[player] & rules.fits(self.tops[player]) & rules.room(self.heights[player])
 
 
-def _with(pair: Pair, slot: int, value: int) -> Pair:
+def _replace_at(pair: Pair, slot: int, value: int) -> Pair:
     return (value, pair[1]) if slot == 0 else (pair[0], value)

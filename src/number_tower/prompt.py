@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.blocks import LARGEST_NUMBER, runs, summed_up, whole_number
-from number_tower.brief import brief, fitting
-from number_tower.showing import sentence, shown
+from number_tower.blocks import LARGEST_NUMBER, parse_number
+from number_tower.brief import describe_rules, explain_refusal
+from number_tower.text import format_runs, format_value, make_sentence
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _AROUND = ".,:;*_'\""
 """What may stand around a number without being part of it: the end of a sentence, or emphasis."""
 
 
-class Judged(NamedTuple):
+class AnswerCheck(NamedTuple):
     """What an answer came to: a block that can be placed; or what was wrong, in words and as a reason for programs."""
 
     block: int | None
@@ -47,42 +47,44 @@ class Judged(NamedTuple):
     reason: Refusal | Unplaceable | Misread | None = None
 
 
-def prompt(table: Table, book: Rulebook, *, legal: bool = True, problem: str | None = None) -> str:
+def write_prompt(table: Table, book: Rulebook, *, legal: bool = True, problem: str | None = None) -> str:
     """Ask whoever is to move for a block, with all that there is to know; after a problem, with what it was."""
-    parts = [rules_text(table, book), situation(table, book, legal=legal)]
+    parts = [write_rules(table, book), write_situation(table, book, legal=legal)]
     if problem is not None:
-        parts.append(f"Your last answer could not be used. {sentence(problem)}")
+        parts.append(f"Your last answer could not be used. {make_sentence(problem)}")
     return "\n\n".join([*parts, HOW_TO_ANSWER])
 
 
-def rules_text(table: Table, book: Rulebook) -> str:
+def write_rules(table: Table, book: Rulebook) -> str:
     """Tell the rules of the game, made from the rules themselves."""
     voice = Voice(book)
-    one, other = (voice.name(table, player) for player in (0, 1))
+    one, other = (voice.get_name(table, player) for player in (0, 1))
     return "\n".join(
-        [f"A game for two, {one} and {other}, who take turns.", *brief(table.game.rules, voice.noun.lower())]
+        [f"A game for two, {one} and {other}, who take turns.", *describe_rules(table.game.rules, voice.noun.lower())]
     )
 
 
-def situation(table: Table, book: Rulebook, *, legal: bool = True) -> str:
+def write_situation(table: Table, book: Rulebook, *, legal: bool = True) -> str:
     """Tell how the game stands: the towers, the blocks left, the moves so far, and whose turn it is."""
-    return "\n".join(_situation(table, Voice(book), legal=legal))
+    return "\n".join(_list_situation(table, Voice(book), legal=legal))
 
 
-def judged(table: Table, answer: object, *, legal: bool = True) -> Judged:
+def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerCheck:
     """Return the block that an answer names, if it can be placed now; otherwise what was wrong and what would be right.
 
     The number may be given as it is. In text it is the last one in square brackets; without any, the only one there is.
     """
     block = read_answer(answer)
-    could = f"; you may place {numbers(table.legal)}" if legal and table.legal else ""
+    could = f"; you may place {format_blocks(table.legal)}" if legal and table.legal else ""
     if not isinstance(block, int):
-        return Judged(None, f"{_MISREAD[block]}{could}", block)
+        return AnswerCheck(None, f"{_MISREAD[block]}{could}", block)
     refusal = table.refusal(block)
     if refusal is None:
-        return Judged(block)
-    what = shown(block) if block <= LARGEST_NUMBER else "so large a number"
-    return Judged(None, f"{what} cannot be placed: it {fault(table.game, block, refusal)}{could}", refusal)
+        return AnswerCheck(block)
+    what = format_value(block) if block <= LARGEST_NUMBER else "so large a number"
+    return AnswerCheck(
+        None, f"{what} cannot be placed: it {explain_refusal(table.game, block, refusal)}{could}", refusal
+    )
 
 
 def read_answer(answer: object) -> int | Misread:
@@ -94,14 +96,14 @@ def read_answer(answer: object) -> int | Misread:
     if not answer.strip():
         return "empty"
     text = answer if len(answer) <= _LONGEST_ANSWER else _CUT.sub("", answer[-_LONGEST_ANSWER:])
-    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_figures(text)))
+    found = _BRACKETED.findall(text)[-1:] or list(dict.fromkeys(_find_numbers(text)))
     if len(found) > 1:
         return "many_numbers"
-    number = whole_number(found[0]) if found else None
+    number = parse_number(found[0]) if found else None
     return "no_number" if number is None else number
 
 
-def _figures(text: str) -> Iterator[str]:
+def _find_numbers(text: str) -> Iterator[str]:
     """Give all that is written in digits, be it one whole number or not; words with digits in them are words."""
     for word in filter(_DIGIT.search, _WORD.findall(text)):
         figure = word.strip(_AROUND)
@@ -116,53 +118,30 @@ _MISREAD: dict[Misread, str] = {
 }
 
 
-def fault(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
-    """Say why a block cannot be placed, to follow "it" or "which"."""
-    rules, mover = game.rules, game.to_move
-    top = game.position.tops[mover]
-    match refusal:
-        case "not_a_block":
-            return f"is no block of this game: they are {summed_up(rules.blocks)}"
-        case "fit":
-            return f"does not fit on {top}, where a block must be {fitting(rules, top)}"
-        case "target":
-            return f"would take the tower to {game.heights[mover] + block}, past {rules.target}"
-        case plain:
-            return _FAULTS[plain]
-
-
-_FAULTS = {
-    "used": "has been used already",
-    "unavailable": "is not available",
-    "opening": "may not lie on the ground",
-    "over": "comes after the end of the game",
-}
-
-
-def numbers(blocks: Sequence[int]) -> str:
+def format_blocks(blocks: Sequence[int]) -> str:
     """Write numbers as a reader takes them in: one by one, or in runs where they are many."""
-    return ", ".join(map(str, blocks)) if len(blocks) <= _FEW else runs(blocks).replace(",", ", ")
+    return ", ".join(map(str, blocks)) if len(blocks) <= _FEW else format_runs(blocks).replace(",", ", ")
 
 
 # How a game stands ----------------------------------------------------------------------------------------------------
 
 
-def _situation(table: Table, voice: Voice, *, legal: bool) -> Iterator[str]:
+def _list_situation(table: Table, voice: Voice, *, legal: bool) -> Iterator[str]:
     game = table.game
-    names = [voice.name(table, player) for player in (0, 1)]
-    yield _moves(game, names)
+    names = [voice.get_name(table, player) for player in (0, 1)]
+    yield _describe_moves(game, names)
     for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):
         whose = "The tower" if game.rules.towers == "shared" else f"{names[player]}'s tower"
         stands = f"{', '.join(map(str, tower))} (height {game.heights[player]})" if tower else "empty (height 0)"
         yield f"{whose}, from the ground up: {stands}"
-    yield from _left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
+    yield from _describe_left(table, names, f"{voice.noun[:1].upper()}{voice.noun[1:].lower()}s")
     if table.outcome is not None:
         winner, reason = table.outcome
         yield f"The game is over: {'nobody' if winner is None else names[winner]} has won, {_ENDINGS[reason]}."
         return
     yield f"You are {names[game.to_move]}, and it is your turn."
     if legal and table.legal is not None:
-        yield f"You may place: {numbers(table.legal)}"
+        yield f"You may place: {format_blocks(table.legal)}"
 
 
 _ENDINGS: dict[Ending, str] = {
@@ -176,7 +155,7 @@ _ENDINGS: dict[Ending, str] = {
 }
 
 
-def _moves(game: Game, names: list[str]) -> str:
+def _describe_moves(game: Game, names: list[str]) -> str:
     if not game.moves:
         return "No move has been made yet."
     made = ", ".join(f"{names[mover]} placed {block}" for mover, block in zip(game.movers, game.moves, strict=True))
@@ -184,11 +163,11 @@ def _moves(game: Game, names: list[str]) -> str:
     return f"Moves so far: {made}{skipped}"
 
 
-def _left(table: Table, names: list[str], nouns: str) -> Iterator[str]:
+def _describe_left(table: Table, names: list[str], nouns: str) -> Iterator[str]:
     if table.hidden:
         yield f"{nouns} that are left are hidden."
         return
-    left = [numbers(table.left(player) or ()) or "none" for player in (0, 1)]
+    left = [format_blocks(table.left(player) or ()) or "none" for player in (0, 1)]
     match table.game.rules.supply:
         case "own":
             yield from (f"{nouns} that {name} has left: {blocks}" for name, blocks in zip(names, left, strict=True))

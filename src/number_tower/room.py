@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.changes import Change, moves_after
 from number_tower.game import Game
-from number_tower.match import Match, score_of
-from number_tower.table import Stale, Table, TableError, player_names
+from number_tower.match import Match, compute_score
+from number_tower.table import Change, StaleError, Table, TableError, check_player_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -64,7 +63,7 @@ class Resign(NamedTuple):
     game: int | None = None
 
 
-class Offering(NamedTuple):
+class MakeOffer(NamedTuple):
     """Offer something to the other player."""
 
     kind: OfferKind
@@ -95,7 +94,7 @@ MOST_CHANGES = 5_000
 MOST_GAMES = 500
 """Games in one room, after which a match that has begun is finished and no other game begins: all of them are kept."""
 
-Action = Move | Undo | Resign | Offering | Accept | Decline | Rematch
+Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Room:
     @property
     def score(self) -> tuple[float, float]:
         """The points of each seat."""
-        return score_of(self.results)
+        return compute_score(self.results)
 
     @property
     def series_over(self) -> bool:
@@ -161,7 +160,7 @@ class Room:
 
     def may_undo(self, held: Collection[int]) -> bool:
         """Whether they can take a move back without asking."""
-        return self._agreed(held) and self.table.may_undo and self._may_go_back
+        return self._holds_all_people(held) and self.table.may_undo and self._may_take_back
 
     def may_resign(self, held: Collection[int]) -> bool:
         """Whether they can give the game up."""
@@ -169,12 +168,12 @@ class Room:
 
     def may_offer(self, held: Collection[int], kind: OfferKind) -> bool:
         """Whether there is somebody to offer this to, and something to offer."""
-        if len(held) != 1 or self.waiting or self.offer is not None or self._agreed(held):
+        if len(held) != 1 or self.waiting or self.offer is not None or self._holds_all_people(held):
             return False
         (seat,) = held
         if kind == "rematch":
-            return self.over and not self.may_rematch(held) and self._may_go_on
-        return not self.over and seat in self.table.game.movers and self._may_go_back
+            return self.over and not self.may_rematch(held) and self._may_play_again
+        return not self.over and seat in self.table.game.movers and self._may_take_back
 
     def may_answer(self, held: Collection[int]) -> bool:
         """Whether something is offered to them."""
@@ -186,19 +185,19 @@ class Room:
 
     def may_rematch(self, held: Collection[int]) -> bool:
         """Whether they can begin the next game without asking: a match was agreed on as a whole."""
-        return bool(held) and self.over and (self._in_match or (self._agreed(held) and self._may_go_on))
+        return bool(held) and self.over and (self._in_match or (self._holds_all_people(held) and self._may_play_again))
 
     def may_hint(self, held: Collection[int]) -> bool:
         """Whether they can be helped."""
-        return self.helped and self.may_move(held)
+        return self.hints_allowed and self.may_move(held)
 
     @property
-    def helped(self) -> bool:
+    def hints_allowed(self) -> bool:
         """Whether help can be had here: in casual games, unless it was not wanted, and where nothing is hidden."""
         return self.hints and self.best_of is None and not self.table.hidden
 
     @property
-    def _may_go_back(self) -> bool:
+    def _may_take_back(self) -> bool:
         return self.table.version < MOST_CHANGES
 
     @property
@@ -207,11 +206,11 @@ class Room:
         return self.best_of is not None and not self.series_over
 
     @property
-    def _may_go_on(self) -> bool:
+    def _may_play_again(self) -> bool:
         """Whether there may be another game in this room."""
         return self._in_match or self.number < MOST_GAMES
 
-    def _agreed(self, held: Collection[int]) -> bool:
+    def _holds_all_people(self, held: Collection[int]) -> bool:
         """Whether all people in the room are whoever holds these seats."""
         people = {place for place, seat in enumerate(self.seats) if seat.kind == "person"}
         return not self.waiting and bool(people) and people <= set(held)
@@ -224,121 +223,110 @@ class Room:
         if not free:
             raise RoomError("taken", "both seats are taken; you can watch")
         place = free[0]
-        room = self if name is None else self._called(place, name)
+        room = self if name is None else self._rename_seat(place, name)
         seats = tuple(Seat("person", seat.name) if at == place else seat for at, seat in enumerate(room.seats))
         return replace(room, seats=(seats[0], seats[1])), place
 
-    def _called(self, place: int, name: str) -> Room:
+    def _rename_seat(self, place: int, name: str) -> Room:
         other = self.seats[1 - place].name
         if name.strip().casefold() == other.casefold():
             raise TableError(f"the other player is called {other}; choose another name")
-        names = player_names((name, other) if place == 0 else (other, name))
+        names = check_player_names((name, other) if place == 0 else (other, name))
         seats = Seat(self.seats[0].kind, names[0]), Seat(self.seats[1].kind, names[1])
         return replace(self, table=replace(self.table, names=names), seats=seats)
 
-    def after(self, held: Collection[int], action: Action) -> Room:
+    def apply(self, held: Collection[int], action: Action) -> Room:
         """Return the room once something was done by whoever holds these seats; what was done already counts once."""
         if not held:
             raise RoomError("not_yours", "you hold no seat here; you can watch")
         room = self
-        if self._is_past(action):
+        if self._was_done_before(action):
             return room
         match action:
             case Move():
-                room = self._moved(held, action)
+                room = self._move(held, action)
             case Undo():
-                room = self._undone(held, action)
+                room = self._undo(held, action)
             case Resign():
-                room = self._resigned(held)
-            case Offering(kind, _):
-                room = self._offered(held, kind)
+                room = self._resign(held)
+            case MakeOffer(kind, _):
+                room = self._make_offer(held, kind)
             case Accept():
-                room = self._accepted(held)
+                room = self._accept(held)
             case Decline():
-                room = self._declined(held)
+                room = self._decline(held)
             case Rematch():
-                self._check_number()
+                self._check_game_count()
                 self._check(self.may_rematch(held), "the next game begins when this one is over and both agree")
-                room = self._next()
+                room = self._start_next_game()
         return room
 
-    def _is_past(self, action: Action) -> bool:
+    def _was_done_before(self, action: Action) -> bool:
         """Say whether an action was done already: the next game has begun. Others about an earlier game are late."""
         if action.game in {None, self.number}:
             return False
-        agreed = isinstance(action, Rematch | Accept) or (isinstance(action, Offering) and action.kind == "rematch")
+        agreed = isinstance(action, Rematch | Accept) or (isinstance(action, MakeOffer) and action.kind == "rematch")
         if action.game == self.number - 1 and agreed:
             return True
-        raise Stale(self.table)
+        raise StaleError(self.table)
 
-    def _resigned(self, held: Collection[int]) -> Room:
+    def _resign(self, held: Collection[int]) -> Room:
         loser = self.table.game.to_move if len(held) == 2 else next(iter(held))
         if self.table.declared == (1 - loser, "resigned"):
             return self
         self._check(self.may_resign(held))
-        return self._at(self.table.declare("resigned", loser))
+        return self._set_table(self.table.declare("resigned", loser))
 
-    def _moved(self, held: Collection[int], move: Move) -> Room:
-        if self._repeats(held, move, Change("place", move.block)):
+    def _move(self, held: Collection[int], move: Move) -> Room:
+        if self.table.is_repeated(move.version, Change("place", move.block), held):
             return self
         if self.waiting:
             raise RoomError("waiting", "nobody has taken the other seat yet")
         if not self.over and self.table.game.to_move not in held:
             raise RoomError("not_now", f"it is {self.seats[self.table.game.to_move].name}'s turn")
-        return self._at(self.table.play(move.block))
+        return self._set_table(self.table.play(move.block))
 
-    def _undone(self, held: Collection[int], undo: Undo) -> Room:
-        if self._repeats(held, undo, Change("undo", 1)):
+    def _undo(self, held: Collection[int], undo: Undo) -> Room:
+        if self.table.is_repeated(undo.version, Change("undo", 1), held):
             return self
-        if not self._agreed(held):
+        if not self._holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")
-        self._check(self._may_go_back, "so much was taken back here that no more can be")
-        return self._at(self.table.undo())
+        self._check(self._may_take_back, "so much was taken back here that no more can be")
+        return self._set_table(self.table.undo())
 
-    def _repeats(self, held: Collection[int], done: Move | Undo, change: Change) -> bool:
-        """Say whether something was done already, by the same hand; what answers another table is refused."""
-        table = self.table
-        if done.version == table.version:
-            return False
-        if 0 <= done.version < table.version and change.repeats(table.log[done.version]):
-            before = Game(table.game.rules, table.game.first, moves_after(table.log[: done.version]))
-            if change.kind == "undo" or before.to_move in held:
-                return True
-        raise Stale(table)
-
-    def _offered(self, held: Collection[int], kind: OfferKind) -> Room:
+    def _make_offer(self, held: Collection[int], kind: OfferKind) -> Room:
         if kind == "rematch":
-            self._check_number()
+            self._check_game_count()
         if self.offer is not None and self.offer.kind == kind and (self.may_withdraw(held) or kind == "rematch"):
-            return self if self.may_withdraw(held) else self._accepted(held)
+            return self if self.may_withdraw(held) else self._accept(held)
         self._check(self.may_offer(held, kind))
         return replace(self, offer=Offer(kind, next(iter(held))), declined=None)
 
-    def _declined(self, held: Collection[int]) -> Room:
+    def _decline(self, held: Collection[int]) -> Room:
         self._check(self.may_answer(held) or self.may_withdraw(held), "nothing is offered")
         return replace(self, offer=None, declined=None if self.may_withdraw(held) else self.offer)
 
-    def _accepted(self, held: Collection[int]) -> Room:
+    def _accept(self, held: Collection[int]) -> Room:
         if self.offer is None or not self.may_answer(held):
             raise RoomError("not_now", "nothing is offered to you")
         if self.offer.kind == "rematch":
-            return self._next()
-        return self._at(self.table.undo(self.offer.seat))
+            return self._start_next_game()
+        return self._set_table(self.table.undo(self.offer.seat))
 
-    def _next(self) -> Room:
+    def _start_next_game(self) -> Room:
         """Begin the next game: the other player begins, and a match that is decided is followed by another."""
         table = self.table
         following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
         winners = () if self.series_over else self.results
-        return replace(self._at(following), number=self.number + 1, winners=winners)
+        return replace(self._set_table(following), number=self.number + 1, winners=winners)
 
-    def _at(self, table: Table) -> Room:
+    def _set_table(self, table: Table) -> Room:
         """Return the room once something was done at the table: with that, offers and their answers are over."""
         return replace(self, table=table, offer=None, declined=None)
 
-    def _check_number(self) -> None:
+    def _check_game_count(self) -> None:
         most = f"{MOST_GAMES} games were played here, and there can be no more; open a new room to play on"
-        self._check(not self.over or self._may_go_on, most)
+        self._check(not self.over or self._may_play_again, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks
         if not may:

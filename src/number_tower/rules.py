@@ -16,8 +16,8 @@ from itertools import accumulate, compress, takewhile
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from number_tower.blocks import LARGEST_NUMBER, BlocksError, adds_up, block_set, runs, summed_up
-from number_tower.showing import shown, shown_text
+from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
+from number_tower.text import format_runs, format_text, format_value, summarize_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,6 +47,11 @@ class RulesError(ValueError):
         self.key = key
         self.problem = problem
 
+    @property
+    def field(self) -> str:
+        """The key, by the name that errors of the catalogue have for it."""
+        return self.key
+
     def __str__(self) -> str:
         return f"{self.key}: {self.problem}"
 
@@ -65,7 +70,7 @@ class Rules:
     opening: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", _blocks("blocks", self.blocks))
+        object.__setattr__(self, "blocks", _parse_blocks("blocks", self.blocks))
         for key, words in _VOCABULARIES.items():
             _check_word(key, getattr(self, key), words)
         _check_number("step", self.step)
@@ -73,7 +78,7 @@ class Rules:
         if self.step is not None and self.fit != "ascending":
             raise RulesError("step", f'expected only with fit "ascending"; this fit is "{self.fit}"')
         if self.opening is not None:
-            object.__setattr__(self, "opening", self._permitted(self.opening))
+            object.__setattr__(self, "opening", self._parse_opening(self.opening))
         if self._could_never_end():
             raise RulesError(
                 "supply",
@@ -95,7 +100,7 @@ class Rules:
         known = [field.name for field in fields(self)]
         for key in table:
             if key not in known:
-                raise RulesError(shown_text(str(key), 40), f"unknown; expected one of {', '.join(known)}")
+                raise RulesError(format_text(str(key), 40), f"unknown; expected one of {', '.join(known)}")
         values: dict[str, Any] = dict(table)
         return replace(self, **values)
 
@@ -105,7 +110,7 @@ class Rules:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in {"blocks", "opening"} and value is not None:
-                value = runs(value)
+                value = format_runs(value)
             if value is not None:
                 table[field.name] = value
         return table
@@ -117,7 +122,7 @@ class Rules:
         mask = self._fits_seen.get(top)
         if mask is None:
             mask = self._openings if top == EMPTY else _FITS[self.fit](self, top)
-            _remember(self._fits_seen, top, mask, len(self.blocks))
+            _cache_mask(self._fits_seen, top, mask, len(self.blocks))
         return mask
 
     def room(self, height: int) -> int:
@@ -127,7 +132,7 @@ class Rules:
         mask = self._room_seen.get(height)
         if mask is None:
             mask = self.up_to(self.target - height)
-            _remember(self._room_seen, height, mask, len(self.blocks))
+            _cache_mask(self._room_seen, height, mask, len(self.blocks))
         return mask
 
     @cached_property
@@ -177,8 +182,8 @@ class Rules:
         if self.target is None:
             return None
         if self.supply == "endless":
-            return adds_up(self.blocks, self.target, None)
-        return adds_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
+            return can_add_up(self.blocks, self.target, None)
+        return can_add_up(self.blocks, self.target, 2 if (self.supply, self.towers) == ("own", "shared") else 1)
 
     @property
     def is_regular(self) -> bool:
@@ -210,11 +215,13 @@ class Rules:
 
     # ---------------------------------------------------------------------------------------------------
 
-    def _permitted(self, opening: object) -> Sequence[int]:
-        permitted = _blocks("opening", opening)
+    def _parse_opening(self, opening: object) -> Sequence[int]:
+        permitted = _parse_blocks("opening", opening)
         for block in permitted:
             if not self.has(block):
-                raise RulesError("opening", f"expected blocks of this game ({summed_up(self.blocks)}); got {block}")
+                raise RulesError(
+                    "opening", f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}"
+                )
         return permitted
 
     def _could_never_end(self) -> bool:
@@ -240,20 +247,20 @@ class Rules:
         return {}
 
 
-def _any(rules: Rules, top: int) -> int:  # noqa: ARG001 - every fit has one signature
+def _fit_any(rules: Rules, top: int) -> int:  # noqa: ARG001 - every fit has one signature
     return rules.every
 
 
-def _descending(rules: Rules, top: int) -> int:
+def _fit_descending(rules: Rules, top: int) -> int:
     return rules.up_to(top)
 
 
-def _ascending(rules: Rules, top: int) -> int:
+def _fit_ascending(rules: Rules, top: int) -> int:
     highest = rules.every if rules.step is None else rules.up_to(top + rules.step)
     return highest & ~rules.up_to(top)
 
 
-def _related(rules: Rules, top: int) -> int:
+def _fit_related(rules: Rules, top: int) -> int:
     if not rules.is_regular:
         return rules.where(lambda block: block % top == 0 or top % block == 0)
     unit = cast("range", rules.blocks).step
@@ -269,16 +276,16 @@ def _related(rules: Rules, top: int) -> int:
     return int(digits[::-1], 2)
 
 
-def _unrelated(rules: Rules, top: int) -> int:
-    return rules.every & ~_related(rules, top)
+def _fit_unrelated(rules: Rules, top: int) -> int:
+    return rules.every & ~_fit_related(rules, top)
 
 
 _FITS: dict[Fit, Callable[[Rules, int], int]] = {
-    "any": _any,
-    "descending": _descending,
-    "ascending": _ascending,
-    "related": _related,
-    "unrelated": _unrelated,
+    "any": _fit_any,
+    "descending": _fit_descending,
+    "ascending": _fit_ascending,
+    "related": _fit_related,
+    "unrelated": _fit_unrelated,
 }
 
 _VOCABULARIES: dict[str, tuple[str, ...]] = {
@@ -289,24 +296,24 @@ _VOCABULARIES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _blocks(key: str, given: object) -> Sequence[int]:
+def _parse_blocks(key: str, given: object) -> Sequence[int]:
     try:
-        return block_set(given)
+        return parse_blocks(given)
     except BlocksError as wrong:
         raise RulesError(key, str(wrong)) from None
 
 
 def _check_word(key: str, word: object, words: tuple[str, ...]) -> None:
     if word not in words:
-        raise RulesError(key, f"expected one of {', '.join(words)}; got {shown(word)}")
+        raise RulesError(key, f"expected one of {', '.join(words)}; got {format_value(word)}")
 
 
 def _check_number(key: str, number: object) -> None:
     if number is not None and (type(number) is not int or not 1 <= number <= LARGEST_NUMBER):
-        raise RulesError(key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {shown(number)}")
+        raise RulesError(key, f"expected a whole number from 1 to {LARGEST_NUMBER:,}; got {format_value(number)}")
 
 
-def _remember(seen: dict[int, int], key: int, mask: int, bits: int) -> None:
+def _cache_mask(seen: dict[int, int], key: int, mask: int, bits: int) -> None:
     if len(seen) * (bits + _OVERHEAD_BITS) > _REMEMBERED_BITS:
         seen.clear()
     seen[key] = mask

@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
-from number_tower.brief import brief, fitting
+from number_tower.brief import describe_fit, describe_rules
 from number_tower.catalogue import RuleFileError, parse_toml
 from number_tower.rules import EMPTY
-from number_tower.showing import shown, shown_path, shown_text
-from number_tower.table import TableError, player_names
-from number_tower.template import Template
+from number_tower.table import TableError, check_player_names, replay_moves
+from number_tower.text import Template, format_path, format_text, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from number_tower.catalogue import Rulebook
-    from number_tower.game import Event
+    from number_tower.game import Event, Game
     from number_tower.table import Table
-    from number_tower.template import Value
+    from number_tower.text import Value
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}
@@ -34,12 +34,21 @@ MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """What there is to tell in a match, beside its games."""
 
 
-class Said(NamedTuple):
-    """A piece of the dialogue: at which moment, to whom, and the words."""
+MOST_UNDONE = 20
+"""Blocks of one takeback that are told one by one: the last ones."""
+
+
+class Message(NamedTuple):
+    """A piece of the dialogue: at which moment, to whom, the words, and the block that they are about, if any.
+
+    In a narrated game, `version` is that of the table after the change.
+    """
 
     moment: str
     player: int
     text: str
+    block: int | None = None
+    version: int = 0
 
     @property
     def kind(self) -> str:
@@ -47,7 +56,7 @@ class Said(NamedTuple):
         return self.moment.partition("_")[0]
 
 
-class Standing(NamedTuple):
+class MatchStanding(NamedTuple):
     """How a match stands: which of its games it is about, of how many at most, and the points of each player."""
 
     number: int
@@ -60,7 +69,7 @@ class Standing(NamedTuple):
         return int(self.score[1] > self.score[0])
 
 
-_NO_MATCH = Standing(1, 1, (0, 0))
+_NO_MATCH = MatchStanding(1, 1, (0, 0))
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ class _Scene:
     block: int = 0
     answer: str = ""
     group: Sequence[int] = ()
-    standing: Standing = _NO_MATCH
+    standing: MatchStanding = _NO_MATCH
 
     @property
     def height(self) -> int:
@@ -105,32 +114,32 @@ class _Scene:
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
 
-def in_points(score: float) -> int | str:
+def format_points(score: float) -> int | str:
     """Return points as they are written: 2, 1½, ½."""
     whole, half = divmod(score, 1)
     return int(whole) if not half else f"{int(whole) or ''}½"
 
 
-def _or_hidden(blocks: Sequence[int] | None) -> Value:
+def _show_or_hide(blocks: Sequence[int] | None) -> Value:
     return "hidden" if blocks is None else blocks
 
 
 _FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "game": lambda scene: scene.voice.title,
     "noun": lambda scene: scene.voice.noun,
-    "rules": lambda scene: "\n".join(f"- {line}" for line in brief(scene.table.game.rules, scene.voice.noun)),
-    "player": lambda scene: scene.voice.name(scene.table, scene.player),
-    "opponent": lambda scene: scene.voice.name(scene.table, 1 - scene.player),
+    "rules": lambda scene: "\n".join(f"- {line}" for line in describe_rules(scene.table.game.rules, scene.voice.noun)),
+    "player": lambda scene: scene.voice.get_name(scene.table, scene.player),
+    "opponent": lambda scene: scene.voice.get_name(scene.table, 1 - scene.player),
     "blocks": lambda scene: scene.table.game.rules.blocks,
     "opening": lambda scene: scene.table.game.rules.opening or scene.table.game.rules.blocks,
-    "left": lambda scene: _or_hidden(scene.table.left(scene.player)),
-    "legal": lambda scene: _or_hidden(scene.table.legal),
+    "left": lambda scene: _show_or_hide(scene.table.left(scene.player)),
+    "legal": lambda scene: _show_or_hide(scene.table.legal),
     "tower": lambda scene: scene.table.game.towers[scene.player],
     "top": lambda scene: scene.top or "the ground",
     "height": lambda scene: scene.height,
     "low": lambda scene: scene.span()[0],
     "high": lambda scene: scene.span()[1],
-    "fitting": lambda scene: fitting(scene.table.game.rules, scene.top),
+    "fitting": lambda scene: describe_fit(scene.table.game.rules, scene.top),
 }
 _TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "target": lambda scene: scene.table.game.rules.target or 0,
@@ -142,22 +151,22 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "refused": {"answer": lambda scene: scene.answer, "raised": lambda scene: scene.height + scene.block},
     "moves": {"group": lambda scene: scene.group},
     "end": {
-        "winner": lambda scene: scene.voice.name(scene.table, scene.winner),
-        "loser": lambda scene: scene.voice.name(scene.table, 1 - scene.winner),
+        "winner": lambda scene: scene.voice.get_name(scene.table, scene.winner),
+        "loser": lambda scene: scene.voice.get_name(scene.table, 1 - scene.winner),
         "winner_height": lambda scene: scene.table.game.heights[scene.winner],
         "loser_height": lambda scene: scene.table.game.heights[1 - scene.winner],
     },
     "match": {
         "number": lambda scene: scene.standing.number,
         "best_of": lambda scene: scene.standing.best_of,
-        "player_1": lambda scene: scene.voice.name(scene.table, 0),
-        "player_2": lambda scene: scene.voice.name(scene.table, 1),
-        "score_1": lambda scene: in_points(scene.standing.score[0]),
-        "score_2": lambda scene: in_points(scene.standing.score[1]),
-        "winner": lambda scene: scene.voice.name(scene.table, scene.standing.leader),
-        "loser": lambda scene: scene.voice.name(scene.table, 1 - scene.standing.leader),
-        "winner_score": lambda scene: in_points(max(scene.standing.score)),
-        "loser_score": lambda scene: in_points(min(scene.standing.score)),
+        "player_1": lambda scene: scene.voice.get_name(scene.table, 0),
+        "player_2": lambda scene: scene.voice.get_name(scene.table, 1),
+        "score_1": lambda scene: format_points(scene.standing.score[0]),
+        "score_2": lambda scene: format_points(scene.standing.score[1]),
+        "winner": lambda scene: scene.voice.get_name(scene.table, scene.standing.leader),
+        "loser": lambda scene: scene.voice.get_name(scene.table, 1 - scene.standing.leader),
+        "winner_score": lambda scene: format_points(max(scene.standing.score)),
+        "loser_score": lambda scene: format_points(min(scene.standing.score)),
     },
 }
 
@@ -170,28 +179,27 @@ class Voice:
     players: tuple[str, str]
 
     def __init__(self, book: Rulebook) -> None:
-        file = shown_path(book.source)
-        plain, self._plain = _plain()
-        self._book = book  # as long as there is a voice, no other rulebook has the same id (see `share_voice`)
+        file = format_path(book.source)
+        plain, self._plain = _load_plain()
         self.title = book.title
-        self.players = _players(file, book.voice.get("players", plain["players"]))
-        self.noun = _noun(file, book.voice.get("noun", plain["noun"]))
-        self._own = dict(_templates(book.voice, file, has_target=book.rules.target is not None))
+        self.players = _check_players(file, book.voice.get("players", plain["players"]))
+        self.noun = _check_noun(file, book.voice.get("noun", plain["noun"]))
+        self._own = dict(_parse_templates(book.voice, file, has_target=book.rules.target is not None))
 
-    def name(self, table: Table, player: int) -> str:
+    def get_name(self, table: Table, player: int) -> str:
         """Return what a player is called: the name given, or as the rulebook's own dialogue says."""
         return (table.names or self.players)[player]
 
-    def tell(self, table: Table, *, turns: bool = True) -> Iterator[Said]:
+    def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
         """Tell what the last change at a table caused: the start, a move, a declared result, and whose turn it is."""
         if table.declared is not None:
-            yield from self._ending(_Scene(table, self, table.game.to_move))
+            yield from self._tell_ending(_Scene(table, self, table.game.to_move))
             return
         for event in table.game.events:
             if turns or event.kind != "turn":
-                yield from self._told(event, table)
+                yield from self._tell_event(event, table)
 
-    def turn(self, table: Table) -> Said:
+    def tell_turn(self, table: Table) -> Message:
         """Tell whose turn it is, and what they need to know."""
         game = table.game
         scene = _Scene(table, self, game.to_move)
@@ -203,23 +211,23 @@ class Voice:
             return self._say("turn_empty" if game.rules.opening is None else "turn_opening", scene)
         return self._say("turn", scene)
 
-    def prompt(self, table: Table) -> str:
+    def format_prompt(self, table: Table) -> str:
         """Return the question that asks for a move."""
         return self._say("prompt", _Scene(table, self, table.game.to_move)).text
 
-    def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Said:
+    def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Message:
         """Say why an answer is refused."""
         return self._say(f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer))
 
-    def tossed(self, table: Table) -> Said:
+    def tell_toss(self, table: Table) -> Message:
         """Tell whom the coin has chosen to start."""
         return self._say("tossed", _Scene(table, self, table.game.first))
 
-    def undone(self, table: Table, block: int) -> Said:
+    def tell_undo(self, table: Table, block: int) -> Message:
         """Tell which block was taken back, by whose turn it is again."""
         return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
 
-    def match(self, moment: MatchMoment, table: Table, standing: Standing, *, plain: bool = False) -> Said:
+    def tell_match(self, moment: MatchMoment, table: Table, standing: MatchStanding, *, plain: bool = False) -> Message:
         """Tell how a match goes on: its start, the game that begins, the score, or who won it.
 
         In a match of several games what is said of all of them is said plainly: one game's words need not fit another.
@@ -227,11 +235,11 @@ class Voice:
         scene = _Scene(table, self, table.game.first, standing=standing)
         return self._say(f"match_{moment}", scene, own={} if plain else self._own)
 
-    def help(self, table: Table) -> Said:
+    def tell_help(self, table: Table) -> Message:
         """Tell how the game is played."""
         return self._say("help", _Scene(table, self, table.game.to_move))
 
-    def moves(self, table: Table) -> Iterator[Said]:
+    def tell_moves(self, table: Table) -> Iterator[Message]:
         """Tell what can be placed now, and why the rest cannot."""
         scene = _Scene(table, self, table.game.to_move)
         if table.legal is None:
@@ -242,14 +250,14 @@ class Voice:
             if mask:
                 yield self._say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
 
-    def _say(self, moment: str, scene: _Scene, own: Mapping[str, Template] | None = None) -> Said:
+    def _say(self, moment: str, scene: _Scene, own: Mapping[str, Template] | None = None) -> Message:
         usual = _FALLBACKS.get(moment, moment)
         own = self._own if own is None else own
         words = own.get(moment) or own.get(usual) or self._plain.get(moment) or self._plain[usual]
-        fields = _fields(moment)
-        return Said(moment, scene.player, words.fill(lambda name: fields[name](scene)))
+        fields = _get_fields(moment)
+        return Message(moment, scene.player, words.fill(lambda name: fields[name](scene)), scene.block or None)
 
-    def _told(self, event: Event, table: Table) -> Iterator[Said]:
+    def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
         scene = _Scene(table, self, event.player)
         match event.kind:
             case "start":
@@ -262,62 +270,111 @@ class Voice:
             case "skipped":
                 yield self._say("skipped", scene)
             case "turn":
-                yield self.turn(table)
+                yield self.tell_turn(table)
             case "end":
-                yield from self._ending(scene)
+                yield from self._tell_ending(scene)
 
-    def _ending(self, scene: _Scene) -> Iterator[Said]:
+    def _tell_ending(self, scene: _Scene) -> Iterator[Message]:
         outcome = scene.table.outcome
         if outcome is None:
             return
         if outcome.reason == "stuck":
-            yield self.turn(scene.table)
+            yield self.tell_turn(scene.table)
         yield self._say(f"end_{outcome.reason}", scene)
 
 
-_shared: WeakValueDictionary[int, Voice] = WeakValueDictionary()
+_voices: WeakKeyDictionary[Rulebook, Voice] = WeakKeyDictionary()
 
 
-def share_voice(book: Rulebook) -> Voice:
-    """Return the voice of a rulebook: the one that is in use already, or a new one.
+def get_voice(book: Rulebook) -> Voice:
+    """Return the voice of a rulebook, made once and kept as long as the rulebook is.
 
     A voice takes about as much memory as its rule file, and a server has many games by the same one.
     """
-    voice = _shared.get(id(book))
+    voice = _voices.get(book)
     if voice is None:
-        voice = _shared[id(book)] = Voice(book)
+        voice = _voices[book] = Voice(book)
     return voice
 
 
+def narrate(
+    table: Table, since: int = 0, until: int | None = None, *, turns: bool = True, answers: bool = False
+) -> Iterator[Message]:
+    """Tell a game from its start, or the changes from one version to another; takebacks too.
+
+    With `answers`, each move is preceded by the prompt and the block, as if it had been typed. To leave takebacks out,
+    narrate `replace(table, log=())`. Nothing is replayed that the game itself remembers.
+    """
+    voice = get_voice(table.book)
+    game = _replay_to(table, max(0, since - 1))
+    if since <= 0:
+        yield from voice.tell(_rewind(table, game), turns=turns)
+    start = max(1, since)
+    for version, change in enumerate(table.log[start - 1 : until], start):
+        pieces: list[Message] = []
+        match change.kind:
+            case "place":
+                if answers:
+                    text = f"{voice.format_prompt(_rewind(table, game))}{change.number}\n"
+                    pieces.append(Message("answered", game.to_move, text, change.number))
+                game = game.play(change.number)
+                pieces += voice.tell(_rewind(table, game), turns=turns)
+            case "undo":
+                last = len(game.moves) - change.number
+                for ply in reversed(range(last, min(last + MOST_UNDONE, len(game.moves)))):
+                    pieces.append(voice.tell_undo(_rewind(table, game.at(ply)), game.moves[ply]))
+                game = game.undo(change.number)
+                if turns:
+                    pieces.append(voice.tell_turn(_rewind(table, game)))
+            case _:
+                pieces += voice.tell(table, turns=turns)
+        yield from (said._replace(version=version) for said in pieces)
+
+
+def _replay_to(table: Table, version: int) -> Game:
+    """Return the game at a version of its table: what it has in common with the game as it is now is taken from it."""
+    moves, now = replay_moves(table.log[:version]), table.game
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(moves, now.moves, strict=False)))
+    game = now.at(common)
+    for block in moves[common:]:
+        game = game.play(block)
+    return game
+
+
+def _rewind(table: Table, game: Game) -> Table:
+    """Return a table as it was at an earlier moment of its game."""
+    return replace(table, game=game, declared=None)
+
+
 @cache
-def _plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
+def _load_plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
     """Return the plain voice, as it stands in its file and ready to be filled."""
     with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
         voice = parse_toml(stream.read(), "plain.toml")
-    return voice, dict(_templates(voice, "plain.toml", has_target=True, moments=voice))
+    return voice, dict(_parse_templates(voice, "plain.toml", has_target=True, moments=voice))
 
 
-def plain_players() -> tuple[str, str]:
+def get_plain_players() -> tuple[str, str]:
     """Return what players are called who play games that call them differently."""
-    return player_names(_plain()[0]["players"])
+    return check_player_names(_load_plain()[0]["players"])
 
 
-def _fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
+def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
     return {**_FIELDS, **_TARGET_FIELDS, **_MOMENT_FIELDS.get(moment.partition("_")[0], {})}
 
 
-def _templates(
+def _parse_templates(
     voice: Mapping[str, object], file: str, *, has_target: bool, moments: Collection[str] | None = None
 ) -> Iterator[tuple[str, Template]]:
-    moments = {*(_plain()[0] if moments is None else moments), *_FALLBACKS} - _WORDS
+    moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS} - _WORDS
     for key, text in voice.items():
         if key in _WORDS:
             continue
         if key not in moments:
-            raise RuleFileError(file, f"voice.{shown_text(key, 40)}", f"unknown; {_likely(key, moments)}")
+            raise RuleFileError(file, f"voice.{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}")
         if not isinstance(text, str):
-            raise RuleFileError(file, f"voice.{key}", f"expected text; got {shown(text)}")
-        known = _fields(key)
+            raise RuleFileError(file, f"voice.{key}", f"expected text; got {format_value(text)}")
+        known = _get_fields(key)
         try:
             template = Template(text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(known))
         except ValueError as wrong:
@@ -327,7 +384,7 @@ def _templates(
         yield key, template
 
 
-def _likely(key: str, moments: Collection[str]) -> str:
+def _suggest_moments(key: str, moments: Collection[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong file
 
     near = get_close_matches(key[:40], moments)
@@ -336,14 +393,14 @@ def _likely(key: str, moments: Collection[str]) -> str:
     )
 
 
-def _players(file: str, given: object) -> tuple[str, str]:
+def _check_players(file: str, given: object) -> tuple[str, str]:
     try:
-        return player_names(given)
+        return check_player_names(given)
     except TableError as wrong:
         raise RuleFileError(file, "voice.players", str(wrong)) from None
 
 
-def _noun(file: str, given: object) -> str:
+def _check_noun(file: str, given: object) -> str:
     if not isinstance(given, str) or not given.isprintable() or not 1 <= len(given) <= 20:
         raise RuleFileError(file, "voice.noun", 'expected a short word for a block, such as "block"')
     return given

@@ -25,17 +25,28 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Rules, Table, catalogue
-from number_tower.arena import ArenaError, Contest, Log, Played, Results, arena, arrange, hold, play_out, results
-from number_tower.arena import log as logs
-from number_tower.arena.log import Damaged, NotEmpty
-from number_tower.arena.pool import WorkerFailed
-from number_tower.arena.ratings import SURE, interval, ratings
+from number_tower.arena import (
+    ArenaJournal,
+    ArenaResults,
+    BatchError,
+    Contest,
+    GameResult,
+    arena,
+    arrange,
+    play_games,
+    play_out,
+    results,
+)
+from number_tower.arena import playout as logs
+from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import Score
-from number_tower.cli import bars
-from number_tower.cli import contest as contesting
-from number_tower.cli.calls import parser
+from number_tower.batch.executor import WorkerError
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.cli import arena as contesting
+from number_tower.cli import console
 from number_tower.cli.main import main
-from number_tower.players import LEVELS, UnknownPlayer
+from number_tower.cli.options import create_parser
+from number_tower.players import LEVELS, UnknownPlayerError
 from number_tower.record import from_line
 from support.arena_players import Stub
 from support.command import ROOT, TOWER, plain_environment
@@ -51,7 +62,10 @@ def arranged(*games: str | Rules, players: tuple[str, ...] = STUBS, number: int 
 
 def file_of(contest: Contest, path: Path, *, jobs: int = 1, resume: bool = False) -> bytes:
     """Hold an arena with its games kept in a file, and return what is in it then."""
-    with Log(path, contest, resume=resume) as log, closing(hold(contest, log=log, jobs=jobs, make=Stub)) as games:
+    with (
+        ArenaJournal(path, contest, resume=resume) as log,
+        closing(play_games(contest, log=log, jobs=jobs, make=Stub)) as games,
+    ):
         assert len(list(games)) == len(contest)
     return path.read_bytes()
 
@@ -60,14 +74,14 @@ def file_of(contest: Contest, path: Path, *, jobs: int = 1, resume: bool = False
 
 
 @given(
-    st.lists(st.sampled_from(catalogue.names()), min_size=1, max_size=3, unique=True),
+    st.lists(st.sampled_from(catalogue.list_names()), min_size=1, max_size=3, unique=True),
     st.integers(2, 5),
     st.integers(1, 7),
 )
 def test_every_pair_plays_every_game_equally_often_and_changes_seats(games: list[str], count: int, number: int) -> None:
     players = tuple("abcdefg"[:count])
     contest = arranged(*games, players=players, number=number)
-    fixtures = [contest.fixture(index) for index in range(len(contest))]
+    fixtures = [contest.get_fixture(index) for index in range(len(contest))]
     assert [fixture.index for fixture in fixtures] == list(range(len(contest)))
     seated = Counter((fixture.game, fixture.players) for fixture in fixtures)
     assert len(fixtures) == len(games) * count * (count - 1) // 2 * number
@@ -79,16 +93,16 @@ def test_every_pair_plays_every_game_equally_often_and_changes_seats(games: list
 
 def test_rounds_follow_each_other_so_that_any_part_is_a_fair_sample() -> None:
     contest = arranged("draft", "factor", players=STUBS, number=3)
-    first_round = [contest.fixture(index) for index in range(6)]
+    first_round = [contest.get_fixture(index) for index in range(6)]
     assert [(fixture.game, fixture.players) for fixture in first_round] == [
         (game, pair) for game in ("draft", "factor") for pair in contest.pairs
     ]
-    assert contest.fixture(6).players == ("ben", "ann")
+    assert contest.get_fixture(6).players == ("ben", "ann")
 
 
 def test_a_seed_is_a_games_own_whoever_else_takes_part() -> None:
     def seeds(contest: Contest) -> dict[object, int]:
-        some = (contest.fixture(index) for index in range(len(contest)))
+        some = (contest.get_fixture(index) for index in range(len(contest)))
         return {(each.game, each.players, index // len(contest.pairs)): each.seed for index, each in enumerate(some)}
 
     few = arranged("draft", players=("ann", "ben"), number=6)
@@ -101,7 +115,7 @@ def test_a_seed_is_a_games_own_whoever_else_takes_part() -> None:
 
 
 def test_seeds_are_the_same_on_every_machine() -> None:
-    assert arranged("draft", players=("random", "perfect")).fixture(0).seed == 110660785990402
+    assert arranged("draft", players=("random", "perfect")).get_fixture(0).seed == 110660785990402
 
 
 @pytest.mark.parametrize(
@@ -118,10 +132,10 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     monkeypatch.chdir(ROOT)
     contest = arranged(given)
     assert contest.games == (text,)
-    fixture = contest.fixture(0)
-    line = contest.line(fixture, contest.table(fixture))
+    fixture = contest.get_fixture(0)
+    line = contest.format_line(fixture, contest.get_table(fixture))
     assert line.startswith(text.removesuffix(")"))
-    assert contest.table(fixture).names == fixture.players
+    assert contest.get_table(fixture).names == fixture.players
 
 
 @pytest.mark.parametrize(
@@ -141,18 +155,18 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     ],
 )  # fmt: skip
 def test_an_arena_that_cannot_be_is_refused(games: list[str], players: list[str], problem: str) -> None:
-    with pytest.raises(ArenaError) as wrong:
+    with pytest.raises(BatchError) as wrong:
         arrange(games, players, make=Stub)
     assert problem in str(wrong.value)
 
 
 def test_a_number_of_games_below_one_is_refused() -> None:
-    with pytest.raises(ArenaError, match="expected each pair to play once or more; got 0"):
+    with pytest.raises(BatchError, match="expected each pair to play once or more; got 0"):
         arranged("draft", number=0)
 
 
 def test_unknown_players_are_refused_before_anything_is_played() -> None:
-    with pytest.raises(UnknownPlayer, match="there is no level 'nobody'"):
+    with pytest.raises(UnknownPlayerError, match="there is no level 'nobody'"):
         arena(["draft"], ["random", "nobody"])
 
 
@@ -202,7 +216,7 @@ def test_everybody_leaves_even_when_a_player_breaks() -> None:
 def test_a_game_that_is_over_before_it_begins() -> None:
     rules = Rules(blocks=[5], target=3)
     assert play_out(Table(Game(rules)), (Stub("ann"), Stub("ben"))).table.outcome == (1, "stuck")
-    assert arena([rules], STUBS, number=2, jobs=1, make=Stub).grounds[0].length == 0
+    assert arena([rules], STUBS, number=2, jobs=1, make=Stub).by_game[0].mean_plies == 0
 
 
 # Many games -----------------------------------------------------------------------------------------------------------
@@ -228,7 +242,7 @@ def test_every_line_tells_its_game(tmp_path: Path) -> None:
     header, *lines = file_of(contest, tmp_path / "a.jsonl").decode().splitlines()
     assert json.loads(header)["players"] == ["ann", "quitter"]
     for index, line in enumerate(lines):
-        document, fixture = json.loads(line), contest.fixture(index)
+        document, fixture = json.loads(line), contest.get_fixture(index)
         table = from_line(document["record"])
         assert table.outcome is not None
         assert document == {
@@ -264,18 +278,21 @@ def test_forfeits_are_counted_for_those_who_gave_them() -> None:
 )
 def test_a_worker_that_fails_is_an_error_and_no_silence(name: str, problem: str, tmp_path: Path) -> None:
     contest = arranged("draft", players=("ann", "ben", name), number=50)
-    with Log(tmp_path / "a.jsonl", contest) as log, closing(hold(contest, log=log, jobs=2, make=Stub)) as games:
-        with pytest.raises(WorkerFailed) as failed:
+    with (
+        ArenaJournal(tmp_path / "a.jsonl", contest) as log,
+        closing(play_games(contest, log=log, jobs=2, make=Stub)) as games,
+    ):
+        with pytest.raises(WorkerError) as failed:
             list(games)
         assert problem in str(failed.value)
-        assert log.finished < len(contest)
+        assert log.entry_count < len(contest)
     if name == "broken":
         assert "in choose" in failed.value.__notes__[0]
 
 
 def test_workers_stop_when_nobody_wants_more_games() -> None:
     contest = arranged(number=10_000)
-    with closing(hold(contest, jobs=2, make=Stub)) as games:
+    with closing(play_games(contest, jobs=2, make=Stub)) as games:
         assert len({game.index for game in islice(games, 5)}) == 5
         assert len(active_children()) == 2
     assert not active_children()
@@ -309,8 +326,10 @@ def test_games_that_are_kept_are_not_played_again(tmp_path: Path) -> None:
         return Stub(spec, seed=seed, patience=patience)
 
     told: list[tuple[int, int]] = []
-    with Log(path, contest, resume=True) as log:
-        list(hold(contest, log=log, jobs=1, make=counted, progress=lambda done, total: told.append((done, total))))
+    with ArenaJournal(path, contest, resume=True) as log:
+        list(
+            play_games(contest, log=log, jobs=1, make=counted, progress=lambda done, total: told.append((done, total)))
+        )
     assert len(made) == 2 * (len(contest) - 8)
     assert told == [(done, len(contest)) for done in range(8, len(contest) + 1)]
     assert path.read_bytes() == whole
@@ -338,10 +357,10 @@ def test_to_resume_where_there_is_nothing_is_to_begin(tmp_path: Path) -> None:
 def test_a_file_that_holds_something_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("dear diary\n")
-    with pytest.raises(NotEmpty, match="is not empty"):
-        Log(path, arranged())
-    with pytest.raises(Damaged, match="is not the file of an arena"):
-        Log(path, arranged(), resume=True)
+    with pytest.raises(JournalNotEmptyError, match="is not empty"):
+        ArenaJournal(path, arranged())
+    with pytest.raises(JournalDamagedError, match="is not the file of an arena"):
+        ArenaJournal(path, arranged(), resume=True)
     assert path.read_text() == "dear diary\n"
 
 
@@ -358,8 +377,8 @@ def test_a_file_that_holds_something_is_never_written_over(tmp_path: Path) -> No
 def test_only_the_same_arena_is_resumed(changed: dict[str, Any], problem: str, tmp_path: Path) -> None:
     first: dict[str, Any] = {"games": ["draft", "factor"], "players": STUBS, "number": 4, "seed": 1, "make": Stub}
     before = file_of(arrange(**first), path := tmp_path / "a.jsonl")
-    with pytest.raises(ArenaError, match="holds another arena") as wrong:
-        Log(path, arrange(**{**first, **changed}), resume=True)
+    with pytest.raises(BatchError, match="holds another arena") as wrong:
+        ArenaJournal(path, arrange(**{**first, **changed}), resume=True)
     assert problem in str(wrong.value)
     assert path.read_bytes() == before
 
@@ -369,15 +388,15 @@ def test_rules_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
     rules.write_text('[rules]\nblocks = "1-5"\n')
     file_of(arranged(str(rules)), path)
     rules.write_text('[rules]\nblocks = "1-6"\n')
-    with pytest.raises(ArenaError, match="the rules of its games have changed since"):
-        Log(path, arranged(str(rules)), resume=True)
+    with pytest.raises(BatchError, match="the rules of its games have changed since"):
+        ArenaJournal(path, arranged(str(rules)), resume=True)
 
 
 def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(arranged(), path := tmp_path / "a.jsonl")
     monkeypatch.setattr(logs, "__version__", "99.0")
-    with pytest.raises(ArenaError, match=r"it was begun by version \d+\.\d+\.\d+, and not 99.0"):
-        Log(path, arranged(), resume=True)
+    with pytest.raises(BatchError, match=r"it was begun by version \d+\.\d+\.\d+, and not 99.0"):
+        ArenaJournal(path, arranged(), resume=True)
 
 
 @pytest.mark.parametrize(
@@ -399,37 +418,40 @@ def test_a_line_that_is_not_what_was_played_is_refused(before: bytes, after: byt
     wrong = next(number for number, line in enumerate(lines) if before in line and number)
     lines[wrong] = lines[wrong].replace(before, after)
     path.write_bytes(b"".join(lines))
-    with pytest.raises(Damaged, match=rf"a.jsonl, line {wrong + 1}: not a game of this arena"):
+    with pytest.raises(JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a game of this arena"):
         file_of(contest, path, resume=True)
 
 
 def test_a_game_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     lines = file_of(arranged(), path := tmp_path / "a.jsonl").splitlines(keepends=True)
     path.write_bytes(b"".join([*lines, lines[5]]))
-    with pytest.raises(Damaged, match="the game with index 4 is there twice"):
+    with pytest.raises(JournalDamagedError, match="the game with index 4 is there twice"):
         file_of(arranged(), path, resume=True)
 
 
 def test_two_arenas_do_not_write_to_one_file(tmp_path: Path) -> None:
-    with Log(tmp_path / "a.jsonl", arranged()), pytest.raises(ArenaError, match="another arena is being kept in"):
-        Log(tmp_path / "a.jsonl", arranged(), resume=True)
+    with (
+        ArenaJournal(tmp_path / "a.jsonl", arranged()),
+        pytest.raises(BatchError, match="another arena is being kept in"),
+    ):
+        ArenaJournal(tmp_path / "a.jsonl", arranged(), resume=True)
 
 
 def test_games_can_be_thrown_away_but_not_kept_in_what_is_no_file(tmp_path: Path) -> None:
-    with Log(os.devnull, arranged()) as log:
-        assert len(list(hold(arranged(), log=log, jobs=1, make=Stub))) == len(arranged())
+    with ArenaJournal(os.devnull, arranged()) as log:
+        assert len(list(play_games(arranged(), log=log, jobs=1, make=Stub))) == len(arranged())
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "none" / "a.jsonl"):
-        with pytest.raises(ArenaError, match=r"games (can|cannot) be kept in"):
-            Log(path, arranged())
+        with pytest.raises(BatchError, match=r"games (can|cannot) be kept in"):
+            ArenaJournal(path, arranged())
 
 
 def test_a_full_disk_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     contest = arranged()
-    with Log(os.devnull, contest) as log, open("/dev/full", "wb") as full:
+    with ArenaJournal(os.devnull, contest) as log, open("/dev/full", "wb") as full:
         monkeypatch.setattr(log, "_stream", full)
-        with pytest.raises(ArenaError, match="cannot be written: No space left on device"):
-            list(hold(contest, log=log, jobs=1, make=Stub))
+        with pytest.raises(BatchError, match="cannot be written: No space left on device"):
+            list(play_games(contest, log=log, jobs=1, make=Stub))
         with suppress(OSError):
             full.close()
 
@@ -438,25 +460,25 @@ def test_a_full_disk_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_interval_is_wilsons() -> None:
-    assert interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
-    assert interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert interval(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
-    assert interval(0, 0) == (0.0, 1.0)
+    assert compute_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert compute_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert compute_interval(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
+    assert compute_interval(0, 0) == (0.0, 1.0)
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
 def test_an_interval_holds_its_score(games: int, halves: int) -> None:
     points = min(halves, 2 * games) / 2
-    low, high = interval(points, games)
+    low, high = compute_interval(points, games)
     assert 0 <= low <= points / games <= high <= 1
-    assert interval(games - points, games) == pytest.approx((1 - high, 1 - low))
+    assert compute_interval(games - points, games) == pytest.approx((1 - high, 1 - low))
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     covered = []
     for percent in range(5, 96):
         chance = percent / 100
-        found = [interval(won, 60) for won in range(61)]
+        found = [compute_interval(won, 60) for won in range(61)]
         covered.append(
             sum(
                 comb(60, won) * chance**won * (1 - chance) ** (60 - won)
@@ -469,7 +491,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 
 
 def difference(points: float, games: int) -> float:
-    rated = ratings(["ann", "ben"], {("ann", "ben"): (points, games)})
+    rated = compute_ratings(["ann", "ben"], {("ann", "ben"): (points, games)})
     return rated["ann"].elo - rated["ben"].elo
 
 
@@ -495,7 +517,7 @@ def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float],
             chance = 1 / (1 + 10 ** ((elos[other] - mine) / 400))
             scores[players[one], players[other]] = chance * games, games
     random.shuffle(players)
-    found = ratings(players, scores)
+    found = compute_ratings(players, scores)
     mean = sum(elos) / len(elos)
     for number, elo in enumerate(elos):
         assert found[f"player {number}"].elo == pytest.approx(elo - mean, abs=0.01)
@@ -505,7 +527,7 @@ def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float],
 @pytest.mark.parametrize("games", [1, 100, 10**6])
 def test_players_who_won_or_lost_every_game_have_a_rating(games: int) -> None:
     pairs = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
-    rated = ratings(["a", "b", "c", "d"], dict.fromkeys(pairs, (games, games)))
+    rated = compute_ratings(["a", "b", "c", "d"], dict.fromkeys(pairs, (games, games)))
     elos = [rated[player].elo for player in "abcd"]
     assert elos == sorted(elos, reverse=True)
     assert elos == pytest.approx([-elo for elo in reversed(elos)], abs=1e-6)
@@ -515,15 +537,15 @@ def test_players_who_won_or_lost_every_game_have_a_rating(games: int) -> None:
 
 def test_the_margin_of_two_players_is_the_known_one() -> None:
     won, games = 6400, 10_000
-    known = SURE * 400 / log(10) / 2 / sqrt(games * 0.64 * 0.36)
-    rated = ratings(["ann", "ben"], {("ann", "ben"): (won, games)})
+    known = Z_95 * 400 / log(10) / 2 / sqrt(games * 0.64 * 0.36)
+    rated = compute_ratings(["ann", "ben"], {("ann", "ben"): (won, games)})
     assert rated["ann"].margin == pytest.approx(known, rel=1e-3)
     assert rated["ben"].margin == pytest.approx(known, rel=1e-3)
 
 
-def game_of(contest: Contest, index: int, winner: int | None) -> Played:
-    fixture = contest.fixture(index)
-    return Played(index, fixture.game, fixture.seed, fixture.players, winner, "exact", None, (1, 2), "")
+def game_of(contest: Contest, index: int, winner: int | None) -> GameResult:
+    fixture = contest.get_fixture(index)
+    return GameResult(index, fixture.game, fixture.seed, fixture.players, winner, "exact", None, (1, 2), "")
 
 
 def test_games_add_up() -> None:
@@ -536,13 +558,13 @@ def test_games_add_up() -> None:
     ]  # ann starts draft and wins; factor is drawn; ann wins draft again; ben starts factor, wins
     found = results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
     assert [standing.player for standing in found.standings] == ["ann", "ben"]
-    assert found.standings[0].score == Score(2, 1, 1) == found.standings[1].score.turned
+    assert found.standings[0].score == Score(2, 1, 1) == found.standings[1].score.opposite
     assert (found.standings[0].score.share, found.standings[0].score.games) == (0.625, 4)
-    assert found.score("ben", "ann") == found.pairs["ann", "ben"].turned == Score(1, 1, 2)
-    draft, factor = found.grounds
+    assert found.score("ben", "ann") == found.pairs["ann", "ben"].opposite == Score(1, 1, 2)
+    draft, factor = found.by_game
     assert (draft.starter, factor.starter) == (Score(1, 0, 1), Score(1, 1, 0))
     assert draft.scores == {"ann": Score(2, 0, 0), "ben": Score(0, 0, 2)}
-    assert (draft.length, factor.length) == (2.0, 2.0)
+    assert (draft.mean_plies, factor.mean_plies) == (2.0, 2.0)
     assert found.games == ()
 
 
@@ -619,8 +641,8 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text\n")
     contest = arrange(["draft"], ["random", "perfect"], seed=1)
-    Path("other").write_bytes(logs.header(contest))
-    Path("torn").write_bytes(logs.header(arrange(["factor"], ["random", "gentle"], number=2)) + b"{}\n")
+    Path("other").write_bytes(logs.format_arena_header(contest))
+    Path("torn").write_bytes(logs.format_arena_header(arrange(["factor"], ["random", "gentle"], number=2)) + b"{}\n")
     more = () if "torn" in call else ("--seed", "2")
     assert tower(*shlex.split(call), "--jobs", "1", *more) == code
     shown = capsys.readouterr()
@@ -636,7 +658,7 @@ def test_a_worker_that_fails_is_told_in_a_line(
     monkeypatch.chdir(tmp_path)
 
     def failing(*_: object) -> NoReturn:
-        raise WorkerFailed("a worker process ended (exit code -9)")
+        raise WorkerError("a worker process ended (exit code -9)")
 
     monkeypatch.setattr(contesting, "results", failing)
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
@@ -652,8 +674,8 @@ def test_the_call_that_goes_on_asks_for_the_same(tmp_path: Path) -> None:
         "--out", str(tmp_path / "a b.jsonl"), "--jobs", "2", "--patience", "2.5", "--json",
     ]  # fmt: skip
     for some in (words, words[:5]):
-        asked = parser().parse_args(some)
-        again = parser().parse_args(shlex.split(contesting.call(asked))[1:])
+        asked = create_parser().parse_args(some)
+        again = create_parser().parse_args(shlex.split(contesting.format_resume_command(asked))[1:])
         assert again == Namespace(**{**vars(asked), "resume": True})
 
 
@@ -731,7 +753,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     ],
 )  # fmt: skip
 def test_the_progress_bar(done: int, total: int, just: int, seconds: float, columns: int, line: str) -> None:
-    assert bars.progress(done, total, just, seconds, columns, LEAVING) == line
+    assert console.format_progress(done, total, just, seconds, columns, LEAVING) == line
 
 
 class Screen(io.StringIO):
@@ -745,12 +767,12 @@ class Screen(io.StringIO):
 
 def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 100.4, 101.0, 101.1, 102.0])
-    monkeypatch.setattr(bars, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = bars.Bar(LEAVING)
+    bar = console.ProgressBar(LEAVING)
     for done in (10, 11, 12, 13, 14):
-        bar.tick(done, 20)
+        bar.update(done, 20)
     assert screen.getvalue() == (
         "\r\033[K  12 of 20 games  [############........]  60%  about 4 s left"
         "\r\033[K  14 of 20 games  [##############......]  70%  about 3 s left"
@@ -762,23 +784,23 @@ def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(mon
 
 def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 200.0])
-    monkeypatch.setattr(bars, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
     monkeypatch.setattr(Screen, "terminal", False)
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = bars.Bar(LEAVING)
-    bar.tick(0, 20)
-    bar.tick(12, 20)
+    bar = console.ProgressBar(LEAVING)
+    bar.update(0, 20)
+    bar.update(12, 20)
     bar.clear()
     assert screen.getvalue() == ""
 
 
-def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> Results:
+def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> ArenaResults:
     """Results of an arena in which the earlier named always wins, but for those who quit."""
     contest = arranged(*games, players=players, number=number)
     return results(
         contest,
         (
-            Played(0, game, 0, pair, turn % 2, "forfeit" if forfeit else "exact", forfeit, (1,) * 25, "")
+            GameResult(0, game, 0, pair, turn % 2, "forfeit" if forfeit else "exact", forfeit, (1,) * 25, "")
             for game in contest.games
             for one, other in contest.pairs
             for turn, pair in enumerate([(one, other), (other, one)])
@@ -791,7 +813,7 @@ def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> Resu
 @pytest.mark.parametrize("count", [2, 3, 6, 7, 20])
 def test_a_report_fits_on_a_screen(count: int) -> None:
     players = tuple(f"python3 examples/bots/a_rather_long_name_{number}.py" for number in range(count))
-    text = contesting.report(
+    text = contesting.format_report(
         pretended(players, "draft(target=21,blocks=1-12,opening=1-5)", "factor", number=4000 // count), 80
     )
     assert max(map(len, text.splitlines())) <= 80
@@ -805,7 +827,7 @@ def test_a_report_fits_on_a_screen(count: int) -> None:
 def test_a_report_says_it_all() -> None:
     found = pretended(("ann", "ben", "cleo"), "draft", "factor", number=8)
     assert (
-        contesting.report(found, 80)
+        contesting.format_report(found, 80)
         == """\
 48 games, 32 for each player; seed 1.
 
@@ -833,6 +855,6 @@ Each game: score of whoever starts, plies, score of each player:
 
 
 def test_the_report_of_two_players_at_one_game_is_short() -> None:
-    text = contesting.report(pretended(("ann", "ben"), "draft"), 80)
+    text = contesting.format_report(pretended(("ann", "ben"), "draft"), 80)
     assert "against each other" not in text
     assert text.endswith("\nWhoever starts scored 50.0%; a game took 25.0 plies.\n")

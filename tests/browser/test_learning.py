@@ -83,13 +83,13 @@ def test_a_hidden_game_that_goes_on_is_not_given_away(visitor: Visitor) -> None:
 
 
 def test_the_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
-    posed = tasks.puzzle_of(DAY)
-    wrong = next(choice for choice in posed.choices if not choice.right)
+    posed = tasks.make_daily_puzzle(DAY)
+    wrong = next(choice for choice in posed.choices if not choice.is_right)
     page = visitor(f"/puzzle?day={DAY}")
     page.get_by_text("A hint").click()
     expect(page.get_by_text(posed.nudge)).to_be_visible()
     page.get_by_role("button", name=f"Place {wrong.block}", exact=True).click()
-    expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(wrong.said)
+    expect(page.get_by_role("status").filter(has_text="Try another.")).to_contain_text(wrong.feedback)
     page.get_by_role("button", name=f"Place {posed.answer}", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Right!")).to_be_visible()
     page.get_by_role("link", name="Look into it").click()
@@ -111,7 +111,7 @@ def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("name", ["draft", "climb"])
 def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
-    positions = tasks.lesson(catalogue.named(name))
+    positions = tasks.make_lesson(catalogue.load_named(name))
     page = visitor(f"/games/{name}")
     page.get_by_role("link", name="Learn", exact=True).click()
     for number, posed in enumerate(positions, 1):
@@ -126,10 +126,10 @@ def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
 
 def test_the_games_are_all_on_the_shelf(visitor: Visitor) -> None:
     page = visitor("/games")
-    for book in map(catalogue.named, catalogue.names()):
+    for book in map(catalogue.load_named, catalogue.list_names()):
         expect(page.get_by_role("link", name=book.title, exact=True)).to_be_visible()
-    page.get_by_role("link", name=f"Play {catalogue.named('race').title}").click()
-    expect(page.get_by_role("heading", level=2, name=catalogue.named("race").title)).to_be_visible()
+    page.get_by_role("link", name=f"Play {catalogue.load_named('race').title}").click()
+    expect(page.get_by_role("heading", level=2, name=catalogue.load_named("race").title)).to_be_visible()
 
 
 def test_the_api_is_described_without_asking_anybody_else(visitor: Visitor) -> None:

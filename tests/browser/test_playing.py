@@ -55,20 +55,20 @@ def click(page: Page, number: int) -> None:
     block(page, number).click()
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: str) -> None:
     moves = [int(line) for line in (GOLDEN / f"{name}.moves").read_text().split()]
     page = visitor("/")
-    page.get_by_role("link", name=catalogue.named(name).title, exact=True).click()
+    page.get_by_role("link", name=catalogue.load_named(name).title, exact=True).click()
     page.get_by_label("Two at this table").check()
     page.get_by_role("button", name="Play", exact=True).click()
-    game = Game(catalogue.named(name).rules)
+    game = Game(catalogue.load_named(name).rules)
     for move, way in zip(moves, cycle((click, type_in, drag, press)), strict=False):
         with changing(page):
             way(page, move)
         game = game.play(move)
         expect(tower(page, re.compile(rf"\b{move}$")).first).to_be_visible()
-    voice = Voice(catalogue.named(name))
+    voice = Voice(catalogue.load_named(name))
     table = Table(game, name)
     for said in voice.tell(table):
         if said.kind == "end":
@@ -77,7 +77,7 @@ def test_every_game_is_played_to_its_end_at_one_table(visitor: Visitor, name: st
     assert game.outcome is not None
     assert game.outcome.winner is not None
     expect(board(page).get_by_role("listitem").filter(has_text="won")).to_contain_text(
-        voice.name(table, game.outcome.winner)
+        voice.get_name(table, game.outcome.winner)
     )
     expect(page.get_by_role("region", name="Choose a")).to_have_count(0)
     expect(log(page).get_by_role("listitem").filter(has=page.locator("bdi"))).to_have_count(len(moves))

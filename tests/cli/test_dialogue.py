@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, record, rules
 from number_tower.cli import commands
-from number_tower.cli.answers import COMMANDS, understand
-from number_tower.cli.calls import parser
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.failure import InputEnded
-from number_tower.cli.screen import Screen
-from number_tower.voice import Said
+from number_tower.cli.errors import InputEndedError
+from number_tower.cli.input import COMMANDS, parse_input
+from number_tower.cli.options import create_parser
+from number_tower.cli.terminal import Terminal
+from number_tower.voice import Message
 from support import command as sessions
 from support.command import GOLDEN, ROOT, TOWER, plain_environment, tower
 from support.strategies import any_rules
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
     with (GOLDEN / f"{name}.moves").open("rb") as moves:
         done = subprocess.run(
@@ -36,7 +36,7 @@ def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_replaying_its_record_tells_it_again(name: str) -> None:
     moves = ",".join((GOLDEN / f"{name}.moves").read_text().split())
     done = tower("replay", f"{name}:{moves}")
@@ -45,7 +45,7 @@ def test_replaying_its_record_tells_it_again(name: str) -> None:
 
 
 def test_every_game_of_the_catalogue_has_a_dialogue() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(catalogue.names())
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(catalogue.list_names())
 
 
 @pytest.mark.parametrize("name", sessions.names())
@@ -87,18 +87,18 @@ def test_no_session_is_left_without_its_answers() -> None:
     ],
 )
 def test_what_is_no_number_is_met_with_its_own_sentence(typed: str, reason: str) -> None:
-    answer = understand(typed)
-    assert (answer.refused, answer.number, answer.command) == (reason, None, None)
+    answer = parse_input(typed)
+    assert (answer.problem, answer.number, answer.command) == (reason, None, None)
     assert answer.text.isprintable()
 
 
 @pytest.mark.parametrize(("typed", "number"), [("7", 7), (" 7 ", 7), ("007", 7), ("0", 0), ("000", 0), ("30\r", 30)])
 def test_numbers_are_understood(typed: str, number: int) -> None:
-    assert understand(typed).number == number
+    assert parse_input(typed).number == number
 
 
 def test_a_number_too_long_to_be_a_block_is_still_only_a_wrong_number() -> None:
-    answer = understand("9" * 10_000)
+    answer = parse_input("9" * 10_000)
     assert answer.number is not None
     assert answer.number > 10**18
     assert len(answer.text) <= 40
@@ -106,7 +106,7 @@ def test_a_number_too_long_to_be_a_block_is_still_only_a_wrong_number() -> None:
 
 @pytest.mark.parametrize("typed", ["help", "HELP", " Help ", "?", "h"])
 def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
-    assert understand(typed).command == "help"
+    assert parse_input(typed).command == "help"
 
 
 @pytest.mark.parametrize(
@@ -321,9 +321,9 @@ def test_input_that_cannot_be_read_has_ended() -> None:
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:
-    known = {*commands._COMMANDS, *commands._ELSEWHERE}  # noqa: SLF001 - the lists must not part
-    assert {*parser().commands} == known - {None}
-    for room, function in commands._ELSEWHERE.values():  # noqa: SLF001 - likewise
+    known = {*commands._COMMANDS, *commands._MODULES}  # noqa: SLF001 - the lists must not part
+    assert {*create_parser().commands} == known - {None}
+    for room, function in commands._MODULES.values():  # noqa: SLF001 - likewise
         assert callable(getattr(import_module(f"number_tower.cli.{room}"), function))
 
 
@@ -331,11 +331,11 @@ def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) 
     """Order is what matters here: whoever reads that a block was placed can rely on it being in the file."""
     happened: list[str] = []
 
-    class Watched(Screen):
+    class Watched(Terminal):
         def ask(self, prompt: str) -> str:  # noqa: ARG002 - whatever is asked
             return "9" if not happened.count("placed") else "quit"
 
-        def say(self, said: Said) -> None:
+        def show_event(self, said: Message) -> None:
             happened.append(said.kind)
 
     class Keeping:
@@ -351,7 +351,7 @@ def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) 
     assert happened == ["start", "turn", "kept (9,)", "placed", "turn"]
 
 
-class Typist(Screen):
+class Typist(Terminal):
     """A screen at which somebody types whatever comes to mind, and leaves."""
 
     def __init__(self, answers: list[str]) -> None:
@@ -363,10 +363,10 @@ class Typist(Screen):
         self.shown += prompt
         answer = next(self.answers, None)
         if answer is None:
-            raise InputEnded
+            raise InputEndedError
         return answer
 
-    def draw(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self.shown += text
 
 
@@ -380,7 +380,7 @@ anything = st.one_of(
 def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
     *, mechanics: Rules, typed: list[str], hidden: bool, first: int
 ) -> None:
-    book = catalogue.rulebook_for("mine", mechanics)
+    book = catalogue.find_rulebook("mine", mechanics)
     screen = Typist(typed)
     dialogue = Dialogue(Table(Game(mechanics, first), "mine", hidden=hidden), book, screen)
     code = dialogue.play()

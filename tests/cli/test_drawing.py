@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from number_tower import Game, Table, catalogue, rules
-from number_tower.cli.drawing import MOST_ROWS, drawn
-from number_tower.cli.screen import cells
+from number_tower.cli.terminal import MOST_ROWS, count_cells, draw_towers
 from number_tower.voice import Voice
 
 
 def picture(name: str, *moves: int, names: tuple[str, str] | None = None, columns: int = 80) -> list[str]:
     table = Table(Game(rules(name), moves=moves), name, names)
-    return drawn(table, Voice(catalogue.load(name)), columns).strip("\n").split("\n")
+    return draw_towers(table, Voice(catalogue.load(name)), columns).strip("\n").split("\n")
 
 
 def test_larger_blocks_are_wider_and_lie_centred() -> None:
@@ -47,9 +46,9 @@ def test_towers_stand_one_below_the_other_where_there_is_no_room() -> None:
 
 
 def test_letters_that_take_two_columns_are_counted_as_two() -> None:
-    assert cells("日本") == 4
-    assert cells("Zoe\u0308") == 3
+    assert count_cells("日本") == 4
+    assert count_cells("Zoe\u0308") == 3
     names = ("日本語さん", "Ben")
     plain, wide = picture("race", 9, 9), picture("race", 9, 9, names=names)
     assert wide[0] == plain[0]
-    assert cells(wide[2].split("Ben")[0]) == len("  " + "=" * 21 + "  " + " " * 9)
+    assert count_cells(wide[2].split("Ben")[0]) == len("  " + "=" * 21 + "  " + " " * 9)

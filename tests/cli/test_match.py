@@ -18,18 +18,18 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from number_tower import Game, Table, catalogue, rules
+from number_tower import store as places
 from number_tower.catalogue import RuleFileError, load
-from number_tower.changes import Change
 from number_tower.cli import main
-from number_tower.match import MOST_GAMES, Entry, Match, MatchError, Series
+from number_tower.match import MOST_GAMES, Match, MatchError, MatchGame, Series
+from number_tower.store import GameNotFoundError, GameStartedError, StoreError, matches
 from number_tower.store import games as keeping
-from number_tower.store import matches, places
 from number_tower.store import schema as tables
-from number_tower.store.games import Begun, NoSuchGame, Store
-from number_tower.store.kept import Kept, Part, Seats
-from number_tower.store.matches import KeptMatch
-from number_tower.store.trouble import StoreError
-from number_tower.voice import MatchMoment, Standing, Voice
+from number_tower.store.database import Store
+from number_tower.store.matches import StoredMatch
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.table import Change
+from number_tower.voice import MatchMoment, MatchStanding, Voice
 from support.command import TOWER, plain_environment
 from support.loading import NEVER_AT_FIRST, loaded
 from support.terminal import Terminal
@@ -52,7 +52,7 @@ def tower(*arguments: str, typed: str = "", cwd: Path = Path(), **environment: s
             patched.setenv(name, value)
         patched.chdir(cwd)
         patched.setattr("sys.stdin", io.StringIO(typed))
-        patched.setattr(main, "one_interrupt", lambda: None)
+        patched.setattr(main, "handle_interrupt_once", lambda: None)
         code = main.main(arguments)
     return subprocess.CompletedProcess(arguments, code, told.getvalue(), complained.getvalue())
 
@@ -114,9 +114,9 @@ def test_the_longest_match_is_counted_at_once() -> None:
     assert match.score == (500, 499)
 
 
-@given(st.lists(st.sampled_from(catalogue.names()), min_size=1, max_size=4), st.integers(0, 1))
+@given(st.lists(st.sampled_from(catalogue.list_names()), min_size=1, max_size=4), st.integers(0, 1))
 def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> None:
-    entries = tuple(Entry(load(name), rules(name)) for name in names)
+    entries = tuple(MatchGame(load(name), rules(name)) for name in names)
     series = Series(entries, Match(9, first), ("Ann", "Ben"))
     for number in range(9):
         assert series.table.rulebook == names[number % len(names)]
@@ -129,10 +129,12 @@ def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> No
 # The words -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_voice_can_tell_a_match(name: str) -> None:
     table = Table(Game(rules(name), 1), name, ("Ann", "Ben"))
-    told = {moment: Voice(load(name)).match(moment, table, Standing(2, 5, (0.5, 1.5))).text for moment in MOMENTS}
+    told = {
+        moment: Voice(load(name)).tell_match(moment, table, MatchStanding(2, 5, (0.5, 1.5))).text for moment in MOMENTS
+    }
     assert len(set(told.values())) == len(MOMENTS)
     assert "5" in told["start"]
     assert "2" in told["game"]
@@ -150,7 +152,7 @@ def test_half_points_are_shown_as_such(tmp_path: Path, score: tuple[float, float
     path = tmp_path / "mine.toml"
     path.write_text('[rules]\n[voice]\nmatch_score = "{score_1}:{score_2}"\n')
     table = Table(Game(load(path).rules), "mine")
-    assert Voice(load(path)).match("score", table, Standing(1, 3, score)).text == f"{shown}\n"
+    assert Voice(load(path)).tell_match("score", table, MatchStanding(1, 3, score)).text == f"{shown}\n"
 
 
 def test_a_rule_files_own_words_are_used(tmp_path: Path) -> None:
@@ -232,7 +234,7 @@ def test_a_match_that_cannot_be_is_a_wrong_call(call: tuple[str, ...], problem: 
 def test_players_keep_one_pair_of_names(games: str, more: tuple[str, ...], called: tuple[str, str], db: str) -> None:
     tower("match", games, *more, typed="5\n", NUMBER_TOWER_DB=db)
     store = opened(db)
-    match = matches.get(store, 1)
+    match = matches.get_match(store, 1)
     for number in (0, 1):
         entry = match.series.games[number % len(match.series.games)]
         assert (match.series.names or Voice(entry.book).players) == called
@@ -240,7 +242,7 @@ def test_players_keep_one_pair_of_names(games: str, more: tuple[str, ...], calle
 
 def test_the_first_prompt_of_a_match_needs_nothing_heavy() -> None:
     modules = loaded("match", "draft")
-    assert "number_tower.cli.series" in modules
+    assert "number_tower.cli.match" in modules
     assert not modules & NEVER_AT_FIRST
     assert not loaded("match", "draft", "--vs", "easy", "--seat", "2", "--first", "2") & (NEVER_AT_FIRST - {"random"})
 
@@ -265,18 +267,18 @@ def db(tmp_path: Path) -> str:
 
 
 def opened(db: str) -> Store:
-    place = places.find(db)
+    place = places.find_location(db)
     assert place is not None
     return Store(place)
 
 
 def rows(store: Store) -> list[tuple[int, bool]]:
-    with store.looking() as connection:
+    with store.read() as connection:
         return [(row.id, row.finished) for row in connection.execute(select(tables.matches).order_by("id"))]
 
 
-def played(store: Store, match: int = 1) -> list[Kept]:
-    found = [matches.game(store, Part(match, number)) for number in range(1, 10)]
+def played(store: Store, match: int = 1) -> list[StoredGame]:
+    found = [matches.find_game(store, MatchSlot(match, number)) for number in range(1, 10)]
     return [game for game in found if game is not None]
 
 
@@ -291,7 +293,7 @@ def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
     store = opened(db)
     assert rows(store) == [(1, True)]
     assert [game.table.game.first for game in played(store)] == [0, 1, 0]
-    assert matches.get(store, 1).series.match == Match(3, 0, (0, None, 0))
+    assert matches.get_match(store, 1).series.match == Match(3, 0, (0, None, 0))
 
 
 def test_resuming_tells_the_score_and_the_game_so_far(db: str) -> None:
@@ -391,16 +393,16 @@ def test_a_match_is_no_game(db: str) -> None:
 # Whatever happens ----------------------------------------------------------------------------------------------------
 
 
-def new_match(*, best_of: int = 3) -> KeptMatch:
-    series = Series((Entry(load("draft"), rules("draft")),), Match(best_of), ("Ann", "Ben"))
-    return KeptMatch(None, "0" * 32, series, Seats())
+def new_match(*, best_of: int = 3) -> StoredMatch:
+    series = Series((MatchGame(load("draft"), rules("draft")),), Match(best_of), ("Ann", "Ben"))
+    return StoredMatch(None, "0" * 32, series, Seats())
 
 
-def begun(store: Store, match: KeptMatch, *moves: int) -> Kept:
+def begun(store: Store, match: StoredMatch, *moves: int) -> StoredGame:
     table = match.series.table
     for block in moves:
         table = table.play(block)
-    return store.begin(table, match.series.entry.book, part=lambda connection: matches.place(connection, match))
+    return store.begin(table, match.series.entry.book, part=lambda connection: matches.claim_slot(connection, match))
 
 
 def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
@@ -409,7 +411,7 @@ def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.M
 
     store = opened(db)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_log", fails)
+        patched.setattr(keeping, "_insert_changes", fails)
         with pytest.raises(StoreError, match="full"):
             begun(store, new_match(), 9)
     assert rows(store) == []
@@ -424,11 +426,11 @@ def test_a_match_ends_in_one_piece_with_its_game(monkeypatch: pytest.MonkeyPatch
     store = opened(db)
     game = begun(store, new_match(best_of=1), 9, 8)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "settle", fails)
+        patched.setattr(keeping, "settle_match", fails)
         with pytest.raises(StoreError):
-            store.put(game, game.table.play(6))
+            store.save(game, game.table.play(6))
     assert store.get(game.id).table.outcome is None
-    store.put(game, game.table.play(6))
+    store.save(game, game.table.play(6))
     assert rows(store) == [(1, True)]
     store.change(game.id, 3, Change("undo", 1))
     assert rows(store) == [(1, False)]
@@ -438,9 +440,9 @@ def test_nobody_begins_the_same_game_of_a_match_twice(db: str) -> None:
     store = opened(db)
     match = new_match()
     game = begun(store, match, 9)
-    with pytest.raises(Begun, match="m1 game 1 was begun already") as twice:
+    with pytest.raises(GameStartedError, match="m1 game 1 was begun already") as twice:
         begun(opened(db), match, 8)
-    assert twice.value.kept == game
+    assert twice.value.game == game
     assert len(played(store)) == 1
 
 
@@ -449,8 +451,8 @@ def test_of_many_who_begin_the_next_game_at_once_one_does(database: str) -> None
         store = opened(database)
         try:
             return begun(store, after, block).table.game.moves
-        except Begun as elsewhere:
-            return elsewhere.kept.table.game.moves
+        except GameStartedError as elsewhere:
+            return elsewhere.game.table.game.moves
         finally:
             store.close()
 
@@ -529,14 +531,14 @@ def test_ctrl_c_leaves_the_match(db: str) -> None:
 
 
 def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
-    def fails_for_a_while(store: Store, known: Kept, table: Table, seats: Seats | None = None) -> Kept:
+    def fails_for_a_while(store: Store, known: StoredGame, table: Table, seats: Seats | None = None) -> StoredGame:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
             raise StoreError("the database cannot be used: it is a test")
         return put(store, known, table, seats)
 
     failed: list[Table] = []
-    put = Store.put
+    put = Store.save
     monkeypatch.setattr(Store, "put", fails_for_a_while)
     done = tower("match", "draft", "--db", db, typed=FIRST_WINS + "9\nquit\n")
     assert "The game goes on in memory" in done.stderr
@@ -555,13 +557,13 @@ def test_a_match_without_a_database_goes_on_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
-    def forgets(connection: object, match: KeptMatch) -> Part:
+    def forgets(connection: object, match: StoredMatch) -> MatchSlot:
         if match.series.match.number == 2:
-            raise NoSuchGame(match.id)
+            raise GameNotFoundError(match.id)
         return place(connection, match)  # type: ignore[arg-type]  # it is passed on as it came
 
-    place = matches.place
-    monkeypatch.setattr(matches, "place", forgets)
+    place = matches.claim_slot
+    monkeypatch.setattr(matches, "claim_slot", forgets)
     done = tower("match", "draft", typed=FIRST_WINS * 3, NUMBER_TOWER_DB=db)
     assert "this match was forgotten elsewhere; its game is kept by itself" in done.stderr
     assert done.stdout.endswith("Player 1 wins the match!\n")
@@ -573,15 +575,15 @@ def test_forgetting_a_match_drops_its_games(db: str) -> None:
     tower("match", "draft", typed=FIRST_WINS + "9\n", NUMBER_TOWER_DB=db)
     tower("play", "draft", typed="9\n", NUMBER_TOWER_DB=db)
     store = opened(db)
-    assert [game.part for game in matches.forget(store, 1)] == [Part(1, 1), Part(1, 2)]
+    assert [game.slot for game in matches.delete_match(store, 1)] == [MatchSlot(1, 1), MatchSlot(1, 2)]
     assert rows(store) == []
-    with store.looking() as connection:
+    with store.read() as connection:
         left = [
             connection.execute(select(func.count()).select_from(t)).scalar_one() for t in (tables.games, tables.changes)
         ]
     assert left == [1, 1]
-    with pytest.raises(NoSuchGame):
-        matches.forget(store, 1)
+    with pytest.raises(GameNotFoundError):
+        matches.delete_match(store, 1)
 
 
 # To another machine --------------------------------------------------------------------------------------------------
@@ -593,14 +595,14 @@ def test_a_match_is_read_as_it_was_written(db: str, tmp_path: Path) -> None:
     call = ("match", f"draft,{path}", "--vs", "easy", "--seed", "2", "--names", "Ann,Ben", "--first", "2")
     tower(*call, typed="9\n", NUMBER_TOWER_DB=db)
     here, there = opened(db), opened(str(tmp_path / "there.db"))
-    with here.looking() as connection:
-        line = matches.written(connection, Part(1, 2))
+    with here.read() as connection:
+        line = matches.serialize_match(connection, MatchSlot(1, 2))
     line = {**line, "names": list(line["names"]), "players": list(line["players"])}  # type: ignore[call-overload]  # as JSON has it
     second = Table(Game(catalogue.load(str(path)).rules, 0), "mine")
-    with there.writing() as connection:
+    with there.write() as connection:
         for _ in range(2):
-            assert matches.read(line, second).place(connection) == Part(1, 2)
-    ours, theirs = matches.get(here, 1), matches.get(there, 1)
+            assert matches.parse_match(line, second).claim_slot(connection) == MatchSlot(1, 2)
+    ours, theirs = matches.get_match(here, 1), matches.get_match(there, 1)
     assert (theirs.key, theirs.series, theirs.started) == (ours.key, ours.series, ours.started)
     assert theirs.seats == Seats((None, "easy"), 2)
 
@@ -623,9 +625,9 @@ def test_a_strangers_match_is_not_believed(db: str, wrong: dict[str, object]) ->
     store = opened(db)
     table = Table(Game(), "x")
     with pytest.raises(ValueError, match="expected"):
-        matches.read({**right, **wrong}, table)
-    with store.writing() as connection:
-        assert matches.read(right, table).place(connection) == Part(1, 1)
+        matches.parse_match({**right, **wrong}, table)
+    with store.write() as connection:
+        assert matches.parse_match(right, table).claim_slot(connection) == MatchSlot(1, 1)
 
 
 @pytest.mark.parametrize(
@@ -639,30 +641,33 @@ def test_a_strangers_match_is_not_believed(db: str, wrong: dict[str, object]) ->
 )
 def test_no_other_game_gets_into_a_match(db: str, other: Table) -> None:
     tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
-    with opened(db).looking() as connection:
+    with opened(db).read() as connection:
         line = {
-            **matches.written(connection, Part(1, 2)),
+            **matches.serialize_match(connection, MatchSlot(1, 2)),
             "number": 3,
             "names": ["Ann", "Ben"],
             "players": [None, None],
         }
-    assert matches.read(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
+    assert matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).number == 3
     with pytest.raises(ValueError, match="this is not its game 3"):
-        matches.read(line, other)
+        matches.parse_match(line, other)
 
 
 def test_another_match_with_the_same_key_is_another(db: str) -> None:
     tower("match", "climb", "--names", "Ann,Ben", typed="30\n30\n", NUMBER_TOWER_DB=db)
     store = opened(db)
-    with store.looking() as connection:
+    with store.read() as connection:
         line = {
-            **matches.written(connection, Part(1, 2)),
+            **matches.serialize_match(connection, MatchSlot(1, 2)),
             "number": 3,
             "names": ["Eve", "Mal"],
             "players": [None, None],
         }
-    with store.writing() as connection:
-        assert matches.read(line, Table(Game(catalogue.load("climb").rules), "climb")).place(connection) is None
+    with store.write() as connection:
+        assert (
+            matches.parse_match(line, Table(Game(catalogue.load("climb").rules), "climb")).claim_slot(connection)
+            is None
+        )
 
 
 @pytest.mark.parametrize(
@@ -670,7 +675,7 @@ def test_another_match_with_the_same_key_is_another(db: str) -> None:
 )
 def test_a_damaged_match_is_told_in_a_sentence(db: str, values: dict[str, object]) -> None:
     tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    with opened(db).writing() as connection:
+    with opened(db).write() as connection:
         connection.execute(tables.matches.update().values(values))
     done = tower("resume", "m1", NUMBER_TOWER_DB=db)
     assert (done.returncode, done.stdout) == (1, "")

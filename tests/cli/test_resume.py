@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from number_tower import record
-from number_tower.changes import Change
-from number_tower.store import matches
-from number_tower.store.games import Store
-from number_tower.store.kept import Kept, Part, Seats
-from number_tower.store.trouble import StoreError
+from number_tower.store import StoreError, matches
+from number_tower.store.database import Store
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.table import Change
 from support.stores import Command, store_in
 
 
@@ -50,7 +49,7 @@ def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command,
     assert again.out.endswith("To go on with it: tower resume 1\n")
     game = kept(file).get(1)
     assert game.seats == Seats((None, "easy"), 3)
-    assert kept(file).unfinished() == game
+    assert kept(file).find_unfinished() == game
     assert record.read(saved)[0] == game.table
     with pytest.raises(LookupError):
         kept(file).get(2)
@@ -95,7 +94,7 @@ def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_
 ) -> None:
     def answers() -> Iterator[str]:
         yield from ("9", "8")
-        matches.forget(kept(file), 1)
+        matches.delete_match(kept(file), 1)
         yield from ("6", "9", "quit")
 
     done = play("match", "draft", answers=answers())
@@ -107,7 +106,7 @@ def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_
 
 def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(play: Command, file: Path) -> None:
     play("match", "climb", answers=["30", "5", "quit"])
-    with kept(file).writing() as connection:
+    with kept(file).write() as connection:
         connection.exec_driver_sql("DELETE FROM changes WHERE game = 1")
         connection.exec_driver_sql("DELETE FROM games WHERE id = 1")
     play("resume", "2", answers=["6", "quit"])
@@ -118,9 +117,9 @@ def test_a_match_of_which_an_answer_was_lost_is_still_one_match(
     play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = Store.begin
-    lost: list[Kept] = []
+    lost: list[StoredGame] = []
 
-    def unanswered(self: Store, *given: Any, **more: Any) -> Kept:
+    def unanswered(self: Store, *given: Any, **more: Any) -> StoredGame:
         done = begin(self, *given, **more)
         if not lost:
             lost.append(done)
@@ -131,17 +130,17 @@ def test_a_match_of_which_an_answer_was_lost_is_still_one_match(
     done = play("match", "climb", "--best-of", "1", answers=["30"])
     assert lost
     assert done.err == ""
-    assert [game.part for game in [kept(file).get(1)]] == [Part(1, 1)]
-    assert matches.undecided(kept(file)) is None
+    assert [game.slot for game in [kept(file).get(1)]] == [MatchSlot(1, 1)]
+    assert matches.find_unfinished_match(kept(file)) is None
 
 
 def test_a_result_that_was_overtaken_elsewhere_is_told(
     play: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = Store.put
+    put = Store.save
     away: list[bool] = []
 
-    def sometimes(self: Store, *given: Any, **more: Any) -> Kept:
+    def sometimes(self: Store, *given: Any, **more: Any) -> StoredGame:
         if away:
             raise StoreError("the database is away")
         return put(self, *given, **more)
@@ -164,7 +163,7 @@ def test_a_result_that_was_overtaken_elsewhere_is_told(
 def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> None:
     for names in ("Ann,Ben", "Cleo,Dan", "Eve,Finn"):
         play("match", "climb", "--names", names, answers=["30", "quit"])
-    with kept(file).writing() as connection:
+    with kept(file).write() as connection:
         connection.exec_driver_sql("UPDATE matches SET best_of = 0 WHERE id = 1")
         connection.exec_driver_sql("UPDATE games SET changed = 'never', rules = '[[[' WHERE id = 2")
     listed = play("history", "--matches")
@@ -231,7 +230,7 @@ def test_whoever_looks_is_told_what_happened_elsewhere(play: Command, file: Path
 
 def test_a_computer_that_this_version_does_not_know_is_told(play: Command, file: Path) -> None:
     play("play", "draft", "--vs", "easy", answers=["9", "quit"])
-    with kept(file).writing() as connection:
+    with kept(file).write() as connection:
         connection.exec_driver_sql("UPDATE games SET seat_2 = 'wizard'")
     done = play("resume", answers=["quit"])
     assert done.code == 0
@@ -243,7 +242,7 @@ def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -
     assert done.code == 0
     assert "Ben resigns. Congratulations, Ann! You have won the game!" in done.out
     assert kept(file).get(1).table.log[-1] == Change("resigned", 1)
-    assert kept(file).unfinished() is None
+    assert kept(file).find_unfinished() is None
 
 
 def test_a_game_of_a_match_can_be_given_up(play: Command, file: Path) -> None:

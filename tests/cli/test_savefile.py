@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from number_tower import Game, Table, record, rules
-from number_tower.cli import keeping
+from number_tower.cli import savefile
+from number_tower.files import open_replacing, replace_file
 from support.command import TOWER, plain_environment, tower
 
 
@@ -210,7 +211,7 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 ) -> None:
     path = tmp_path / "game.json"
     table = Table(Game(rules("draft")), "draft")
-    keeper = keeping.Keeper(str(path))
+    keeper = savefile.SaveFile(str(path))
     keeper.begin(table)
 
     def full(_: int) -> None:
@@ -218,17 +219,17 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 
     with monkeypatch.context() as disk:
         disk.setattr("os.fsync", full)
-        assert "No space left on device. It goes on all the same" in str(keeper.keep(table.play(9)))
+        assert "No space left on device. It goes on all the same" in str(keeper.save(table.play(9)))
         assert not keeper.up_to_date
         assert kept(path).game.moves == (), "the last complete record is still there"
-    assert keeper.keep(table.play(9)) is None
+    assert keeper.save(table.play(9)) is None
     assert kept(path).game.moves == (9,)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
-    keeper = keeping.Keeper(str(tmp_path / "game.json"))
+    keeper = savefile.SaveFile(str(tmp_path / "game.json"))
     keeper.begin(Table(Game(rules("draft")), "draft"))
     assert keeper.up_to_date
 
@@ -237,10 +238,10 @@ def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> N
     path = tmp_path / "game.json"
     tower("play", "draft", "--record", str(path), typed="9\n")
     table = Table(Game(rules("race")), "race")
-    keeper = keeping.Keeper(str(path))
+    keeper = savefile.SaveFile(str(path))
     keeper.begin(table)
     path.unlink()
-    assert keeper.keep(table.play(7)) is None
+    assert keeper.save(table.play(7)) is None
     assert kept(path).game.moves == (7,)
 
 
@@ -249,3 +250,20 @@ def test_a_game_ended_by_word_is_an_earlier_game_too(tmp_path: Path) -> None:
     path.write_text("draft(resigned=1):\n")
     tower("play", "draft", "--record", str(path), typed="9\n")
     assert (tmp_path / "game.txt~").read_text() == "draft(resigned=1):\n"
+
+
+# Files that are written whole or not at all --------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "file.txt"
+    with open_replacing(file) as stream:
+        stream.write("old")
+    with pytest.raises(TypeError), open_replacing(file) as stream:
+        print("new", file=stream, end=0)  # type: ignore[call-overload]  # that it fails is the point
+    assert file.read_text() == "old"
+    with replace_file(file) as part:
+        part.write_bytes(b"new")
+        assert file.read_text() == "old"
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file], "nothing else is left"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.storing import Shelf
-from number_tower.showing import printable, shown_argument
+from number_tower.cli.autosave import LazyStore
+from number_tower.text import format_argument, make_printable
 from support.stores import Command, store_in
 
 ODD = ["\x1b[31mred\u202eback", "a\nb\t\x9b2J", "\udcff\udc80\u200b\x07"]
@@ -92,12 +92,12 @@ def test_the_command_that_goes_on_can_be_typed_as_it_is_shown(play: Command) -> 
 
 def test_a_plain_name_is_shown_as_ever() -> None:
     for plain in ("games.db", "my games.db", "Türme 塔.db", "it's"):
-        assert shown_argument(plain) == shlex.quote(plain)
-        assert Shelf(plain).options == f" --db {shlex.quote(plain)}"
-    assert printable("one\ntwo \x1b") == "one\ntwo \\x1b"
+        assert format_argument(plain) == shlex.quote(plain)
+        assert LazyStore(plain).db_option == f" --db {shlex.quote(plain)}"
+    assert make_printable("one\ntwo \x1b") == "one\ntwo \\x1b"
 
 
 def test_the_name_in_a_log_is_printable_too(tmp_path: Path) -> None:
     store = store_in(tmp_path / "odd\x1b\u202e.db")
-    assert store.place.name.isprintable()
+    assert store.location.name.isprintable()
     store.close()

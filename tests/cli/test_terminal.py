@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from number_tower.cli.screen import _broken
+from number_tower.cli.terminal import _wrap_line
 from support.command import TOWER, plain_environment
 from support.terminal import ESCAPES, Terminal
 
@@ -99,10 +99,10 @@ def test_long_lines_are_broken_between_words() -> None:
 
 
 def test_lists_are_broken_after_commas_and_never_inside_a_number() -> None:
-    broken = _broken("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
+    broken = _wrap_line("Numbers remaining: [2,4,6,8,10,12,14,16,18,20,22,24,26-30]", 24, "  ")
     assert broken.split("\n") == ["Numbers remaining: [2,4,", "  6,8,10,12,14,16,18,20,", "  22,24,26-30]"]
-    assert _broken("short", 24, "  ") == "short"
-    assert _broken("x" * 50, 24, "  ") == "x" * 50, "what cannot be broken is left to the terminal"
+    assert _wrap_line("short", 24, "  ") == "short"
+    assert _wrap_line("x" * 50, 24, "  ") == "x" * 50, "what cannot be broken is left to the terminal"
 
 
 def test_the_command_to_go_on_can_be_copied_in_one_piece() -> None:

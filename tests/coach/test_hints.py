@@ -12,9 +12,8 @@ from hypothesis import given, settings
 
 import number_tower as nt
 from number_tower import Game, Position, Rules
-from number_tower.coach.hints import hint
-from number_tower.coach.reasons import why
-from number_tower.coach.words import clause, known
+from number_tower.coach.hints import format_reason, hint, list_text_keys
+from number_tower.coach.reasons import explain_move
 from number_tower.solve.solution import Solution
 from support.claims import ME, YOU, Told, check
 from support.command import tower
@@ -53,20 +52,20 @@ def checked(tree: Tree, solution: Solution) -> Iterator[str]:
     """Check every sentence about a position; give the kinds of reason."""
     position = solution.position
     for block in position.legal:
-        yield check(Told(tree, position, block), clause(why(solution, block), player=ME, opponent=YOU))
+        yield check(Told(tree, position, block), format_reason(explain_move(solution, block), player=ME, opponent=YOU))
     check_hint(tree, solution)
 
 
 def check_hint(tree: Tree, solution: Solution) -> None:
     position = solution.position
     given_hint = hint(solution)
-    best = [block for block in position.legal if tree.after(position, block) == tree.solve(position)]
+    best = [block for block in position.legal if tree.evaluate_move(position, block) == tree.solve(position)]
     assert given_hint.block in best
     check_nudge(tree, position, given_hint.nudge("block"))
     value, plies = tree.solve(position)
     named = {1: "it wins", 0: "it keeps the draw", -1: "nothing holds out longer"}[value]
     named = "there is nothing else" if len(position.legal) == 1 else named
-    assert given_hint.move() == f"Place {given_hint.block}: {named}."
+    assert given_hint.name_move() == f"Place {given_hint.block}: {named}."
     at_once = value == plies == 1 < len(position.legal)
     assert ("You can win at once" in given_hint.nudge("block")) == at_once
     said = given_hint.why(YOU, "block")
@@ -79,7 +78,7 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
     assert not re.search(r"\d", nudge)
     value = tree.solve(position).value
     legal = len(position.legal)
-    good = sum(tree.after(position, block).value == value for block in position.legal)
+    good = sum(tree.evaluate_move(position, block).value == value for block in position.legal)
     counts = {
         "You have only one move.": legal == 1,
         "Only one of your moves wins.": value == 1 and good == 1 < legal,
@@ -142,14 +141,14 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     tree = Tree(game.rules)
     solution = nt.solve(game)
     for block in game.legal:
-        said = clause(why(solution, block), player=ME, opponent=YOU)
+        said = format_reason(explain_move(solution, block), player=ME, opponent=YOU)
         check(Told(tree, game.position, block), said)
     check_hint(tree, solution)
 
 
 def test_the_coach_has_words_for_everything_and_no_others() -> None:
-    kinds = {text.removeprefix("why_") for text in known() if text.startswith("why_")}
-    nudges = {text.removeprefix("nudge_") for text in known() if text.startswith("nudge_")}
+    kinds = {text.removeprefix("why_") for text in list_text_keys() if text.startswith("why_")}
+    nudges = {text.removeprefix("nudge_") for text in list_text_keys() if text.startswith("nudge_")}
     never_best = {"lower", "refuted", "partner", "loss", "loss_line", "loss_long"}
     assert nudges == (kinds - never_best) | {"lost", "lost_alike"}
 
@@ -157,7 +156,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
 def test_the_example_of_the_theory_is_told_in_its_words() -> None:
     def said(name: str, moves: tuple[int, ...], block: int, **options: object) -> str:
         solution = nt.solve(Game(nt.rules(name, **options), 0, moves))
-        return clause(why(solution, block), opponent="Player 2")
+        return format_reason(explain_move(solution, block), opponent="Player 2")
 
     assert said("climb", (7,), 12) == "leaves 18, a multiple of 6"
     assert said("climb", (7,), 11) == "loses: then Player 2 has 12, which leaves 18, a multiple of 6"

@@ -7,19 +7,19 @@ from hypothesis import given, settings
 
 import number_tower as nt
 from number_tower import Rules, catalogue
-from number_tower.coach.lesson import EXERCISES, exercises
-from number_tower.solve.plain import Plain
+from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
+from number_tower.solve.worth import PlainSolver
 from support.command import tower
 from support.strategies import any_rules
 
 IDEAS = {"race": "ahead", "draft": "threat_or", "summit": "made_up", "climb": "multiple", "factor": "pairs"}
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(name: str, seed: int) -> None:
-    found = exercises(nt.rules(name), seed)
-    assert len(found) == EXERCISES
+    found = find_exercises(nt.rules(name), seed)
+    assert len(found) == EXERCISE_COUNT
     assert found[0].hint.worth.plies == 1
     assert IDEAS[name] in {each.kind for each in found}
     assert [each.difficulty for each in found] == sorted(each.difficulty for each in found)
@@ -28,24 +28,24 @@ def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(name: str
 @settings(max_examples=25, deadline=None)
 @given(any_rules(most_blocks=6))
 def test_an_exercise_is_won_by_some_moves_and_not_by_at_least_as_many_others(rules: Rules) -> None:
-    plain = Plain()
-    for exercise in exercises(rules):
+    plain = PlainSolver()
+    for exercise in find_exercises(rules):
         position = exercise.game.position
-        values = [plain.after(position, block).value for block in position.legal]
+        values = [plain.evaluate_move(position, block).value for block in position.legal]
         assert 1 <= values.count("win") <= len(values) / 2
-        assert plain.after(position, exercise.hint.block).value == "win"
+        assert plain.evaluate_move(position, exercise.hint.block).value == "win"
 
 
 def test_the_same_seed_gives_the_same_lesson_and_another_seed_another() -> None:
     def games(seed: int) -> list[tuple[int, ...]]:
-        return [each.game.moves for each in exercises(nt.rules("summit"), seed)]
+        return [each.game.moves for each in find_exercises(nt.rules("summit"), seed)]
 
     assert games(1) == games(1)
     assert len({tuple(games(seed)) for seed in range(5)}) > 3
 
 
 def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
-    first, *_ = exercises(nt.rules("climb"), 0)
+    first, *_ = find_exercises(nt.rules("climb"), 0)
     wrong = [block for block in first.game.legal if first.solution.moves[block].value != "win"]
     assert len(wrong) >= 1
     typed = "".join(f"{wrong[0]}\n" for _ in range(3))

@@ -17,19 +17,26 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
-from number_tower.cli import puzzling
-from number_tower.cli.calls import parser
-from number_tower.cli.failure import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, Failure, InputEnded
-from number_tower.cli.puzzling import COMMANDS, LONGEST_LINE, LONGEST_TOLD, line_from, solved
-from number_tower.cli.screen import Screen
-from number_tower.coach.puzzles import GRADES, Puzzle, assorted, daily, essence, puzzles
+from number_tower.cli import puzzle as puzzling
+from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.options import create_parser
+from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
+from number_tower.cli.terminal import Terminal
+from number_tower.coach.puzzles import (
+    GRADES,
+    Puzzle,
+    find_daily_puzzle,
+    find_mixed_puzzles,
+    find_puzzles,
+    reduce_position,
+)
 from number_tower.players import player
-from number_tower.solve import compiling
-from number_tower.solve.plain import Plain
+from number_tower.solve import jit
+from number_tower.solve.worth import PlainSolver
 from support.game_tree import Tree, key
 from support.strategies import any_rules
 
-NAMES = catalogue.names()
+NAMES = catalogue.list_names()
 MONDAY = date(2026, 11, 16)
 LARGER = {
     "draft(target=21)": nt.rules("draft", target=21),
@@ -55,17 +62,17 @@ NONE = {
 @cache
 def every(name: str, seed: int = 1) -> tuple[Puzzle, ...]:
     """All puzzles of one of the five games."""
-    stream = puzzles(nt.rules(name), seed)
+    stream = find_puzzles(nt.rules(name), seed)
     found = tuple(stream)
     assert stream.complete
     assert Counter(puzzle.grade for puzzle in found) == stream.found
     return found
 
 
-def winning(tree: Tree | Plain, position: Position) -> list[int]:
+def winning(tree: Tree | PlainSolver, position: Position) -> list[int]:
     """The moves that win, by a search that knows nothing of solvers."""
     wins = 1 if isinstance(tree, Tree) else "win"
-    return [block for block in position.legal if tree.after(position, block).value == wins]
+    return [block for block in position.legal if tree.evaluate_move(position, block).value == wins]
 
 
 def asked(position: Position) -> object:
@@ -93,7 +100,7 @@ def test_these_are_more_than_a_thousand() -> None:
 @pytest.mark.parametrize("name", LARGER)
 def test_exactly_one_move_wins_with_other_options(name: str) -> None:
     tree = Tree(LARGER[name])
-    some = list(islice(puzzles(LARGER[name], 7), 60))
+    some = list(islice(find_puzzles(LARGER[name], 7), 60))
     assert len(some) == 60
     for puzzle in some:
         assert winning(tree, puzzle.game.position) == [puzzle.answer]
@@ -103,16 +110,16 @@ def test_exactly_one_move_wins_with_other_options(name: str) -> None:
 @given(any_rules(most_blocks=6), st.integers())
 @settings(max_examples=50, deadline=None)
 def test_exactly_one_move_wins_by_any_rules(rules: Rules, seed: int) -> None:
-    plain = Plain()
-    for puzzle in islice(puzzles(rules, seed), 12):
+    plain = PlainSolver()
+    for puzzle in islice(find_puzzles(rules, seed), 12):
         assert len(puzzle.game.legal) > 1
         assert winning(plain, puzzle.game.position) == [puzzle.answer]
-        assert puzzle.plies in {None, plain.worth(puzzle.game.position).plies}
+        assert puzzle.plies in {None, plain.evaluate(puzzle.game.position).plies}
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_exactly_one_move_wins_in_games_too_large_to_look_through(name: str) -> None:
-    stream = puzzles(LARGE[name], 1)
+    stream = find_puzzles(LARGE[name], 1)
     some = list(islice(stream, 4))
     assert len(some) == 4
     assert not stream.complete
@@ -124,7 +131,7 @@ def test_exactly_one_move_wins_in_games_too_large_to_look_through(name: str) -> 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "race"])
 def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
     rules = nt.rules(name)
-    tree, found = Tree(rules), {essence(puzzle.game.position) for puzzle in every(name)}
+    tree, found = Tree(rules), {reduce_position(puzzle.game.position) for puzzle in every(name)}
     looked_at, ahead = set(), [Position.start(rules)]
     missed = 0
     while ahead:
@@ -134,7 +141,7 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
         looked_at.add(key(position))
         ahead += map(position.place, position.legal)
         is_puzzle = len(position.legal) > 1 and len(winning(tree, position)) == 1
-        missed += is_puzzle != (essence(position) in found)
+        missed += is_puzzle != (reduce_position(position) in found)
     assert looked_at
     assert not missed
 
@@ -142,13 +149,13 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
 @given(any_rules(most_blocks=5), st.data())
 @settings(max_examples=50, deadline=None)
 def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, data: st.DataObject) -> None:
-    plain = Plain()
+    plain = PlainSolver()
     worths: dict[object, Worth] = {}
     for _ in range(12):
         position = Position.start(rules, data.draw(st.integers(0, 1)))
         while position.legal:
-            at = essence(position), position.legal
-            assert worths.setdefault(at, plain.worth(position)) == plain.worth(position)
+            at = reduce_position(position), position.legal
+            assert worths.setdefault(at, plain.evaluate(position)) == plain.evaluate(position)
             position = position.place(data.draw(st.sampled_from(position.legal)))
 
 
@@ -158,7 +165,7 @@ def test_no_two_puzzles_ask_the_same(name: str) -> None:
 
 
 def test_no_two_ask_the_same_where_positions_come_from_games_at_random() -> None:
-    stream = puzzles(nt.rules("draft", blocks="1-14", target=24), 1)
+    stream = find_puzzles(nt.rules("draft", blocks="1-14", target=24), 1)
     some = list(islice(stream, 40))
     assert not stream.complete
     assert len({asked(puzzle.game.position) for puzzle in some}) == 40
@@ -172,7 +179,7 @@ def test_both_seats_come_up(name: str) -> None:
 
 @pytest.mark.parametrize("name", NONE)
 def test_a_game_without_puzzles_comes_to_an_end(name: str) -> None:
-    stream = puzzles(NONE[name], 1)
+    stream = find_puzzles(NONE[name], 1)
     assert list(stream) == []
     assert not stream.found
     assert stream.complete == (len(NONE[name].blocks) < 10)
@@ -184,7 +191,7 @@ def test_a_game_without_puzzles_comes_to_an_end(name: str) -> None:
 @pytest.mark.parametrize("name", ["draft", "summit(target=30)", "draft(blocks=1-20,target=60)"])
 def test_the_same_seed_gives_the_same_puzzles_and_another_gives_others(name: str) -> None:
     rules = {**LARGER, **LARGE}.get(name) or nt.rules(name)
-    first, again, other = (list(islice(puzzles(rules, seed), 3)) for seed in (3, 3, 4))
+    first, again, other = (list(islice(find_puzzles(rules, seed), 3)) for seed in (3, 3, 4))
     assert first == again != other
 
 
@@ -192,10 +199,10 @@ def test_no_search_is_compiled_as_that_would_move_its_limits(monkeypatch: pytest
     def refused(kernel: object) -> None:
         pytest.fail(f"{kernel} was to be compiled")
 
-    assert compiling.ready()
-    monkeypatch.setattr(compiling, "compiled", refused)
+    assert jit.load_compiler()
+    monkeypatch.setattr(jit, "compile_kernel", refused)
     for rules in (nt.rules("summit"), nt.rules("summit", blocks="1-14", target=80)):
-        assert next(puzzles(rules, 2)).grade in GRADES
+        assert next(find_puzzles(rules, 2)).grade in GRADES
 
 
 def line(book: Rulebook, puzzle: Puzzle) -> str:
@@ -203,23 +210,23 @@ def line(book: Rulebook, puzzle: Puzzle) -> str:
 
 
 def test_the_puzzle_of_a_day_is_the_same_for_everyone() -> None:
-    book, puzzle = daily("2026-11-15")
+    book, puzzle = find_daily_puzzle("2026-11-15")
     assert (line(book, puzzle), puzzle.answer, puzzle.grade, puzzle.plies) == ("summit(target=37):9,8,6", 4, 5, 5)
 
 
 def test_the_week_grows_harder_from_monday_to_sunday() -> None:
-    week = [daily((MONDAY + timedelta(day)).isoformat()) for day in range(7)]
+    week = [find_daily_puzzle((MONDAY + timedelta(day)).isoformat()) for day in range(7)]
     assert [puzzle.grade for _, puzzle in week] == [1, 2, 3, 3, 4, 4, 5]
     assert len({line(*each) for each in week}) == 7
     assert len({book.name for book, _ in week}) > 2
-    assert daily(MONDAY.isoformat(), grade=5)[1].grade == 5
+    assert find_daily_puzzle(MONDAY.isoformat(), grade=5)[1].grade == 5
 
 
 def test_an_assortment_takes_the_grades_in_turn_and_repeats_nothing() -> None:
-    some = list(islice(assorted(1), 6))
+    some = list(islice(find_mixed_puzzles(1), 6))
     assert [puzzle.grade for _, puzzle in some] == [*GRADES, 1]
     assert len({line(*each) for each in some}) == 6
-    assert {puzzle.grade for _, puzzle in islice(assorted(1, grade=3), 3)} == {3}
+    assert {puzzle.grade for _, puzzle in islice(find_mixed_puzzles(1, grade=3), 3)} == {3}
 
 
 # Grades ---------------------------------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ def test_the_five_games_together_have_all_grades() -> None:
 
 
 def test_without_a_grade_no_grade_comes_more_often_than_it_must() -> None:
-    grades = [puzzle.grade for puzzle in islice(puzzles(LARGER["summit(target=30)"], 1), 25)]
+    grades = [puzzle.grade for puzzle in islice(find_puzzles(LARGER["summit(target=30)"], 1), 25)]
     assert set(grades) == {*GRADES}
     assert Counter(grades).most_common(1)[0][1] <= 10
 
@@ -264,7 +271,7 @@ def falls(rates: list[float]) -> bool:
 
 def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
     some = [puzzle for name in NAMES for puzzle in every(name)[:100]]
-    some += [puzzle for rules in LARGER.values() for puzzle in islice(puzzles(rules, 1), 60)]
+    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), 60)]
     rates = solved_by_easy(some)
     assert rates[0] == 1
     assert falls(rates)
@@ -274,7 +281,7 @@ def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
 def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str) -> None:
     some = []
     for grade in GRADES:
-        of_grade = list(islice(puzzles(LARGER[name], 1, grade=grade), 30))
+        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), 30))
         assert len(of_grade) > 3
         assert {puzzle.grade for puzzle in of_grade} == {grade}
         some += of_grade
@@ -284,12 +291,12 @@ def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str
 # At a keyboard --------------------------------------------------------------------------------------------------------
 
 
-class Person(Screen):
+class Person(Terminal):
     """Somebody who types what was agreed; at `^C`, presses Ctrl-C."""
 
     def __init__(self, *answers: object, typed: bool = False) -> None:
         super().__init__()
-        self.typed = typed
+        self.interactive = typed
         self.answers = iter(answers)
         self.shown = ""
 
@@ -297,21 +304,21 @@ class Person(Screen):
         self.shown += prompt
         answer = next(self.answers, None)
         if answer is None:
-            raise InputEnded
+            raise InputEndedError
         if answer == "^C":
             raise KeyboardInterrupt
         return str(answer)
 
-    def draw(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self.shown += text
 
 
-def hold(call: str, screen: Screen) -> int:
+def hold(call: str, screen: Terminal) -> int:
     """Call `tower puzzle` with somebody at the keyboard."""
-    asked = parser().parse_args(["puzzle", *shlex.split(call)])
+    asked = create_parser().parse_args(["puzzle", *shlex.split(call)])
     book = None if asked.game is None else catalogue.load(asked.game)
     options = {key: getattr(asked, key) for key in catalogue.RULE_OPTIONS if getattr(asked, key) is not None}
-    return puzzling.answer(asked, book, None if book is None else book.with_options(options), screen)
+    return puzzling.run_puzzles(asked, book, None if book is None else book.apply_options(options), screen)
 
 
 def wrong(puzzle: Puzzle) -> int:
@@ -319,13 +326,13 @@ def wrong(puzzle: Puzzle) -> int:
 
 
 def some_of(name: str, seed: int, count: int) -> list[Puzzle]:
-    return list(islice(puzzles(nt.rules(name), seed), count))
+    return list(islice(find_puzzles(nt.rules(name), seed), count))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
-        moves = line_from(solved(puzzle), puzzle.answer, LONGEST_TOLD)
+        moves = find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_TOLD)
         over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
         assert over is not None
         assert over.winner == puzzle.game.to_move
@@ -336,7 +343,7 @@ def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
 def test_a_wrong_answer_is_refuted_to_the_end(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
         for block in {*puzzle.game.legal} - {puzzle.answer}:
-            moves = line_from(solved(puzzle), block, LONGEST_TOLD)
+            moves = find_line(solve_puzzle(puzzle), block, LONGEST_TOLD)
             over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
             assert over is not None
             assert over.winner != puzzle.game.to_move
@@ -386,8 +393,8 @@ def test_the_commands_answer_and_the_question_is_put_again() -> None:
 def test_a_hint_does_not_name_the_move(name: str) -> None:
     for puzzle in some_of(name, 5, 5):
         person = Person("hint")
-        with pytest.raises(InputEnded):
-            puzzling.Question(puzzle, catalogue.load(name), person).ask()
+        with pytest.raises(InputEndedError):
+            puzzling.PuzzleQuestion(puzzle, catalogue.load(name), person).ask()
         nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition("One move wins. Which? ")[2]
         assert len(nudge) > 20
         assert not any(letter.isdigit() for letter in nudge)
@@ -456,7 +463,7 @@ def test_a_day_chooses_among_the_puzzles_of_a_game_too() -> None:
 
 
 def test_a_day_and_a_seed_are_one_too_many() -> None:
-    with pytest.raises(Failure, match="--day and --seed both choose the puzzles") as failed:
+    with pytest.raises(CommandError, match="--day and --seed both choose the puzzles") as failed:
         hold("draft --day 2026-11-15 --seed 1", Person())
     assert failed.value.code == WRONG_CALL
 
@@ -472,7 +479,7 @@ def test_a_day_and_a_seed_are_one_too_many() -> None:
 )  # fmt: skip
 def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, message: str) -> None:
     for form in ("", " --json"):
-        with pytest.raises(Failure) as failed:
+        with pytest.raises(CommandError) as failed:
             hold(f"{call} --seed 1{form}", Person())
         assert failed.value.code == WRONG_CALL
         assert message in str(failed.value)
@@ -486,9 +493,9 @@ def test_a_set_that_is_exhausted_says_so() -> None:
 
 def test_a_long_line_is_told_only_in_its_beginning() -> None:
     rules = LARGE["climb(blocks=1-1000)"]
-    puzzle = next(each for each in puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD)
+    puzzle = next(each for each in find_puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD)
     person = Person(puzzle.answer)
-    assert puzzling.Question(puzzle, catalogue.load("climb"), person).ask() == "right"
+    assert puzzling.PuzzleQuestion(puzzle, catalogue.load("climb"), person).ask() == "right"
     assert person.shown.count("placed on the tower") == 8
     winner = puzzle.game.to_move + 1
     assert person.shown.endswith(f"\n(And so on: {(puzzle.plies or 0) - 8:,} more plies, and Player {winner} wins.)\n")

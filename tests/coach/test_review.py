@@ -20,16 +20,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolved, Outcome, Position, Rules, Solution, record
-from number_tower.cli import commands, main, reviewing
-from number_tower.cli.screen import Screen
+from number_tower import Game, NotSolvedError, Outcome, Position, Rules, Solution, record
+from number_tower.cli import commands, main
+from number_tower.cli import review as reviewing
+from number_tower.cli.terminal import Terminal
 from number_tower.coach import review as reviews
-from number_tower.coach.picture import picture
-from number_tower.coach.picture.svg import kept_apart, lines, width
-from number_tower.coach.review import Accuracy, Review, review
-from number_tower.coach.telling import Telling
+from number_tower.coach.review import Accuracy, GameReview, ReviewText, review
+from number_tower.coach.review_svg import draw_review
+from number_tower.coach.svg import isolate_direction, measure_text, wrap_text
 from number_tower.solve import limits
-from number_tower.solve.limits import Watch
+from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver
 from support.command import GOLDEN, ROOT, plain_environment, tower
 from support.strategies import any_game, any_rules
@@ -69,21 +69,21 @@ def printed(*arguments: str) -> str:
     return out.getvalue()
 
 
-def screen_with(**changed: object) -> Screen:
-    screen = Screen()
+def screen_with(**changed: object) -> Terminal:
+    screen = Terminal()
     for key, value in changed.items():
         setattr(screen, key, value)
     return screen
 
 
-def reviewed(ref: str) -> Review:
+def reviewed(ref: str) -> GameReview:
     table = record.from_line(ref)
     return review(table.game, declared=table.declared)
 
 
-def drawn(seen: Review, *names: str) -> ET.Element:
+def drawn(seen: GameReview, *names: str) -> ET.Element:
     first, second = names or ("Ann", "Ben")
-    return ET.fromstring(picture(seen, Telling((first, second)), "A game"))  # noqa: S314 - made a moment ago
+    return ET.fromstring(draw_review(seen, ReviewText((first, second)), "A game"))  # noqa: S314 - made a moment ago
 
 
 def parts(root: ET.Element, name: str) -> list[ET.Element]:
@@ -199,9 +199,9 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """After how many of its nine blocks a game's position is not solved."""
     plies: set[int] = set()
 
-    def solution(position: Position, watch: Watch, *, solver: Solver) -> Solution:
+    def solution(position: Position, watch: SearchLimits, *, solver: Solver) -> Solution:
         if 9 - position.left[0].bit_count() in plies:
-            raise NotSolved("not solved")
+            raise NotSolvedError("not solved")
         return Solution(position, watch, solver=solver)
 
     monkeypatch.setattr(reviews, "Solution", solution)
@@ -218,8 +218,8 @@ def test_what_is_not_solved_stays_unknown_and_is_not_counted(forgotten: set[int]
     assert all(move.before and move.after for move in others)
     assert seen.accuracy == (Accuracy(2, 2), Accuracy(0, 0))
     assert seen.turning_point is None
-    assert Telling(("A", "B")).turning_point(seen) == "Whether there was a turning point is not known."
-    assert Telling(("A", "B")).unsolved(seen) == (
+    assert ReviewText(("A", "B")).format_turning_point(seen) == "Whether there was a turning point is not known."
+    assert ReviewText(("A", "B")).format_unsolved(seen) == (
         "1 of 8 positions was not solved in its time: nothing is said or counted there."
     )
 
@@ -250,7 +250,7 @@ def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews._Study, "solved", lambda *_: None)  # noqa: SLF001 - as if nothing could be solved
+    monkeypatch.setattr(reviews._PositionSolver, "solved", lambda *_: None)  # noqa: SLF001 - as if nothing could be solved
     text = printed("race:7,8,5,5,3")
     assert "unknown -> unknown" in text
     assert "unknown -> win" in text
@@ -320,7 +320,7 @@ def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
 
 def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = printed("draft:9,5,1,3,2")
-    monkeypatch.setattr(commands, "Screen", lambda: screen_with(fancy=True))
+    monkeypatch.setattr(commands, "Terminal", lambda: screen_with(colour=True))
     text = printed("draft:9,5,1,3,2")
     assert "\033[" in text
     assert text != plain
@@ -328,7 +328,7 @@ def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.Mon
 
 
 def test_long_sentences_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "Screen", lambda: screen_with(columns=60))
+    monkeypatch.setattr(commands, "Terminal", lambda: screen_with(columns=60))
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
 
@@ -430,7 +430,7 @@ def test_the_picture_says_who_was_skipped_and_what_was_better() -> None:
 
 
 def test_the_picture_stands_alone_and_can_be_read_aloud() -> None:
-    text = picture(reviewed("draft:9,5,1,3,2"), Telling(("Ann", "Ben")), "A game")
+    text = draw_review(reviewed("draft:9,5,1,3,2"), ReviewText(("Ann", "Ben")), "A game")
     root = ET.fromstring(text)  # noqa: S314 - made a moment ago
     assert text.count("http") == 1, "only the name of the format"
     assert not [each.tag for each in root.iter() if each.tag.removeprefix(SVG) in {"script", "image", "style", "use"}]
@@ -448,12 +448,12 @@ def test_no_name_can_spoil_the_picture(names: list[str]) -> None:
 
 def test_names_are_shown_as_they_are_and_nothing_in_them_is_markup() -> None:
     names = '<Ann> & "Co" \N{GRINNING FACE}', "\u0639\u0644\u064a"
-    text = picture(reviewed("summit:5,4,6,5"), Telling(names), "A game")
+    text = draw_review(reviewed("summit:5,4,6,5"), ReviewText(names), "A game")
     assert text.isascii()
     said = "".join(ET.fromstring(text).itertext())  # noqa: S314 - made a moment ago
     assert names[0] in said
     assert f"{names[1]}\u200e: right in 1 of 2" in said
-    assert kept_apart("Ann") == "Ann"
+    assert isolate_direction("Ann") == "Ann"
 
 
 def test_long_names_are_cut_beside_the_columns_and_whole_above_them() -> None:
@@ -468,7 +468,7 @@ def test_texts_stay_within_the_picture(ref: str) -> None:
     root = ET.fromstring(printed(ref, "--svg", "-"))  # noqa: S314 - made a moment ago
     whole = float(root.attrib["width"])
     for each in root.iter(f"{SVG}text"):
-        wide = width("".join(each.itertext()), float(each.get("font-size", "13")))
+        wide = measure_text("".join(each.itertext()), float(each.get("font-size", "13")))
         start = float(each.attrib["x"]) - {"end": wide, "middle": wide / 2}.get(each.get("text-anchor", ""), 0)
         assert start >= 0
         assert start + wide <= whole
@@ -493,8 +493,8 @@ def test_numbers_of_a_million_have_room() -> None:
 
 
 def test_text_is_broken_where_it_would_be_too_wide() -> None:
-    assert lines("one two three", 10, width("one two", 10)) == ["one two", "three"]
-    assert lines("unbreakable", 10, 5) == ["unbreakable"]
+    assert wrap_text("one two three", 10, measure_text("one two", 10)) == ["one two", "three"]
+    assert wrap_text("unbreakable", 10, 5) == ["unbreakable"]
 
 
 # Kept in a file ----------------------------------------------------------------------------------------------------

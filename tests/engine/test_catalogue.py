@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import number_tower as nt
-from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGame, catalogue
+from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGameError, catalogue
 from number_tower.catalogue import LARGEST_FILE, load
 from number_tower.voice import Voice
 
@@ -20,7 +21,7 @@ def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
 
 def test_the_five_games_are_as_the_rulings_table_says() -> None:
     one_to_nine = range(1, 10)
-    assert {book.name: book.rules for book in catalogue.games()} == {
+    assert {book.name: book.rules for book in catalogue.load_all()} == {
         "race": Rules(one_to_nine, "own", "own", "any", target=15),
         "draft": Rules(one_to_nine, "shared", "own", "descending", target=15, stuck="skips"),
         "summit": Rules(one_to_nine, "own", "shared", "any", target=20),
@@ -30,7 +31,7 @@ def test_the_five_games_are_as_the_rulings_table_says() -> None:
 
 
 def test_each_game_takes_the_options_that_the_rulings_give_it() -> None:
-    assert {book.name: set(book.options) for book in catalogue.games()} == {
+    assert {book.name: set(book.options) for book in catalogue.load_all()} == {
         "race": {"target", "blocks", "opening"},
         "draft": {"target", "blocks", "opening"},
         "summit": {"target", "blocks", "opening", "hidden"},
@@ -40,7 +41,7 @@ def test_each_game_takes_the_options_that_the_rulings_give_it() -> None:
 
 
 def test_each_game_says_what_it_is() -> None:
-    for book in catalogue.games():
+    for book in catalogue.load_all():
         assert book.title
         assert len(book.summary) < 70
         assert 200 < len(book.about) < 700
@@ -87,9 +88,9 @@ def test_an_option_that_a_game_does_not_take_is_refused_with_those_it_does() -> 
 
 
 def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UnknownGame, match="climb, draft, factor, race, summit, or a rule file"):
+    with pytest.raises(UnknownGameError, match="climb, draft, factor, race, summit, or a rule file"):
         nt.rules("chess")
-    with pytest.raises(UnknownGame):
+    with pytest.raises(UnknownGameError):
         nt.rules("")
 
 
@@ -183,17 +184,17 @@ def test_a_file_name_with_control_characters_is_refused(tmp_path: Path) -> None:
 
 def test_rules_are_recognised_as_a_games_with_options() -> None:
     draft = load("draft")
-    assert draft.options_of(draft.rules) == {}
-    assert draft.options_of(nt.rules("draft", target=21, opening="3-5")) == {"target": 21, "opening": "3-5"}
-    assert draft.options_of(nt.rules("race")) is None
-    assert load("climb").options_of(nt.rules(nt.rules("climb"), step=4)) is None
+    assert draft.find_options(draft.rules) == {}
+    assert draft.find_options(nt.rules("draft", target=21, opening="3-5")) == {"target": 21, "opening": "3-5"}
+    assert draft.find_options(nt.rules("race")) is None
+    assert load("climb").find_options(nt.rules(nt.rules("climb"), step=4)) is None
 
 
 def test_names_are_known_in_any_case_and_a_file_is_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load("Draft") == load("draft")
     monkeypatch.chdir(tmp_path)
     written(tmp_path, "[rules]\n")
-    with pytest.raises(UnknownGame, match=r"did you mean mygame\.toml\?"):
+    with pytest.raises(UnknownGameError, match=r"did you mean mygame\.toml\?"):
         load("mygame")
 
 
@@ -203,8 +204,8 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 
 def test_a_rulebook_by_name_is_never_somebodys_file(tmp_path: Path) -> None:
     path = written(tmp_path, "[rules]\n")
-    with pytest.raises(UnknownGame):
-        catalogue.named(str(path))
+    with pytest.raises(UnknownGameError):
+        catalogue.load_named(str(path))
 
 
 def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
@@ -212,3 +213,56 @@ def test_hidden_is_no_rule_and_other_words_are_no_rules_either() -> None:
         nt.rules("summit", hidden=True)
     with pytest.raises(RulesError, match="colour: unknown"):
         nt.rules(Rules(), colour=3)
+
+
+# One reader for what was asked for ----------------------------------------------------------------------------------
+
+
+def test_a_game_is_chosen_by_name_file_rulebook_rules_or_a_table_of_rules(tmp_path: Path) -> None:
+    draft = catalogue.load_named("draft")
+    path = written(tmp_path, '[rules]\nblocks = "1-5"\ntarget = 9\n')
+    own = Rules(blocks=range(1, 6), target=9)
+    for source in ("draft", "DRAFT", draft):
+        assert catalogue.choose(source, {"target": 21})[:2] == (draft, draft.apply_options({"target": 21}))
+    for written_rules in (path, str(path), own, {"blocks": "1-5", "target": 9}):
+        choice = catalogue.choose(written_rules, {"opening": "1-3"})
+        assert choice.rules == own.changed({"opening": "1-3"})
+        assert choice.book.name == ("mygame" if isinstance(written_rules, Path | str) else "rules")
+    assert catalogue.choose(own, {"fit": "related"}).rules.fit == "related", "rules take any rule as an option"
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "field"),
+    [
+        ("nim", {}, "game"),
+        ("missing.toml", {}, "rulefile"),
+        ("draft", {"fit": "any"}, "fit"),
+        ("draft", {"target": 0}, "target"),
+        ({"blocks": "0"}, {}, "blocks"),
+    ],
+)
+def test_what_cannot_be_chosen_says_which_field_is_wrong(source: Any, options: dict[str, object], field: str) -> None:
+    with pytest.raises((catalogue.CatalogueError, RulesError)) as raised:
+        catalogue.choose(source, options)
+    wrong = raised.value
+    assert isinstance(wrong, catalogue.CatalogueError | RulesError)
+    assert wrong.field == field
+
+
+def test_blocks_are_hidden_only_where_the_game_takes_that() -> None:
+    assert catalogue.choose("summit", hidden=True).hidden
+    with pytest.raises(OptionError, match="draft takes no option hidden"):
+        catalogue.choose("draft", hidden=True)
+
+
+def test_without_leave_no_file_is_opened(tmp_path: Path) -> None:
+    path = written(tmp_path, "[rules]\ntarget = 9\n")
+    with pytest.raises(UnknownGameError):
+        catalogue.choose(path, find=catalogue.load_named)
+
+
+def test_a_seed_decides_who_begins() -> None:
+    assert [catalogue.choose_first(first) for first in (1, 2)] == [0, 1]
+    tosses = [catalogue.choose_first("random", seed) for seed in range(20)]
+    assert tosses == [catalogue.choose_first("random", seed) for seed in range(20)]
+    assert set(tosses) == {catalogue.choose_first("random") for _ in range(50)} == {0, 1}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from number_tower import Game, NotLegal, Table, TableError, rules
-from number_tower.changes import Change, moves_after
-from number_tower.table import Stale
+from number_tower import Game, IllegalMoveError, Table, TableError, rules
+from number_tower.table import Change, StaleError, replay_moves
 from support.stores import any_change, any_play
 
 CHANGES = st.one_of(
@@ -68,8 +67,8 @@ def test_the_log_always_leads_to_the_moves_and_versions_rise_by_one(tables: list
         assert after.version == before.version + 1
         assert after.log[:-1] == before.log
     for table in tables:
-        assert moves_after(table.log) == table.game.moves
-        assert moves_after(Change.read(change.written()) for change in table.log) == table.game.moves
+        assert replay_moves(table.log) == table.game.moves
+        assert replay_moves(Change.read(change.written()) for change in table.log) == table.game.moves
 
 
 @given(any_play())
@@ -79,7 +78,7 @@ def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: lis
     straight = Table(last.game, last.rulebook, last.names, hidden=last.hidden, declared=last.declared)
     assert straight == last
     assert straight.version == len(last.game.moves) + (last.declared is not None) <= last.version
-    assert moves_after(straight.log) == last.game.moves
+    assert replay_moves(straight.log) == last.game.moves
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: lis
 )
 def test_a_log_that_leads_nowhere_is_refused(log: list[str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        moves_after(map(Change.read, log))
+        replay_moves(map(Change.read, log))
 
 
 # Changes that answer a version ----------------------------------------------------------------------------------------
@@ -119,7 +118,7 @@ def test_any_other_change_for_an_earlier_or_unknown_version_is_stale(
     last = tables[-1]
     if version == last.version or (0 <= version < last.version and change.repeats(last.log[version])):
         return
-    with pytest.raises(Stale) as stale:
+    with pytest.raises(StaleError) as stale:
         last.answer(version, change)
     assert stale.value.table is last
 
@@ -143,7 +142,7 @@ def test_an_undo_said_twice_counts_once_however_far_it_went(table: Table) -> Non
 def test_two_who_answer_the_same_version_cannot_both_be_right(table: Table) -> None:
     first = table.answer(0, Change("place", 9))
     for late in (Change("place", 8), Change("undo", 1), Change("resigned", 0)):
-        with pytest.raises(Stale, match="the table has changed since") as stale:
+        with pytest.raises(StaleError, match="the table has changed since") as stale:
             first.answer(0, late)
         assert stale.value.table == first
 
@@ -156,7 +155,7 @@ def test_what_breaks_a_rule_is_refused_as_ever_and_is_not_stale(table: Table) ->
     with pytest.raises(TableError, match="no move to take back"):
         table.answer(0, Change("undo", 1))
     resigned = played.answer(1, Change("resigned", 1))
-    with pytest.raises(NotLegal):
+    with pytest.raises(IllegalMoveError):
         resigned.answer(2, Change("place", 8))
     with pytest.raises(TableError, match="the game is over"):
         resigned.answer(2, Change("resigned", 0))

@@ -10,7 +10,7 @@ from number_tower import Game, Rules, catalogue, rules
 from support.command import DATA
 from support.game_tree import Tree
 
-NAMES = catalogue.names()
+NAMES = catalogue.list_names()
 VALUES = {1: "win", 0: "draw", -1: "loss"}
 
 
@@ -43,7 +43,7 @@ def test_as_many_lines_of_one_to_four_plies_as_known(tree: Tree, known: dict[str
 def test_the_start_and_the_openings_are_worth_what_is_known(tree: Tree, known: dict[str, object]) -> None:
     value, plies = tree.solve()
     assert f"{VALUES[value]} in {plies}" == known["start"]
-    winning = [block for block in tree.start.legal if tree.after(tree.start, block).value == 1]
+    winning = [block for block in tree.start.legal if tree.evaluate_move(tree.start, block).value == 1]
     assert winning == known["winning_openings"]
 
 

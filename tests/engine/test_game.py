@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Event, Game, MoveError, Rules, catalogue, record
+from number_tower.game import play_randomly
 from support import plain_rules as plain
 from support.strategies import any_game, any_rules
 
@@ -109,7 +112,7 @@ def test_games_cannot_be_changed() -> None:
 
 
 def test_legal_moves_are_in_rising_order() -> None:
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         game = Game(nt.rules(name))
         while game.outcome is None:
             assert list(game.legal) == sorted(game.legal)
@@ -150,3 +153,13 @@ def test_a_number_too_long_to_be_written_is_refused_in_words() -> None:
 def test_a_name_is_not_taken_for_rules() -> None:
     with pytest.raises(TypeError, match="rules: expected Rules"):
         Game("draft")  # type: ignore[arg-type]
+
+
+@given(any_game(), st.integers(0, 5), st.integers(0, 1000))
+def test_random_moves_are_legal_and_the_same_by_the_same_seed(game: Game, most: int, seed: int) -> None:
+    played = list(play_randomly(game, Random(seed), most))  # noqa: S311 - play
+    assert played[0] == game
+    assert all(after.undo() == before for before, after in pairwise(played))
+    assert len(played) == most + 1 or (len(played) <= most and played[-1].outcome is not None)
+    positions = list(play_randomly(game.position, Random(seed), most))  # noqa: S311 - play
+    assert positions == [each.position for each in played]

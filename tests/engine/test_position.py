@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from number_tower import Game, NotABlock, NotLegal, Outcome, Position, Rules
+from number_tower import Game, IllegalMoveError, NotABlockError, Outcome, Position, Rules
 from support import plain_rules as plain
 from support.strategies import any_game
 
@@ -142,19 +142,19 @@ def test_endless_blocks_come_again() -> None:
 @pytest.mark.parametrize(
     ("moves", "block", "error", "reason"),
     [
-        ((), 10, NotABlock, "not_a_block"),
-        ((), 0, NotABlock, "not_a_block"),
-        ((), -1, NotABlock, "not_a_block"),
-        ((), "9", NotABlock, "not_a_block"),
-        ((9,), 9, NotLegal, "used"),
-        ((5, 4), 7, NotLegal, "fit"),
-        ((9, 8), 7, NotLegal, "target"),
-        ((9, 8, 6), 1, NotLegal, "over"),
-        ((9, 8, 6), 10, NotABlock, "not_a_block"),
+        ((), 10, NotABlockError, "not_a_block"),
+        ((), 0, NotABlockError, "not_a_block"),
+        ((), -1, NotABlockError, "not_a_block"),
+        ((), "9", NotABlockError, "not_a_block"),
+        ((9,), 9, IllegalMoveError, "used"),
+        ((5, 4), 7, IllegalMoveError, "fit"),
+        ((9, 8), 7, IllegalMoveError, "target"),
+        ((9, 8, 6), 1, IllegalMoveError, "over"),
+        ((9, 8, 6), 10, NotABlockError, "not_a_block"),
     ],
 )
 def test_nonsense_and_illegal_are_different_errors(
-    moves: tuple[int, ...], block: Any, error: type[NotABlock | NotLegal], reason: str
+    moves: tuple[int, ...], block: Any, error: type[NotABlockError | IllegalMoveError], reason: str
 ) -> None:
     with pytest.raises(error) as refused:
         play(DRAFT, *moves).place(block)

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table
-from number_tower.catalogue import load, names, rulebook_for
-from number_tower.prompt import HOW_TO_ANSWER, judged, numbers, prompt, read_answer, rules_text, situation
+from number_tower.catalogue import find_rulebook, list_names, load
+from number_tower.prompt import (
+    HOW_TO_ANSWER,
+    check_answer,
+    format_blocks,
+    read_answer,
+    write_prompt,
+    write_rules,
+    write_situation,
+)
 from support.command import GOLDEN
 from support.strategies import any_game
 
@@ -21,24 +29,24 @@ def asked(name: str) -> str:
     table = Table(Game(book.rules), book.name)
     for _ in range(3):
         table = table.play(table.game.legal[len(table.game.legal) // 2])
-    return prompt(table, book, problem=judged(table, f"[{book.rules.blocks[-1] + 1}]").problem) + "\n"
+    return write_prompt(table, book, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem) + "\n"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list_names())
 def test_the_prompt_of_each_game_is_as_it_was_read(name: str) -> None:
     assert asked(name) == (PROMPTS / f"{name}.txt").read_text()
 
 
 def told(game: Game, *, legal: bool = True, hidden: bool = False) -> str:
-    return situation(Table(game, hidden=hidden), rulebook_for("rules", game.rules), legal=legal)
+    return write_situation(Table(game, hidden=hidden), find_rulebook("rules", game.rules), legal=legal)
 
 
 @given(any_game())
 def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> None:
-    table, book = Table(game), rulebook_for("rules", game.rules)
-    text = prompt(table, book)
-    assert text.startswith(rules_text(table, book))
-    assert situation(table, book) in text
+    table, book = Table(game), find_rulebook("rules", game.rules)
+    text = write_prompt(table, book)
+    assert text.startswith(write_rules(table, book))
+    assert write_situation(table, book) in text
     assert text.endswith(HOW_TO_ANSWER)
     for height in game.heights:
         assert f"(height {height})" in text
@@ -46,7 +54,7 @@ def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> N
 
 @given(any_game())
 def test_legal_blocks_are_listed_unless_that_is_switched_off(game: Game) -> None:
-    listed = f"You may place: {numbers(game.legal)}"
+    listed = f"You may place: {format_blocks(game.legal)}"
     assert (listed in told(game)) == (game.outcome is None)
     assert "You may place" not in told(game, legal=False)
 
@@ -58,12 +66,12 @@ def test_hidden_blocks_are_told_nowhere(game: Game) -> None:
     assert "are hidden" in text
     table = Table(game, hidden=True)
     for block in game.rules.blocks:
-        assert "you may place" not in (judged(table, block).problem or "")
+        assert "you may place" not in (check_answer(table, block).problem or "")
 
 
 @given(any_game(), st.integers(-2, 20))
 def test_an_answer_is_judged_as_the_engine_judges_the_block(game: Game, block: int) -> None:
-    found = judged(Table(game), block)
+    found = check_answer(Table(game), block)
     assert found.reason == game.position.refusal(block)
     assert found.block == (block if found.reason is None else None)
     assert (found.problem is None) == (found.reason is None)
@@ -71,9 +79,9 @@ def test_an_answer_is_judged_as_the_engine_judges_the_block(game: Game, block: i
 
 @given(any_game(), st.integers(0, 20))
 def test_a_problem_says_what_would_be_right_unless_that_is_switched_off(game: Game, block: int) -> None:
-    could = f"you may place {numbers(game.legal)}"
-    with_list = judged(Table(game), f"[{block}]").problem
-    without = judged(Table(game), f"[{block}]", legal=False).problem
+    could = f"you may place {format_blocks(game.legal)}"
+    with_list = check_answer(Table(game), f"[{block}]").problem
+    without = check_answer(Table(game), f"[{block}]", legal=False).problem
     if with_list is not None and without is not None:
         assert (could in with_list) == (game.outcome is None)
         assert "you may place" not in without
@@ -105,7 +113,7 @@ def test_the_number_of_an_answer_is_read_in_one_way(answer: object, number: obje
 )
 def test_huge_and_broken_answers_are_read_as_quickly_as_others(answer: str) -> None:
     table = Table(Game(Rules()))
-    found = judged(table, answer)
+    found = check_answer(table, answer)
     assert found.block in {None, 1, 9}
     assert len(found.problem or "") < 300
 
@@ -113,11 +121,11 @@ def test_huge_and_broken_answers_are_read_as_quickly_as_others(answer: str) -> N
 @given(st.text())
 def test_no_answer_makes_trouble(answer: str) -> None:
     table = Table(Game(Rules()))
-    found = judged(table, answer)
+    found = check_answer(table, answer)
     assert (found.block in table.game.legal) != (found.problem is not None)
 
 
 if __name__ == "__main__":
     PROMPTS.mkdir(exist_ok=True)
-    for each in names():
+    for each in list_names():
         (PROMPTS / f"{each}.txt").write_text(asked(each))

@@ -25,7 +25,7 @@ two_names = st.tuples(a_name, a_name).filter(
 def any_table(draw: st.DrawFn) -> Table:
     """Seat random players at a random game, sometimes of the catalogue, sometimes ended by word."""
     game = draw(any_game())
-    name = draw(st.sampled_from(("rules", *catalogue.names())))
+    name = draw(st.sampled_from(("rules", *catalogue.list_names())))
     if name != "rules":
         game = Game(catalogue.load(name).rules, draw(st.integers(0, 1)))
         for _ in range(draw(st.integers(0, 6))):
@@ -152,7 +152,7 @@ def test_a_damaged_line_is_refused_with_the_place_where_it_goes_wrong(line: str,
 
 def test_what_is_no_record_at_all_is_said_to_be_none(tmp_path: Path) -> None:
     for ref in ("draft", "", "missing.json", str(tmp_path), "x" * 5000):
-        with pytest.raises(record.NoRecord):
+        with pytest.raises(record.NoRecordError):
             read(ref)
     with pytest.raises(RecordError, match="is not a record such as draft:9,8,6"):
         from_line("draft")
@@ -260,8 +260,8 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
 def test_a_recorded_game_keeps_its_voice_only_if_it_is_the_games() -> None:
     renamed = json.dumps({**GOOD, "rules": {**GOOD["rules"], "stuck": "loses"}})
     table = from_json(renamed)
-    assert catalogue.rulebook_for(table.rulebook, table.game.rules).voice == {}
-    assert catalogue.rulebook_for("draft", rules("draft", target=9)).voice != {}
+    assert catalogue.find_rulebook(table.rulebook, table.game.rules).voice == {}
+    assert catalogue.find_rulebook("draft", rules("draft", target=9)).voice != {}
 
 
 def test_a_document_that_says_something_twice_is_refused() -> None:

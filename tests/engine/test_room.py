@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower import Game, NotLegal, Table, catalogue
-from number_tower.changes import Change
+from number_tower import Game, IllegalMoveError, Table, catalogue
 from number_tower.room import (
     MOST_GAMES,
     Accept,
     Action,
     Decline,
+    MakeOffer,
     Move,
     Offer,
-    Offering,
     Rematch,
     Resign,
     Room,
@@ -26,12 +25,12 @@ from number_tower.room import (
     Undo,
 )
 from number_tower.rules import Rules
-from number_tower.table import Stale, TableError
+from number_tower.table import Change, StaleError, TableError
 from support.strategies import any_rules
 
 ANN, BEN, BOTH, NOBODY = {0}, {1}, {0, 1}, frozenset[int]()
 
-DRAFT = catalogue.named("draft").rules
+DRAFT = catalogue.load_named("draft").rules
 PEOPLE = Seat("person", "Ann"), Seat("person", "Ben")
 
 
@@ -44,7 +43,7 @@ def room(rules: Rules = DRAFT, *, best_of: int | None = None, seats: tuple[Seat,
 def played(start: Room, *blocks: int) -> Room:
     """Let whoever's turn it is place these blocks."""
     for block in blocks:
-        start = start.after({start.table.game.to_move}, Move(start.table.version, block))
+        start = start.apply({start.table.game.to_move}, Move(start.table.version, block))
     return start
 
 
@@ -59,62 +58,62 @@ def over(start: Room) -> Room:
 
 
 def test_whoever_holds_no_seat_can_do_nothing() -> None:
-    for action in (Move(0, 9), Undo(0), Resign(), Offering("takeback"), Accept(), Decline(), Rematch()):
+    for action in (Move(0, 9), Undo(0), Resign(), MakeOffer("takeback"), Accept(), Decline(), Rematch()):
         with pytest.raises(RoomError) as refused:
-            room().after(NOBODY, action)
+            room().apply(NOBODY, action)
         assert refused.value.reason == "not_yours"
 
 
 def test_nobody_moves_while_it_is_the_others_turn() -> None:
     with pytest.raises(RoomError, match="it is Ann's turn") as refused:
-        room().after(BEN, Move(0, 9))
+        room().apply(BEN, Move(0, 9))
     assert refused.value.reason == "not_now"
 
 
 def test_nobody_moves_before_somebody_took_the_other_seat() -> None:
     waiting = room(seats=(Seat("person", "Ann"), Seat("free", "Ben")))
     with pytest.raises(RoomError) as refused:
-        waiting.after(ANN, Move(0, 9))
+        waiting.apply(ANN, Move(0, 9))
     assert refused.value.reason == "waiting"
     assert not waiting.may_move(ANN)
     assert not waiting.may_resign(ANN)
 
 
 def test_a_move_sent_twice_counts_once() -> None:
-    once = room().after(ANN, Move(0, 9))
-    assert once.after(ANN, Move(0, 9)) is once
+    once = room().apply(ANN, Move(0, 9))
+    assert once.apply(ANN, Move(0, 9)) is once
 
 
 def test_a_move_is_repeated_by_nobody_but_whoever_made_it() -> None:
-    with pytest.raises(Stale):
-        room().after(ANN, Move(0, 9)).after(BEN, Move(0, 9))
+    with pytest.raises(StaleError):
+        room().apply(ANN, Move(0, 9)).apply(BEN, Move(0, 9))
 
 
 def test_another_move_that_answers_the_same_version_is_stale() -> None:
-    once = room().after(ANN, Move(0, 9))
-    with pytest.raises(Stale) as stale:
-        once.after(ANN, Move(0, 8))
+    once = room().apply(ANN, Move(0, 9))
+    with pytest.raises(StaleError) as stale:
+        once.apply(ANN, Move(0, 8))
     assert stale.value.table == once.table
 
 
 def test_a_move_of_an_earlier_game_is_stale() -> None:
-    second = over(room()).after(ANN, Offering("rematch")).after(BEN, Accept())
+    second = over(room()).apply(ANN, MakeOffer("rematch")).apply(BEN, Accept())
     assert second.number == 2
-    with pytest.raises(Stale):
-        second.after(BEN, Move(0, 9, game=1))
-    assert second.after(BEN, Move(0, 9, game=2)).table.game.moves == (9,)
+    with pytest.raises(StaleError):
+        second.apply(BEN, Move(0, 9, game=1))
+    assert second.apply(BEN, Move(0, 9, game=2)).table.game.moves == (9,)
 
 
 def test_a_block_that_cannot_be_placed_is_refused_by_the_rules() -> None:
-    with pytest.raises(NotLegal) as refused:
-        played(room(), 9, 8).after(ANN, Move(2, 8))
+    with pytest.raises(IllegalMoveError) as refused:
+        played(room(), 9, 8).apply(ANN, Move(2, 8))
     assert refused.value.reason == "used"
 
 
 def test_a_game_that_is_over_takes_no_move() -> None:
-    end = room().after(ANN, Resign())
-    with pytest.raises(NotLegal) as refused:
-        end.after(BEN, Move(end.table.version, 9))
+    end = room().apply(ANN, Resign())
+    with pytest.raises(IllegalMoveError) as refused:
+        end.apply(BEN, Move(end.table.version, 9))
     assert refused.value.reason == "over"
 
 
@@ -122,74 +121,74 @@ def test_a_game_that_is_over_takes_no_move() -> None:
 
 
 def test_at_one_table_a_move_is_taken_back_at_once() -> None:
-    assert played(room(), 9, 8).after(BOTH, Undo(2)).table.game.moves == (9,)
+    assert played(room(), 9, 8).apply(BOTH, Undo(2)).table.game.moves == (9,)
 
 
 def test_against_the_computer_its_answer_is_taken_back_too() -> None:
     alone = room(seats=(Seat("person", "Ann"), Seat("computer", "Gentle")))
-    assert played(alone, 9, 8).after(ANN, Undo(2)).table.game.moves == ()
+    assert played(alone, 9, 8).apply(ANN, Undo(2)).table.game.moves == ()
 
 
 def test_undo_sent_twice_counts_once() -> None:
-    once = played(room(), 9, 8).after(BOTH, Undo(2))
-    assert once.after(BOTH, Undo(2)) is once
+    once = played(room(), 9, 8).apply(BOTH, Undo(2))
+    assert once.apply(BOTH, Undo(2)) is once
 
 
 def test_over_a_link_the_other_has_to_agree_to_a_takeback() -> None:
     moved = played(room(), 9)
     assert not moved.may_undo(ANN)
     with pytest.raises(RoomError, match="has to agree"):
-        moved.after(ANN, Undo(1))
-    offered = moved.after(ANN, Offering("takeback"))
+        moved.apply(ANN, Undo(1))
+    offered = moved.apply(ANN, MakeOffer("takeback"))
     assert offered.offer == Offer("takeback", 0)
     assert offered.may_answer(BEN)
     assert not offered.may_answer(ANN)
     assert not offered.may_answer(NOBODY)
-    assert offered.after(BEN, Accept()).table.game.moves == ()
+    assert offered.apply(BEN, Accept()).table.game.moves == ()
 
 
 def test_a_takeback_goes_back_to_the_askers_own_last_move() -> None:
     answered = played(room(), 9, 8)
-    assert answered.after(ANN, Offering("takeback")).after(BEN, Accept()).table.game.moves == ()
-    assert answered.after(BEN, Offering("takeback")).after(ANN, Accept()).table.game.moves == (9,)
+    assert answered.apply(ANN, MakeOffer("takeback")).apply(BEN, Accept()).table.game.moves == ()
+    assert answered.apply(BEN, MakeOffer("takeback")).apply(ANN, Accept()).table.game.moves == (9,)
 
 
 def test_a_takeback_can_be_declined_or_withdrawn_and_nothing_changes() -> None:
     moved = played(room(), 9)
-    offered = moved.after(ANN, Offering("takeback"))
-    declined = offered.after(BEN, Decline())
+    offered = moved.apply(ANN, MakeOffer("takeback"))
+    declined = offered.apply(BEN, Decline())
     assert declined == replace(moved, declined=Offer("takeback", 0))
-    assert offered.after(ANN, Decline()) == moved
+    assert offered.apply(ANN, Decline()) == moved
     assert played(declined, 8).declined is None
-    assert declined.after(ANN, Offering("takeback")) == offered
+    assert declined.apply(ANN, MakeOffer("takeback")) == offered
 
 
 def test_an_offer_lapses_with_the_next_move() -> None:
-    offered = played(room(), 9).after(ANN, Offering("takeback"))
+    offered = played(room(), 9).apply(ANN, MakeOffer("takeback"))
     assert played(offered, 8).offer is None
 
 
 def test_nobody_accepts_what_they_offered_themselves() -> None:
     with pytest.raises(RoomError, match="nothing is offered to you"):
-        played(room(), 9).after(ANN, Offering("takeback")).after(ANN, Accept())
+        played(room(), 9).apply(ANN, MakeOffer("takeback")).apply(ANN, Accept())
 
 
 def test_whoever_made_no_move_has_nothing_to_take_back() -> None:
     moved = played(room(), 9)
     assert not moved.may_offer(BEN, "takeback")
     with pytest.raises(RoomError):
-        moved.after(BEN, Offering("takeback"))
+        moved.apply(BEN, MakeOffer("takeback"))
 
 
 def test_what_both_offer_is_agreed() -> None:
     end = over(room())
-    assert end.after(ANN, Offering("rematch")).after(BEN, Offering("rematch")).number == 2
+    assert end.apply(ANN, MakeOffer("rematch")).apply(BEN, MakeOffer("rematch")).number == 2
 
 
 def test_takebacks_that_cross_are_not_agreed_for_each_wants_another_move_back() -> None:
-    offered = played(room(), 9, 4).after(ANN, Offering("takeback"))
+    offered = played(room(), 9, 4).apply(ANN, MakeOffer("takeback"))
     with pytest.raises(RoomError):
-        offered.after(BEN, Offering("takeback"))
+        offered.apply(BEN, MakeOffer("takeback"))
     assert not offered.may_offer(BEN, "takeback")
 
 
@@ -199,68 +198,68 @@ def test_nothing_is_taken_back_for_ever() -> None:
     assert not tired.may_undo(BOTH)
     assert not tired.may_offer(ANN, "takeback")
     with pytest.raises(RoomError, match="no more can be"):
-        tired.after(BOTH, Undo(5_000))
+        tired.apply(BOTH, Undo(5_000))
 
 
 def test_resigning_twice_is_resigning_once() -> None:
-    end = room().after(ANN, Resign(1))
-    assert end.after(ANN, Resign(1)) is end
+    end = room().apply(ANN, Resign(1))
+    assert end.apply(ANN, Resign(1)) is end
 
 
 def test_whatever_is_said_of_an_earlier_game_is_too_late() -> None:
-    second = room().after(ANN, Resign()).after(BOTH, Rematch(1))
-    assert second.after(BOTH, Rematch(1)) is second
-    assert second.after(BOTH, Accept(1)) is second
-    assert second.after(ANN, Offering("rematch", 1)) is second
-    for late in (Resign(1), Offering("takeback", 1), Decline(1), Undo(0, 1), Move(0, 9, 1)):
-        with pytest.raises(Stale):
-            second.after(ANN, late)
+    second = room().apply(ANN, Resign()).apply(BOTH, Rematch(1))
+    assert second.apply(BOTH, Rematch(1)) is second
+    assert second.apply(BOTH, Accept(1)) is second
+    assert second.apply(ANN, MakeOffer("rematch", 1)) is second
+    for late in (Resign(1), MakeOffer("takeback", 1), Decline(1), Undo(0, 1), Move(0, 9, 1)):
+        with pytest.raises(StaleError):
+            second.apply(ANN, late)
 
 
 def test_an_offer_made_twice_is_made_once() -> None:
-    offered = over(room()).after(ANN, Offering("rematch"))
-    assert offered.after(ANN, Offering("rematch")) is offered
+    offered = over(room()).apply(ANN, MakeOffer("rematch"))
+    assert offered.apply(ANN, MakeOffer("rematch")) is offered
 
 
 # Endings and what follows ---------------------------------------------------------------------------------------------
 
 
 def test_over_a_link_everybody_resigns_for_themselves() -> None:
-    end = played(room(), 9).after(ANN, Resign())
+    end = played(room(), 9).apply(ANN, Resign())
     assert end.table.outcome is not None
     assert end.table.outcome == (1, "resigned")
 
 
 def test_at_one_table_whoever_is_to_move_resigns() -> None:
-    assert played(room(), 9).after(BOTH, Resign()).table.outcome == (0, "resigned")
+    assert played(room(), 9).apply(BOTH, Resign()).table.outcome == (0, "resigned")
 
 
 def test_a_rematch_over_a_link_takes_two() -> None:
     end = over(room())
     assert not end.may_rematch(ANN)
     with pytest.raises(RoomError):
-        end.after(ANN, Rematch())
-    following = end.after(BEN, Offering("rematch")).after(ANN, Accept())
+        end.apply(ANN, Rematch())
+    following = end.apply(BEN, MakeOffer("rematch")).apply(ANN, Accept())
     assert (following.number, following.table.game.first, following.table.game.moves) == (2, 1, ())
 
 
 def test_a_rematch_at_one_table_or_against_the_computer_begins_at_once() -> None:
-    assert over(room()).after(BOTH, Rematch()).number == 2
+    assert over(room()).apply(BOTH, Rematch()).number == 2
     alone = room(seats=(Seat("person", "Ann"), Seat("computer", "Gentle")))
-    following = over(alone).after(ANN, Rematch())
+    following = over(alone).apply(ANN, Rematch())
     assert (following.number, following.table.automatic) == (2, (False, True))
 
 
 def test_there_is_no_rematch_before_the_end() -> None:
     assert not room().may_offer(ANN, "rematch")
     with pytest.raises(RoomError):
-        room().after(BOTH, Rematch())
+        room().apply(BOTH, Rematch())
 
 
 def test_the_score_is_counted_over_all_games_in_the_room() -> None:
-    first = room().after(ANN, Resign())
-    second = first.after(BOTH, Rematch())
-    assert [each.score for each in (room(), first, second, second.after(BEN, Resign()))] == [
+    first = room().apply(ANN, Resign())
+    second = first.apply(BOTH, Rematch())
+    assert [each.score for each in (room(), first, second, second.apply(BEN, Resign()))] == [
         (0, 0),
         (0, 1),
         (0, 1),
@@ -271,36 +270,36 @@ def test_the_score_is_counted_over_all_games_in_the_room() -> None:
 def test_there_are_no_games_for_ever_in_one_room() -> None:
     """On the code as it was, a room could fill the database with rematches alone."""
     last = replace(over(room()), number=MOST_GAMES)
-    for held, action in ((BOTH, Rematch()), (ANN, Offering("rematch"))):
+    for held, action in ((BOTH, Rematch()), (ANN, MakeOffer("rematch"))):
         with pytest.raises(RoomError, match="500 games were played here, and there can be no more; open a new room"):
-            last.after(held, action)
+            last.apply(held, action)
     assert not last.may_rematch(BOTH)
     assert not last.may_offer(ANN, "rematch")
     before = replace(last, number=MOST_GAMES - 1)
     assert before.may_offer(ANN, "rematch")
-    assert before.after(ANN, Offering("rematch")).after(BEN, Accept()).number == MOST_GAMES
-    assert before.after(BOTH, Rematch()).number == MOST_GAMES
+    assert before.apply(ANN, MakeOffer("rematch")).apply(BEN, Accept()).number == MOST_GAMES
+    assert before.apply(BOTH, Rematch()).number == MOST_GAMES
 
 
 def test_a_match_is_finished_however_many_games_were_played_before() -> None:
-    first = replace(room(best_of=3), number=MOST_GAMES + 1).after(ANN, Resign())
+    first = replace(room(best_of=3), number=MOST_GAMES + 1).apply(ANN, Resign())
     assert first.may_rematch(ANN)
-    decided = first.after(ANN, Rematch()).after(ANN, Resign())
+    decided = first.apply(ANN, Rematch()).apply(ANN, Resign())
     assert decided.series_over
     assert not decided.may_rematch(BOTH)
     with pytest.raises(RoomError, match="there can be no more"):
-        decided.after(BOTH, Rematch())
+        decided.apply(BOTH, Rematch())
 
 
 def test_a_match_goes_on_without_asking_until_it_is_decided() -> None:
-    undecided = room(best_of=3).after(ANN, Resign())
+    undecided = room(best_of=3).apply(ANN, Resign())
     assert undecided.may_rematch(BEN)
     assert not undecided.series_over
-    decided = undecided.after(BEN, Rematch()).after(ANN, Resign())
+    decided = undecided.apply(BEN, Rematch()).apply(ANN, Resign())
     assert decided.series_over
     assert not decided.may_rematch(BEN)
     assert decided.may_offer(BEN, "rematch")
-    again = decided.after(BEN, Offering("rematch")).after(ANN, Accept())
+    again = decided.apply(BEN, MakeOffer("rematch")).apply(ANN, Accept())
     assert (again.number, again.score, again.winners) == (3, (0, 0), ())
 
 
@@ -340,7 +339,7 @@ def test_nobody_is_helped_in_a_match_or_where_blocks_are_hidden_or_help_is_off()
 # Whatever is done -----------------------------------------------------------------------------------------------------
 
 HANDS = st.sampled_from([frozenset[int](), frozenset(ANN), frozenset(BEN), frozenset(BOTH)])
-SIMPLE: list[Action] = [Resign(), Offering("takeback"), Offering("rematch"), Accept(), Decline(), Rematch()]
+SIMPLE: list[Action] = [Resign(), MakeOffer("takeback"), MakeOffer("rematch"), Accept(), Decline(), Rematch()]
 
 
 @given(any_rules(), st.data())
@@ -354,8 +353,8 @@ def test_what_may_be_done_can_be_done_and_what_may_not_changes_nothing(rules: Ru
             | st.builds(Undo, st.integers(0, start.table.version), st.none())
         )
         try:
-            after = start.after(held, action)
-        except (RoomError, Stale, NotLegal, TableError):
+            after = start.apply(held, action)
+        except (RoomError, StaleError, IllegalMoveError, TableError):
             assert not _allowed(start, held, action)
             continue
         assert held
@@ -377,7 +376,7 @@ def _allowed(start: Room, held: frozenset[int], action: Action) -> bool:
             allowed = version == table.version and start.may_undo(held)
         case Resign():
             allowed = start.may_resign(held)
-        case Offering(kind, _):
+        case MakeOffer(kind, _):
             allowed = start.may_offer(held, kind)
         case Accept():
             allowed = start.may_answer(held)

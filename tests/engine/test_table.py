@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from number_tower import Game, NotLegal, Outcome, Table, TableError, rules
+from number_tower import Game, IllegalMoveError, Outcome, Table, TableError, catalogue, rules
 
 
 @pytest.fixture
@@ -17,6 +19,34 @@ def table() -> Table:
 def test_every_change_raises_the_version(table: Table) -> None:
     played = table.play(5)
     assert [t.version for t in (table, played, played.undo(), played.declare("resigned", 0))] == [0, 1, 2, 2]
+
+
+def test_a_table_owns_its_rulebook(table: Table) -> None:
+    assert table.book is catalogue.load_named("summit")
+    assert table.play(5).undo().book is table.book
+    assert Table(Game(rules("summit", target=9)), "summit").book is table.book, "its rules are an option of it"
+    assert Table(Game(rules("draft")), "summit").book.voice == {}, "what only has the name gets plain words"
+    assert Table(Game()).rulebook == "rules"
+    assert replace(table, rulebook="mine").book.name == "mine"
+
+
+def test_the_rulebook_is_no_part_of_what_is_compared_and_its_file_does_not_travel(table: Table) -> None:
+    told_otherwise = replace(table.book, title="Another title")
+    other = replace(table, book=told_otherwise)
+    assert other == table
+    assert hash(other) == hash(table)
+    again = pickle.loads(pickle.dumps(table))  # noqa: S301 - our own
+    assert (again, again.book) == (table, table.book)
+    assert (again.book.content, again.log) == (b"", table.log)
+    assert table.book.content
+
+
+@pytest.mark.parametrize("first", [1, 2, "random"])
+def test_a_choice_becomes_a_table(first: Any) -> None:
+    choice = catalogue.choose("summit", {"target": 9}, hidden=True, first=first, seed=3)
+    made = Table.start(choice, ("Ann", "Ben"))
+    assert made == Table(Game(rules("summit", target=9), choice.first), "summit", ("Ann", "Ben"), hidden=True)
+    assert choice.first == {1: 0, 2: 1, "random": catalogue.choose_first("random", 3)}[first]
 
 
 def test_a_used_block_is_only_not_available_where_blocks_are_hidden(table: Table) -> None:
@@ -39,7 +69,7 @@ def test_a_declared_result_ends_the_game(table: Table, reason: Any, player: int,
     over = table.play(5).declare(reason, player)
     assert over.outcome == Outcome(winner, reason)
     assert not over.may_undo
-    with pytest.raises(NotLegal) as refused:
+    with pytest.raises(IllegalMoveError) as refused:
         over.play(4)
     assert refused.value.reason == "over"
     assert [over.refusal(block) for block in (4, 5, 99)] == ["over", "over", "not_a_block"]

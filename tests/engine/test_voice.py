@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import string
+import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, rules
-from number_tower.blocks import LONGEST_LIST
-from number_tower.brief import brief, fitting
-from number_tower.catalogue import Rulebook, load, rulebook_for
+from number_tower.brief import describe_fit, describe_rules
+from number_tower.catalogue import Rulebook, find_rulebook, load
 from number_tower.position import Refusal
 from number_tower.table import Unplaceable
-from number_tower.template import Template
-from number_tower.voice import Voice
+from number_tower.text import LONGEST_LIST, Template, format_count, pluralize
+from number_tower.voice import Voice, get_voice, narrate
 from support.strategies import any_game
 
 REASONS = (*get_args(Unplaceable), *get_args(Refusal))
@@ -26,15 +28,15 @@ ANSWERS = ("empty", "not_a_number", "not_whole", "other_digits", "several", "und
 
 @given(game=any_game(), hidden=st.booleans())
 def test_the_plain_voice_has_words_for_every_game(game: Game, *, hidden: bool) -> None:
-    voice = Voice(rulebook_for("mine", game.rules))
+    voice = Voice(find_rulebook("mine", game.rules))
     table = Table(game, "mine", hidden=hidden)
-    for said in (*voice.tell(table), *voice.moves(table)):
+    for said in (*voice.tell(table), *voice.tell_moves(table)):
         assert said.text.endswith("\n")
         assert "{" not in said.text
         assert "None" not in said.text
 
 
-@given(any_game(to_the_end=True), st.sampled_from(catalogue.names()))
+@given(any_game(to_the_end=True), st.sampled_from(catalogue.list_names()))
 def test_every_voice_can_tell_any_game_to_its_end(game: Game, name: str) -> None:
     book = load(name)
     lent = Rulebook(name, name, game.rules, book.title, "", "", (), _without_targets(book, game.rules))
@@ -52,7 +54,7 @@ def _without_targets(book: Rulebook, mechanics: Rules) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_refusal_has_its_own_sentence(name: str) -> None:
     table = Table(Game(rules(name)).play(rules(name).blocks[4]), name)
     voice = Voice(load(name))
@@ -62,7 +64,7 @@ def test_every_refusal_has_its_own_sentence(name: str) -> None:
     assert all(sentence.count("\n") == 1 for sentence in sentences)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_declared_ending_has_words(name: str) -> None:
     table = Table(Game(rules(name)), name, ("Ann", "Ben"))
     voice = Voice(load(name))
@@ -79,11 +81,11 @@ def test_every_declared_ending_has_words(name: str) -> None:
 
 
 def test_hidden_blocks_are_in_no_text_of_any_voice() -> None:
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         voice = Voice(load(name))
         table = Table(Game(rules(name, blocks=[2, 4, 8, 88, 99])), name, hidden=True)
         while table.outcome is None:
-            told = [*voice.tell(table), *voice.moves(table), voice.help(table), voice.tossed(table)]
+            told = [*voice.tell(table), *voice.tell_moves(table), voice.tell_help(table), voice.tell_toss(table)]
             shown = "".join(said.text for said in told if said.kind not in {"start", "help"})
             assert "88" not in shown, name
             if 88 in table.game.legal[:1]:
@@ -186,7 +188,7 @@ def test_no_text_reaches_beyond_its_fields(text: str) -> None:
 @given(any_game())
 def test_the_brief_names_what_matters(game: Game) -> None:
     mechanics = game.rules
-    text = " ".join(brief(mechanics))
+    text = " ".join(describe_rules(mechanics))
     assert ("own" in text.split("tower")[1] or "tower of your own" in text) == (mechanics.towers == "own")
     assert (f"exactly {mechanics.target} " in text) == (mechanics.target is not None)
     assert ("you lose" in text) == (mechanics.stuck == "loses")
@@ -195,7 +197,7 @@ def test_the_brief_names_what_matters(game: Game) -> None:
 
 
 def test_each_fit_is_said_in_words() -> None:
-    said = [fitting(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
+    said = [describe_fit(Rules(fit=fit), 6) for fit in ("any", "descending", "ascending", "related", "unrelated")]
     assert said == [
         "any",
         "at most 6",
@@ -203,13 +205,67 @@ def test_each_fit_is_said_in_words() -> None:
         "a divisor or a multiple of 6",
         "neither a divisor nor a multiple of 6",
     ]
-    assert fitting(Rules(fit="ascending", step=5), 6) == "from 7 to 11"
-    assert fitting(Rules(fit="descending"), 0) == "one of 1-9"
-    assert fitting(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
+    assert describe_fit(Rules(fit="ascending", step=5), 6) == "from 7 to 11"
+    assert describe_fit(Rules(fit="descending"), 0) == "one of 1-9"
+    assert describe_fit(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
 
 
 def test_a_million_blocks_are_summed_up() -> None:
-    assert "the blocks 1-1000000," in brief(Rules(blocks=range(1, 1_000_001)))[0]
-    assert "999999 (500,000 in all)" in brief(Rules(blocks=range(1, 1_000_001, 2)))[0]
-    odd = brief(Rules(blocks=range(1, 1_000_001), opening=range(1, 1_000_001, 2)))
+    assert "the blocks 1-1000000," in describe_rules(Rules(blocks=range(1, 1_000_001)))[0]
+    assert "999999 (500,000 in all)" in describe_rules(Rules(blocks=range(1, 1_000_001, 2)))[0]
+    odd = describe_rules(Rules(blocks=range(1, 1_000_001), opening=range(1, 1_000_001, 2)))
     assert all(len(sentence) < 250 for sentence in odd)
+
+
+# One voice for a rulebook, and one narrator --------------------------------------------------------------------------
+
+
+def test_a_rulebook_has_one_voice_for_as_long_as_it_lives() -> None:
+    book = replace(load("draft"), title="Once only")
+    voice = get_voice(book)
+    assert get_voice(book) is voice
+    assert get_voice(replace(book)) is voice, "an equal rulebook speaks with the same voice"
+    assert get_voice(replace(book, title="Other")) is not voice
+    gone = weakref.ref(voice)
+    del book, voice
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_game_is_narrated_from_its_start_with_takebacks_and_its_end() -> None:
+    table = Table(Game(rules("draft")), "draft").play(9).undo().play(8).declare("resigned", 1)
+    told = [(said.version, said.kind, said.block) for said in narrate(table)]
+    assert told == [
+        (0, "start", None),
+        (0, "turn", None),
+        (1, "placed", 9),
+        (1, "turn", None),
+        (2, "undone", 9),
+        (2, "turn", None),
+        (3, "placed", 8),
+        (3, "turn", None),
+        (4, "end", None),
+    ]
+    assert [said.version for said in narrate(table, 2, 3, turns=False)] == [2, 3]
+    assert "undone" not in {said.kind for said in narrate(replace(table, log=()))}
+
+
+@given(any_game())
+def test_a_narrated_game_reads_as_it_was_played(game: Game) -> None:
+    table = Table(game)
+    voice = get_voice(table.book)
+    expected, earlier = "", None
+    for moment in game.history():
+        now = Table(moment)
+        if earlier is not None:
+            expected += f"{voice.format_prompt(earlier)}{moment.moves[-1]}\n"
+        expected += "".join(said.text for said in voice.tell(now))
+        earlier = now
+    assert "".join(said.text for said in narrate(table, answers=True)) == expected
+    later = "".join(said.text for said in narrate(table, 2, answers=True))
+    assert expected.endswith(later)
+
+
+def test_a_number_and_its_noun_agree() -> None:
+    assert [format_count(count, "move") for count in (0, 1, 2, 1000)] == ["0 moves", "1 move", "2 moves", "1,000 moves"]
+    assert (pluralize("second", 1.0), pluralize("second", 0.5)) == ("second", "seconds")

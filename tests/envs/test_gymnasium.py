@@ -19,9 +19,9 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import number_tower.envs
 from number_tower import OptionError, Position, Rules, catalogue, rules, solve
+from number_tower.envs.common import SeatOrder
 from number_tower.envs.gymnasium import NumberTowerEnv
-from number_tower.envs.stage import Turns
-from number_tower.players import LEVELS, Computer, UnknownPlayer, player
+from number_tower.players import LEVELS, Computer, UnknownPlayerError, player
 from number_tower.record import from_line
 from support.command import ROOT
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
@@ -53,7 +53,7 @@ def played(env: NumberTowerEnv, seed: int | None) -> list[Any]:
 
 @pytest.mark.parametrize("seat", [0, 1, "alternating", "random"])
 @pytest.mark.parametrize("rules_played", ALL, ids=range(len(ALL)))
-def test_gymnasiums_own_check_passes_without_a_warning(rules_played: Rules, seat: Turns) -> None:
+def test_gymnasiums_own_check_passes_without_a_warning(rules_played: Rules, seat: SeatOrder) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gymnasium.make("NumberTower-v0", game=rules_played, seat=seat, values=rules_played in FIVE.values())
@@ -157,7 +157,7 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
 
 @pytest.mark.parametrize(("seat", "reward"), [(0, -1.0), (1, 1.0)])
 @pytest.mark.parametrize("action", [0, 1, -5, 99])
-def test_a_game_that_is_over_before_it_begins_ends_with_any_action(seat: Turns, reward: float, action: int) -> None:
+def test_a_game_that_is_over_before_it_begins_ends_with_any_action(seat: SeatOrder, reward: float, action: int) -> None:
     env = NumberTowerEnv(NO_OPENING, seat=seat)
     _, info = env.reset(seed=1)
     assert not info["action_mask"].any()
@@ -207,7 +207,7 @@ def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why
 def test_opponents_are_levels_players_functions_and_programs() -> None:
     for opponent in (Computer(LEVELS["perfect"]), player("gentle"), lambda game: np.int64(game.legal[0])):
         assert played(NumberTowerEnv("race", opponent=opponent), 1)[-1][2]
-    with pytest.raises(UnknownPlayer, match="there is no level"):
+    with pytest.raises(UnknownPlayerError, match="there is no level"):
         NumberTowerEnv("draft", opponent="terrible")
     with pytest.raises(TypeError, match="opponent: expected the name of a level"):
         NumberTowerEnv("draft", opponent=7)  # type: ignore[arg-type]  # that is the mistake
@@ -323,7 +323,7 @@ def test_every_game_has_an_id_and_any_game_can_be_made() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         number_tower.envs.register()
-        for name in catalogue.names():
+        for name in catalogue.list_names():
             env = gymnasium.make(f"NumberTower/{name}-v0")
             assert env.get_wrapper_attr("rules") == FIVE[name]
             assert env.spec is not None

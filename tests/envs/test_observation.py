@@ -10,16 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Position, Rules
-from number_tower.envs.seeing import Sight
-from number_tower.envs.truth import action_values, told, worth
-from number_tower.players import knowing
+from number_tower.envs.observation import ObservationEncoder, action_values, make_value_info, worth
+from number_tower.players import knowledge
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 from support.strategies import any_game, any_rules
 
 
 def parts(position: Position, player: int) -> dict[str, list[float]]:
-    sight = Sight(position.rules)
-    vector, found, place = sight.vector(position, player), {}, 0
+    sight = ObservationEncoder(position.rules)
+    vector, found, place = sight.encode(position, player), {}, 0
     for name, places in sight.layout:
         found[name] = vector[place : place + places].tolist()
         place += places
@@ -44,7 +43,7 @@ def test_what_is_seen_says_all_that_play_depends_on(game: Game, player: int) -> 
 
 @given(any_game())
 def test_every_number_that_is_seen_lies_between_0_and_1(game: Game) -> None:
-    vector = Sight(game.rules).vector(game.position, 0)
+    vector = ObservationEncoder(game.rules).encode(game.position, 0)
     assert vector.dtype == np.float32
     assert vector.min() >= 0
     assert vector.max() <= 1
@@ -52,7 +51,7 @@ def test_every_number_that_is_seen_lies_between_0_and_1(game: Game) -> None:
 
 @given(any_game())
 def test_the_mask_is_the_engines(game: Game) -> None:
-    mask = Sight(game.rules).mask(game.position)
+    mask = ObservationEncoder(game.rules).encode_mask(game.position)
     assert mask.dtype == np.int8
     assert tuple(block for block, may in zip(game.rules.blocks, mask, strict=True) if may) == game.legal
 
@@ -71,8 +70,10 @@ def test_the_bound_on_a_games_length_is_close(name: str, longest: int) -> None:
 
 @given(any_game())
 def test_a_position_is_worth_its_best_action(game: Game) -> None:
-    value, values = told(game.position).values()
-    assert np.isfinite(values).tolist() == Sight(game.rules).mask(game.position).astype(bool).tolist()
+    value, values = make_value_info(game.position).values()
+    assert (
+        np.isfinite(values).tolist() == ObservationEncoder(game.rules).encode_mask(game.position).astype(bool).tolist()
+    )
     if game.outcome is None:
         assert value == values.max()
 
@@ -84,7 +85,7 @@ def test_a_finished_game_is_worth_its_result() -> None:
 
 
 def test_what_cannot_be_known_within_limits_is_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knowing, "MOST_POSITIONS", 1)
+    monkeypatch.setattr(knowledge, "MAX_POSITIONS", 1)
     large = Position.start(Rules(blocks=range(1, 65), supply="own", fit="unrelated", target=700))
     assert worth(large) is None
     assert np.isnan(action_values(large)).all()

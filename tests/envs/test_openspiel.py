@@ -20,9 +20,9 @@ from open_spiel.python.algorithms.minimax_solver import MinimaxSolver
 from open_spiel.python.observation import make_observation
 
 from number_tower import Rules, catalogue, solve
+from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.openspiel import TowerGame, TowerState, game
-from number_tower.envs.seeing import Sight
-from number_tower.position import NotABlock, NotLegal, Position
+from number_tower.position import IllegalMoveError, NotABlockError, Position
 from support.command import GOLDEN
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 from support.strategies import any_rules
@@ -81,7 +81,7 @@ def test_openspiels_own_simulation_finds_nothing(rules: Rules) -> None:
 @pytest.mark.parametrize("rules", ALL, ids=NAMES)
 def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(rules: Rules) -> None:
     played = game(rules)
-    sight, observed = Sight(rules), make_observation(played)
+    sight, observed = ObservationEncoder(rules), make_observation(played)
     for seed in range(3):
         state = played.new_initial_state()
         for now in random_game(rules, seed).history():
@@ -93,12 +93,12 @@ def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(ru
             assert state.current_player() == (now.to_move if over is None else pyspiel.PlayerId.TERMINAL)
             assert [rules.blocks[each] for each in state.legal_actions()] == list(now.legal)
             assert [state.action_to_string(each) for each in state.legal_actions()] == list(map(str, now.legal))
-            assert state.legal_actions_mask() == sight.mask(position).tolist()
+            assert state.legal_actions_mask() == sight.encode_mask(position).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 if over.winner == 0 else -1
             assert (state.returns(), state.rewards()) == ([won, -won], [won, -won])
             for player in (0, 1):
-                vector = sight.vector(position, player)
+                vector = sight.encode(position, player)
                 observed.set_from(state, player)
                 assert np.array_equal(observed.tensor, vector)
                 assert np.array_equal(np.concatenate(list(observed.dict.values())), vector)
@@ -113,7 +113,7 @@ def test_a_game_tells_openspiel_how_long_and_how_large_it_is() -> None:
         played = game(rules)
         assert played.num_distinct_actions() == len(rules.blocks)
         assert played.max_game_length() == rules.most_plies
-        assert played.observation_tensor_shape() == [Sight(rules).size]
+        assert played.observation_tensor_shape() == [ObservationEncoder(rules).size]
         assert (played.min_utility(), played.max_utility(), played.utility_sum()) == (-1, 1, 0)
 
 
@@ -133,7 +133,7 @@ def test_a_game_can_be_over_before_it_begins() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "error", "problem"),
-    [(8, NotLegal, "used"), (9, ValueError, "expected 0 to 8"), (-2, ValueError, "expected 0 to 8")],
+    [(8, IllegalMoveError, "used"), (9, ValueError, "expected 0 to 8"), (-2, ValueError, "expected 0 to 8")],
 )
 def test_an_illegal_action_is_refused_and_changes_nothing(wrong: int, error: type[Exception], problem: str) -> None:
     state = after(game("draft"), 9)
@@ -185,9 +185,9 @@ def test_states_and_actions_can_be_read_and_made_as_json() -> None:
     assert struct.to_dict() == {"block": 6}
     assert state.apply_action_struct(struct).ok()
     assert state.to_dict()["to_move"] is None
-    with pytest.raises(NotLegal):
+    with pytest.raises(IllegalMoveError):
         played.new_initial_state({"moves": [9, 9]})
-    with pytest.raises(NotABlock):
+    with pytest.raises(NotABlockError):
         played.new_initial_state({"moves": ["9"]})
     for wrong in ({}, {"moves": 3}, "9, 8"):
         with pytest.raises(ValueError, match="expected the moves so far"):
@@ -205,7 +205,7 @@ def test_what_a_player_remembers_is_the_moves_so_far() -> None:
     assert remembered.string_from(state, 0) == state.information_state_string(1) == "2, 4"
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_a_game_recorded_by_openspiel_stays_the_same(name: str) -> None:
     assert recorded(name) == (PLAYTHROUGHS / f"{name}.txt").read_text(encoding="utf-8")
 
@@ -328,7 +328,7 @@ def test_what_openspiel_itself_cannot_read_is_its_own_error(parameters: str, pro
 # Its solvers, its agents, and the truth --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_openspiels_solver_finds_the_same_value_from_the_start(name: str) -> None:
     state = game(name).new_initial_state()
     table = MinimaxSolver(line(name)).solve()
@@ -432,5 +432,5 @@ def test_a_learner_learns_in_openspiels_environment() -> None:
 
 if __name__ == "__main__":
     PLAYTHROUGHS.mkdir(exist_ok=True)
-    for each in catalogue.names():
+    for each in catalogue.list_names():
         (PLAYTHROUGHS / f"{each}.txt").write_text(recorded(each), encoding="utf-8")

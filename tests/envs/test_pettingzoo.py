@@ -14,9 +14,9 @@ import pettingzoo
 import pytest
 from pettingzoo.test import api_test, seed_test
 
-from number_tower import Game, OptionError, Position, Rules, RulesError, UnknownGame, catalogue, rules, solve
+from number_tower import Game, OptionError, Position, Rules, RulesError, UnknownGameError, catalogue, rules, solve
+from number_tower.envs.common import SeatOrder
 from number_tower.envs.pettingzoo import env, raw_env
-from number_tower.envs.stage import Turns
 from number_tower.position import Refusal
 from support.command import ROOT
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
@@ -76,7 +76,7 @@ def test_pettingzoos_own_test_passes_with_200_seeds(played: Rules, capsys: pytes
 
 
 @pytest.mark.parametrize("first", [0, 1, "alternating", "random"])
-def test_the_same_seed_gives_the_same_games(first: Turns) -> None:
+def test_the_same_seed_gives_the_same_games(first: SeatOrder) -> None:
     for each in ALL:
         seed_test(lambda each=each: env(each, first=first, values=each in FIVE.values()), num_cycles=50)
 
@@ -164,7 +164,9 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
 
 @pytest.mark.parametrize("played", OVER_AT_ONCE, ids=range(len(OVER_AT_ONCE)))
 @pytest.mark.parametrize(("first", "action"), [(0, 0), (1, 99), (0, -1), (1, None)])
-def test_a_game_that_is_over_before_it_begins_ends_with_any_action(played: Rules, first: Turns, action: Any) -> None:
+def test_a_game_that_is_over_before_it_begins_ends_with_any_action(
+    played: Rules, first: SeatOrder, action: Any
+) -> None:
     playing = env(played, first=first, values=True, render_mode="ansi")
     playing.reset()
     told = playing.render()
@@ -234,7 +236,7 @@ def test_who_begins_is_chosen_or_takes_turns_or_follows_from_the_seed() -> None:
     assert starters(tossed, [3, None, None, None]) == starters(tossed, [3, None, None, None])
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_the_text_of_a_game_is_its_sample_dialogue(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     dialogue = (ROOT / f"tests/golden/{name}.txt").read_text()
     moves = [int(line) for line in (ROOT / f"tests/golden/{name}.moves").read_text().split()]
@@ -299,7 +301,7 @@ def test_a_copy_plays_on_from_where_it_was_made() -> None:
 
 
 def test_pettingzoo_knows_the_games_by_their_ids() -> None:
-    for name in catalogue.names():
+    for name in catalogue.list_names():
         assert pettingzoo.make("aec", f"NumberTower/{name}-v0").unwrapped.rules == FIVE[name]
     chosen = pettingzoo.make("aec", "NumberTower-v0", game="draft", target=21, first=1)
     assert chosen.unwrapped.rules.target == 21
@@ -315,7 +317,7 @@ def test_what_cannot_be_chosen_is_refused_in_words() -> None:
         env("draft", render_mode="film")
     with pytest.raises(OptionError, match="draft takes no option fit"):
         env("draft", fit="any")
-    with pytest.raises(UnknownGame, match="there is no game called"):
+    with pytest.raises(UnknownGameError, match="there is no game called"):
         env("chess")
     with pytest.raises(RulesError, match="target: expected"):
         env(FIVE["draft"], target=-1)

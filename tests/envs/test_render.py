@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PIL import ImageDraw
 
 from number_tower import Game, Rules, Table, catalogue
-from number_tower.catalogue import Rulebook, load, parse, rulebook_for
-from number_tower.envs.picture import HEIGHT, WIDTH, picture
+from number_tower.catalogue import Rulebook, find_rulebook, load, parse_rulebook
+from number_tower.envs.render import HEIGHT, WIDTH, draw_table
 from number_tower.voice import Voice
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 
@@ -39,11 +39,11 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def plain(game: Game) -> tuple[Table, Rulebook]:
-    return Table(game), rulebook_for("rules", game.rules)
+    return Table(game), find_rulebook("rules", game.rules)
 
 
 def drawn(table: Table, book: Rulebook) -> NDArray[np.uint8]:
-    pixels = picture(table, Voice(book))
+    pixels = draw_table(table, Voice(book))
     assert pixels.shape == (HEIGHT, WIDTH, 3)
     assert pixels.dtype == np.uint8
     for margin in (pixels[:6], pixels[-6:], pixels[:, :14], pixels[:, -14:]):
@@ -59,7 +59,7 @@ def test_any_game_can_be_drawn_from_its_start_to_its_end(played: Rules) -> None:
         drawn(*plain(Game(played, 0, whole.moves[:moves])))
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_block_on_a_tower_has_its_number_and_every_block_left_too(name: str, written: list[str]) -> None:
     whole = random_game(FIVE[name], 3)
     for game in whole.history():
@@ -110,5 +110,7 @@ def test_the_same_table_gives_the_same_picture() -> None:
 
 def test_long_words_from_strangers_are_cut_and_not_waited_for() -> None:
     title = "tower " * 5000
-    book = parse(f'title = "{title}"\n[rules]\ntarget = 5\n[voice]\nend_exact = "{"w" * 20000}"\n'.encode(), "x", "x")
+    book = parse_rulebook(
+        f'title = "{title}"\n[rules]\ntarget = 5\n[voice]\nend_exact = "{"w" * 20000}"\n'.encode(), "x", "x"
+    )
     drawn(Table(Game(book.rules, 0, (5,)), "x"), book)

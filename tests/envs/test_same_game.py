@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from number_tower import Game, Rules
-from number_tower.blocks import block_set
+from number_tower.blocks import parse_blocks
 from number_tower.envs.games import Games
 from number_tower.envs.gymnasium import NumberTowerEnv
+from number_tower.envs.observation import ObservationEncoder
 from number_tower.envs.openspiel import game as openspiel_game
 from number_tower.envs.pettingzoo import raw_env
-from number_tower.envs.seeing import Sight
-from number_tower.envs.textarena import NumberTowerEnv as TextEnv
+from number_tower.envs.textarena import NumberTowerTextEnv as TextEnv
 from support.rulesets import FIVE, RULESETS, random_game
 
 
@@ -35,12 +35,12 @@ def actions(game: Game) -> Iterator[int]:
 
 
 def through_the_engine(game: Game) -> Trace:
-    sight = Sight(game.rules)
+    sight = ObservationEncoder(game.rules)
     moments = [
         Moment(
             None if each.outcome else each.to_move,
             tuple(map(each.rules.blocks.index, each.legal)),
-            None if each.outcome else tuple(sight.vector(each.position, each.to_move)),
+            None if each.outcome else tuple(sight.encode(each.position, each.to_move)),
         )
         for each in game.history()
     ]
@@ -104,7 +104,7 @@ def through_text(game: Game) -> Trace:
     moments = []
     for block in [*game.moves, None]:
         told = env.get_board_str().rpartition("You may place: ")[2] if "You may place: " in env.get_board_str() else ""
-        legal = tuple(block_set(told)) if told else ()
+        legal = tuple(parse_blocks(told)) if told else ()
         moments.append(
             Moment(
                 None if env.state.done else env.get_observation()[0], tuple(map(game.rules.blocks.index, legal)), None

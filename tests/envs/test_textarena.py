@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import textarena as ta
 
-from number_tower import Game, OptionError, Rules, RulesError, UnknownGame, catalogue
+from number_tower import Game, OptionError, Rules, RulesError, UnknownGameError, catalogue
 from number_tower.envs import textarena as module
-from number_tower.envs.textarena import NumberTowerEnv
-from number_tower.prompt import judged, read_answer
+from number_tower.envs.textarena import NumberTowerTextEnv
+from number_tower.prompt import check_answer, read_answer
 from number_tower.table import Table
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
 
@@ -92,19 +92,19 @@ def play(env: Any, game: Game) -> None:
 @pytest.mark.parametrize("rules", ALL, ids=lambda rules: str(ALL.index(rules)))
 def test_any_game_goes_as_in_the_engine(rules: Rules) -> None:
     for first in (0, 1):
-        play(NumberTowerEnv(rules, first=first), random_game(rules, 3, first))
+        play(NumberTowerTextEnv(rules, first=first), random_game(rules, 3, first))
 
 
 def test_a_player_who_is_skipped_is_not_asked_and_both_are_told() -> None:
-    play(NumberTowerEnv(SKIPS.rules), SKIPS)
-    env = NumberTowerEnv(SKIPS.rules)
+    play(NumberTowerTextEnv(SKIPS.rules), SKIPS)
+    env = NumberTowerTextEnv(SKIPS.rules)
     env.reset(2)
     for block in SKIPS.moves:
         env.step(str(block))
     assert any("cannot place a block and skips" in message for _, message in env.state.logs)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 @pytest.mark.parametrize("wrapped", ["", "-train", "-raw"])
 def test_every_game_is_registered_with_the_usual_wrappers(name: str, wrapped: str) -> None:
     play(ta.make(f"NumberTower-{name}-v0{wrapped}"), random_game(FIVE[name], 5))
@@ -132,7 +132,7 @@ def test_an_answer_is_refused_with_its_reason_or_read_as_its_only_number(answer:
     done, info = env.step(answer)
     assert not done
     read = answer if wrapped or "[" in answer or "]" in answer else f"[{answer}]"
-    expected = judged(before, read)
+    expected = check_answer(before, read)
     if expected.block is not None:
         assert env.table == before.play(expected.block)
         return
@@ -154,21 +154,21 @@ def test_an_answer_is_refused_with_its_reason_or_read_as_its_only_number(answer:
 
 def test_most_adversarial_answers_name_no_block() -> None:
     table = Table(Game(FIVE["race"]))
-    placed = [answer for answer in ADVERSARIAL if judged(table, answer).block is not None]
+    placed = [answer for answer in ADVERSARIAL if check_answer(table, answer).block is not None]
     assert [read_answer(answer) for answer in placed] == [1] * len(placed)
     assert len(placed) <= 3
 
 
 @pytest.mark.parametrize("answer", [None, 7.0, True, b"[7]", ["7"]])
 def test_what_is_no_text_is_refused(answer: Any) -> None:
-    env = NumberTowerEnv("race")
+    env = NumberTowerTextEnv("race")
     env.reset(2)
     assert env.step(answer) == (False, {"illegal": "empty" if answer is None else "no_number"})
 
 
 @pytest.mark.parametrize("allowance", [0, 1, 3])
 def test_repeated_errors_lose_and_a_good_answer_forgives_them(allowance: int) -> None:
-    env = NumberTowerEnv("race", error_allowance=allowance)
+    env = NumberTowerTextEnv("race", error_allowance=allowance)
     env.reset(2)
     for _ in range(2):
         player = env.state.current_player_id
@@ -200,7 +200,7 @@ def test_what_a_player_writes_beside_the_block_does_not_reach_the_other() -> Non
 
 def test_without_legal_lists_nothing_says_what_may_be_placed() -> None:
     for legal in (True, False):
-        env = NumberTowerEnv("climb", legal=legal)
+        env = NumberTowerTextEnv("climb", legal=legal)
         env.reset(2)
         for answer in ("[12]", "[3]"):
             env.step(answer)
@@ -211,7 +211,7 @@ def test_without_legal_lists_nothing_says_what_may_be_placed() -> None:
 
 
 def test_hidden_blocks_stay_hidden() -> None:
-    env = NumberTowerEnv("summit", hidden=True)
+    env = NumberTowerTextEnv("summit", hidden=True)
     env.reset(2)
     for answer in ("[5]", "[9]", "[5]"):
         env.step(answer)
@@ -220,7 +220,7 @@ def test_hidden_blocks_stay_hidden() -> None:
     assert "hidden" in said
     assert "5 cannot be placed: it is not available." in said
     with pytest.raises(OptionError):
-        NumberTowerEnv("draft", hidden=True)
+        NumberTowerTextEnv("draft", hidden=True)
 
 
 def test_a_game_that_is_over_before_it_begins_has_its_result_at_once() -> None:
@@ -235,7 +235,7 @@ def test_a_game_that_is_over_before_it_begins_has_its_result_at_once() -> None:
 
 
 def test_a_move_is_measured_against_the_truth_if_that_is_wanted() -> None:
-    env = NumberTowerEnv("draft", values=True)
+    env = NumberTowerTextEnv("draft", values=True)
     env.reset(2)
     _, info = env.step("[1]")
     assert (info["value"], info["regret"]) == (1.0, 2.0)
@@ -256,17 +256,17 @@ def test_the_seed_is_textarenas_own_and_copies_go_their_own_way() -> None:
 
 
 def test_a_wrong_call_says_what_would_be_right() -> None:
-    env = NumberTowerEnv("draft")
+    env = NumberTowerTextEnv("draft")
     with pytest.raises(RuntimeError, match="reset"):
         env.step("[9]")
     for number in (1, 3):
         with pytest.raises(ValueError, match=f"a game for 2; got {number}"):
             env.reset(num_players=number)
     with pytest.raises(ValueError, match="error_allowance"):
-        NumberTowerEnv("draft", error_allowance=-1)
-    with pytest.raises(UnknownGame, match="climb, draft"):
-        NumberTowerEnv("chess")
+        NumberTowerTextEnv("draft", error_allowance=-1)
+    with pytest.raises(UnknownGameError, match="climb, draft"):
+        NumberTowerTextEnv("chess")
     with pytest.raises(OptionError, match="target"):
-        NumberTowerEnv("draft", fit="any")
+        NumberTowerTextEnv("draft", fit="any")
     with pytest.raises(RulesError, match="step"):
-        NumberTowerEnv(Rules(), step=3)
+        NumberTowerTextEnv(Rules(), step=3)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from number_tower import Position, Rules
-from number_tower.envs import pettingzoo, register, truth
-from number_tower.envs.seeing import Sight
+from number_tower.envs import observation, pettingzoo, register
+from number_tower.envs.observation import ObservationEncoder
 from support.command import ROOT, plain_environment
 
 SCRIPT = ROOT / "examples/train.py"
@@ -103,7 +103,7 @@ def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
 )
 def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train, "CURIOUS", 1.0)
-    learner, sight = train.Learner(1), Sight(rules)
+    learner, sight = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)
     ahead, known = [Position.start(rules)], set()
     while ahead:
@@ -111,9 +111,9 @@ def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatc
         if position.outcome is not None or position in known:
             continue
         known.add(position)
-        values = learner.table[sight.vector(position, position.to_move).tobytes()]
-        exact = truth.action_values(position)
-        legal = sight.mask(position) == 1
+        values = learner.table[sight.encode(position, position.to_move).tobytes()]
+        exact = observation.action_values(position)
+        legal = sight.encode_mask(position) == 1
         assert np.array_equal(values[legal], exact[legal])
         ahead += map(position.place, position.legal)
     assert len(known) > 20

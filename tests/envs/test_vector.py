@@ -15,12 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from number_tower import Position, Rules, RulesError
-from number_tower.envs import stepping
+from number_tower.envs import kernel
 from number_tower.envs.games import Games
 from number_tower.envs.gymnasium import NumberTowerEnv
-from number_tower.envs.seeing import Sight
-from number_tower.envs.stepping import ENDINGS, NOBODY, REFUSALS
-from number_tower.envs.truth import action_values, worth
+from number_tower.envs.kernel import ENDINGS, NOBODY, REFUSALS
+from number_tower.envs.observation import ObservationEncoder, action_values, worth
 from number_tower.envs.vector import NumberTowerVectorEnv
 from support.rulesets import FIVE, NO_OPENING, RULESETS
 from support.strategies import any_rules
@@ -43,18 +42,18 @@ def starts(rules: Rules, first: list[int]) -> list[Position]:
 
 def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
     """Play the same actions in the batch and, game by game, by the engine."""
-    rng, sight = Random(seed), Sight(rules)  # noqa: S311 - play, not secrets
+    rng, sight = Random(seed), ObservationEncoder(rules)  # noqa: S311 - play, not secrets
     games = Games(rules, number, seed=seed, first="alternating")
     first = [row % 2 for row in range(number)]
     positions, plies = starts(rules, first), [0] * number
     for _ in range(steps):
         assert games.to_move.tolist() == [position.to_move for position in positions]
         assert games.legal.tolist() == [position.legal_mask for position in positions]
-        assert games.masks.tolist() == [sight.mask(position).tolist() for position in positions]
+        assert games.masks.tolist() == [sight.encode_mask(position).tolist() for position in positions]
         assert [games.position(row) for row in range(number)] == positions
-        movers = np.array([sight.vector(position, position.to_move) for position in positions])
+        movers = np.array([sight.encode(position, position.to_move) for position in positions])
         assert np.array_equal(games.observations(), movers)
-        others = np.array([sight.vector(position, 0) for position in positions])
+        others = np.array([sight.encode(position, 0) for position in positions])
         assert np.array_equal(games.observations(0), others)
         actions = games.random_actions()
         for row in range(number):
@@ -79,7 +78,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
                 assert REFUSALS[last.refusals[row]] == refused
                 assert last.plies[row] == plies[row]
                 assert games.last_position(row) == after
-                seen = sight.vector(after, 1)
+                seen = sight.encode(after, 1)
                 seen[0] *= not refused
                 assert np.array_equal(games.last_observations(1)[row], seen)
                 first[row], plies[row] = 1 - first[row], 0
@@ -225,7 +224,7 @@ def test_what_is_seen_of_some_games_are_their_rows() -> None:
     some = np.arange(50) % 3 == 0
     assert np.array_equal(games.observations(1, some), games.observations(1)[some])
     assert np.array_equal(games.last_observations(None, ended), games.last_observations()[ended])
-    assert games.observations(0, np.zeros(50, bool)).shape == (0, games.sight.size)
+    assert games.observations(0, np.zeros(50, bool)).shape == (0, games.encoder.size)
 
 
 def test_arrays_in_any_form_are_taken_by_the_loops_as_they_are() -> None:
@@ -234,10 +233,10 @@ def test_arrays_in_any_form_are_taken_by_the_loops_as_they_are() -> None:
     some.flags.writeable = False
     actions = np.arange(12)[::2]
     actions.flags.writeable = False
-    compiled = len(stepping.act_in_some.signatures)  # type: ignore[attr-defined]  # Numba's
+    compiled = len(kernel.act_in_some.signatures)  # type: ignore[attr-defined]  # Numba's
     games.act(actions, some)
     assert games.now.plies.tolist() == [1, 1, 1, 1, 1, 0]
-    assert len(stepping.act_in_some.signatures) <= max(1, compiled)  # type: ignore[attr-defined]  # likewise
+    assert len(kernel.act_in_some.signatures) <= max(1, compiled)  # type: ignore[attr-defined]  # likewise
 
 
 def test_nobody_can_write_into_the_games() -> None:
@@ -264,8 +263,8 @@ def test_values_are_the_exact_truth(name: str) -> None:
         games.step(games.random_actions())
     truth = np.array([action_values(games.position(row)) for row in range(40)])
     assert np.array_equal(games.values(), truth, equal_nan=True)
-    assert games.worths().tolist() == [worth(games.position(row)) for row in range(40)]
-    assert len(set(games.worths().tolist())) > 1
+    assert games.position_values().tolist() == [worth(games.position(row)) for row in range(40)]
+    assert len(set(games.position_values().tolist())) > 1
 
 
 def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> None:
@@ -275,7 +274,7 @@ def test_a_game_that_is_over_is_worth_nothing_any_more_and_has_no_values() -> No
     assert np.isnan(worths).tolist() == [False, True, False]
     assert np.isneginf(values[1]).all()
     assert np.isfinite(values[2]).all()
-    assert np.isnan(Games(NO_OPENING, 2, seed=0).worths()).all()
+    assert np.isnan(Games(NO_OPENING, 2, seed=0).position_values()).all()
 
 
 def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,19 +21,30 @@ import pytest
 
 import number_tower as nt
 from number_tower import Game, Rules, catalogue
-from number_tower.arena.lines import Damaged, NotEmpty
-from number_tower.arena.pool import Stopped
-from number_tower.arena.schedule import ArenaError, seed_of
-from number_tower.coach.puzzles import essence
-from number_tower.evaluation import Done, Evaluation, Log, Respondents, Suite, arranged, evaluate, hold, positions
-from number_tower.evaluation.asking import cut
-from number_tower.evaluation.log import settings_in
-from number_tower.evaluation.positions import differ, worth
-from number_tower.evaluation.scoring import guessing
-from number_tower.evaluation.suite import rearranged
-from number_tower.evaluation.variants import quotas, variants
-from number_tower.players import UnknownPlayer
-from number_tower.prompt import judged
+from number_tower.arena.schedule import derive_seed
+from number_tower.batch import BatchError
+from number_tower.batch.executor import StoppedError
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.coach.puzzles import reduce_position
+from number_tower.evaluation import (
+    CompletedTask,
+    Evaluation,
+    EvaluationJournal,
+    RespondentFactory,
+    Suite,
+    arrange_suite,
+    evaluate,
+    positions,
+    run_tasks,
+)
+from number_tower.evaluation.positions import value_moves, values_differ
+from number_tower.evaluation.questions import truncate_answer
+from number_tower.evaluation.run import read_settings
+from number_tower.evaluation.scores import compute_guess_regret
+from number_tower.evaluation.suite import restore_suite
+from number_tower.evaluation.variants import compute_quotas, make_variants
+from number_tower.players import UnknownPlayerError
+from number_tower.prompt import check_answer
 from number_tower.record import from_line
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from support import replies
@@ -43,16 +54,16 @@ SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions":
 
 
 PLAYERS = ("random", "support.replies:at_the_second_try", "support.replies:raising")
-HERE = Respondents(dict(zip(PLAYERS[1:], (replies.at_the_second_try, replies.raising), strict=True)))
+HERE = RespondentFactory(dict(zip(PLAYERS[1:], (replies.at_the_second_try, replies.raising), strict=True)))
 """Functions that need no process of their own, though they are called as if they had one."""
 
 
-def made_here(players: Iterable[str]) -> Respondents | None:
+def made_here(players: Iterable[str]) -> RespondentFactory | None:
     return HERE if set(players) <= set(PLAYERS) else None
 
 
 def small(*players: str, **settings: Any) -> Suite:
-    return arranged(players or ("random",), **{**SMALL, "make": made_here(players), **settings})
+    return arrange_suite(players or ("random",), **{**SMALL, "make": made_here(players), **settings})
 
 
 def evaluated(*players: Any, **settings: Any) -> Evaluation:
@@ -61,8 +72,8 @@ def evaluated(*players: Any, **settings: Any) -> Evaluation:
 
 def file_of(suite: Suite, path: Path, *, jobs: int = 1, resume: bool = False) -> bytes:
     """Hold an evaluation that is kept in a file, and return what is in it then."""
-    holding = partial(hold, suite, jobs=jobs, make=made_here(suite.players))
-    with Log(path, suite, resume=resume) as log, closing(holding(log=log)) as done:
+    holding = partial(run_tasks, suite, jobs=jobs, make=made_here(suite.players))
+    with EvaluationJournal(path, suite, resume=resume) as log, closing(holding(log=log)) as done:
         assert len(list(done)) == len(suite)
     return path.read_bytes()
 
@@ -76,14 +87,14 @@ def mean(values: list[float]) -> float:
 
 @pytest.fixture(scope="module")
 def twenty() -> tuple[Rules, ...]:
-    return variants(20, 1)
+    return make_variants(20, 1)
 
 
 def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> None:
-    assert seed_of([rules.written() for rules in twenty]) == DIGEST
+    assert derive_seed([rules.written() for rules in twenty]) == DIGEST
     code = (
-        "from number_tower.evaluation.variants import variants; from number_tower.arena.schedule import seed_of;"
-        "print(seed_of([rules.written() for rules in variants(3, 1)]))"
+        "from number_tower.evaluation.variants import make_variants; from number_tower.arena.schedule import derive_seed;"
+        "print(derive_seed([rules.written() for rules in make_variants(3, 1)]))"
     )
     elsewhere = subprocess.run(
         [sys.executable, "-c", code],
@@ -92,7 +103,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
         check=True,
         timeout=60,
     )
-    assert int(elsewhere.stdout) == seed_of([rules.written() for rules in variants(3, 1)])
+    assert int(elsewhere.stdout) == derive_seed([rules.written() for rules in make_variants(3, 1)])
 
 
 def test_variants_are_balanced_by_the_solver(twenty: tuple[Rules, ...]) -> None:
@@ -101,16 +112,16 @@ def test_variants_are_balanced_by_the_solver(twenty: tuple[Rules, ...]) -> None:
 
 @pytest.mark.parametrize("number", range(1, 60))
 def test_as_many_are_won_by_the_first_player_as_by_the_second_whatever_their_number(number: int) -> None:
-    wanted = quotas(number)
+    wanted = compute_quotas(number)
     assert wanted["win"] == wanted["loss"]
     assert wanted.total() == number
     assert number // 5 <= wanted["draw"] <= number // 5 + 1
 
 
 def test_variants_are_all_different_and_none_is_in_the_catalogue(twenty: tuple[Rules, ...]) -> None:
-    texts = [json.dumps(rules.written()) for rules in (*twenty, *(book.rules for book in catalogue.games()))]
-    assert len(set(texts)) == 20 + len(catalogue.names())
-    assert not set(texts[:20]) & {json.dumps(rules.written()) for rules in variants(3, 2)}
+    texts = [json.dumps(rules.written()) for rules in (*twenty, *(book.rules for book in catalogue.load_all()))]
+    assert len(set(texts)) == 20 + len(catalogue.list_names())
+    assert not set(texts[:20]) & {json.dumps(rules.written()) for rules in make_variants(3, 2)}
 
 
 def test_variants_come_from_the_whole_space_of_rules(twenty: tuple[Rules, ...]) -> None:
@@ -121,8 +132,8 @@ def test_variants_come_from_the_whole_space_of_rules(twenty: tuple[Rules, ...]) 
 
 @pytest.mark.parametrize("number", [0, -1, 201])
 def test_a_number_of_variants_that_cannot_be_is_refused(number: int) -> None:
-    with pytest.raises(ArenaError, match="expected from 1 to 200 variants"):
-        arranged(["random"], variants=number)
+    with pytest.raises(BatchError, match="expected from 1 to 200 variants"):
+        arrange_suite(["random"], variants=number)
 
 
 # Positions and tasks --------------------------------------------------------------------------------------------------
@@ -130,14 +141,14 @@ def test_a_number_of_variants_that_cannot_be_is_refused(number: int) -> None:
 
 @pytest.fixture(scope="module")
 def suite() -> Suite:
-    return arranged(["random", "perfect"], variants=6, number=12, positions=60)
+    return arrange_suite(["random", "perfect"], variants=6, number=12, positions=60)
 
 
 def test_positions_matter_and_are_all_different_and_evenly_spread(suite: Suite) -> None:
     tables = [(spot, suite.games[spot.game].table.game.rules, spot.moves) for spot in suite.spots]
     at = [(rules, Game(rules, moves=moves)) for _, rules, moves in tables]
-    assert len({(id(rules), essence(game.position)) for rules, game in at}) == 60
-    assert all(differ(worth(game)) for _, game in at)
+    assert len({(id(rules), reduce_position(game.position)) for rules, game in at}) == 60
+    assert all(values_differ(value_moves(game)) for _, game in at)
     assert [game.to_move for _, game in at] == [spot.seat for spot in suite.spots]
     assert Counter(spot.seat for spot in suite.spots) == {0: 30, 1: 30}
     assert Counter(spot.game for spot in suite.spots) == dict.fromkeys(range(6), 10)
@@ -147,15 +158,15 @@ def test_positions_matter_and_are_all_different_and_evenly_spread(suite: Suite) 
 def test_where_there_are_not_so_many_positions_there_are_fewer() -> None:
     found = small(games=["factor"], positions=1000).spots
     assert 30 < len(found) < 100
-    assert len({essence(Game(nt.rules("factor"), moves=spot.moves).position) for spot in found}) == len(found)
+    assert len({reduce_position(Game(nt.rules("factor"), moves=spot.moves).position) for spot in found}) == len(found)
 
 
 def test_what_is_not_known_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ignorant:
-        def solution(self, _: object) -> None:
+        def solve(self, _: object) -> None:
             return
 
-    monkeypatch.setattr(positions, "knowledge", lambda _: Ignorant())
+    monkeypatch.setattr(positions, "get_knowledge", lambda _: Ignorant())
     assert not small().spots
     done = evaluated("random").done
     unknown = [decision for each in done for decision in each.decisions]
@@ -164,12 +175,12 @@ def test_what_is_not_known_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_game_is_played_from_both_seats_with_one_seed_by_every_player(suite: Suite) -> None:
-    tasks = [suite.task(index) for index in range(len(suite))]
+    tasks = [suite.get_task(index) for index in range(len(suite))]
     assert [task.index for task in tasks] == list(range(2 * 72))
     for player in suite.players:
         games = [task for task in tasks if task.player == player and task.kind == "game"]
         assert Counter((task.game, task.seed, task.opponent) for task in games) == {
-            (entry.text, seed_of(1, entry.text, 0), "fair"): 2 for entry in suite.games
+            (entry.text, derive_seed(1, entry.text, 0), "fair"): 2 for entry in suite.games
         }
         assert Counter(task.seat for task in games) == {0: 6, 1: 6}
     mine, theirs = ([replace(task, index=0, player="") for task in tasks[start::2]] for start in (0, 1))
@@ -178,23 +189,23 @@ def test_every_game_is_played_from_both_seats_with_one_seed_by_every_player(suit
 
 def test_a_task_stays_the_same_whoever_else_takes_part(suite: Suite) -> None:
     alone = replace(suite, players=("perfect",))
-    assert [replace(suite.task(2 * index + 1), index=index) for index in range(len(alone))] == [
-        alone.task(index) for index in range(len(alone))
+    assert [replace(suite.get_task(2 * index + 1), index=index) for index in range(len(alone))] == [
+        alone.get_task(index) for index in range(len(alone))
     ]
 
 
 def test_any_part_of_an_evaluation_is_a_fair_sample(suite: Suite) -> None:
-    kinds = [suite.task(index).kind for index in range(0, len(suite), 2)]
+    kinds = [suite.get_task(index).kind for index in range(0, len(suite), 2)]
     for part in range(12, 72, 12):
         assert abs(kinds[:part].count("game") - part / 6) <= 1
 
 
 def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(suite: Suite) -> None:
-    assert {(task.game, task.cluster) for task in map(suite.task, range(len(suite)))} == {
+    assert {(task.game, task.cluster) for task in map(suite.get_task, range(len(suite)))} == {
         (entry.text, place) for place, entry in enumerate(suite.games)
     }
     named = small()
-    clusters = Counter(named.task(index).cluster for index in range(len(named)))
+    clusters = Counter(named.get_task(index).cluster for index in range(len(named)))
     assert sorted(clusters.values()) == [1] * 6 + [2] * 2
 
 
@@ -217,7 +228,7 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
     ],
 )
 def test_an_evaluation_that_cannot_be_is_refused(settings: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ArenaError) as wrong:
+    with pytest.raises(BatchError) as wrong:
         small(**settings)
     assert problem in str(wrong.value)
 
@@ -243,23 +254,23 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
     ],
 )
 def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem: str) -> None:
-    with pytest.raises(UnknownPlayer) as wrong:
+    with pytest.raises(UnknownPlayerError) as wrong:
         small("random", spec)
     assert problem in str(wrong.value)
 
 
 def test_functions_are_players_and_no_opponents() -> None:
-    with pytest.raises(UnknownPlayer):
+    with pytest.raises(UnknownPlayerError):
         small("random", against="nobody")
-    with pytest.raises(UnknownPlayer, match=r"support\.replies:largest cannot sit opposite"):
+    with pytest.raises(UnknownPlayerError, match=r"support\.replies:largest cannot sit opposite"):
         small("random", against="support.replies:largest")
 
 
 def test_players_are_named_once() -> None:
-    with pytest.raises(ArenaError, match="players: 'random' is named twice"):
+    with pytest.raises(BatchError, match="players: 'random' is named twice"):
         small("random", "RANDOM ")
-    with pytest.raises(ArenaError, match="expected a player"):
-        arranged([], **SMALL)
+    with pytest.raises(BatchError, match="expected a player"):
+        arrange_suite([], **SMALL)
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------
@@ -267,7 +278,7 @@ def test_players_are_named_once() -> None:
 
 def test_the_perfect_player_loses_no_value_and_a_random_one_does(suite: Suite) -> None:
     regrets: dict[str, list[float]] = {"random": [], "perfect": []}
-    with closing(hold(suite, jobs=1)) as done:
+    with closing(run_tasks(suite, jobs=1)) as done:
         for each in done:
             regrets[each.task.player] += [found.regret for found in each.decisions if found.regret is not None]
     assert set(regrets["perfect"]) == {0.0}
@@ -296,16 +307,16 @@ def test_a_question_says_all_that_a_bot_is_told_and_the_prompt_and_legal_comes_l
 
 
 @pytest.fixture(scope="module")
-def named() -> dict[str, list[Done]]:
+def named() -> dict[str, list[CompletedTask]]:
     """Functions by their names, each in a process of its own: what they did, and in the end nothing of them is left."""
-    found: dict[str, list[Done]] = {}
+    found: dict[str, list[CompletedTask]] = {}
     names = [f"support.replies:{name}" for name in (*replies.BAD, *replies.GOOD)]
     for done in evaluated(*names, number=2, positions=2, tries=2, patience=60.0).done:
         found.setdefault(done.task.player.removeprefix("support.replies:"), []).append(done)
     return found
 
 
-def no_block(done: Done, problem: str) -> None:
+def no_block(done: CompletedTask, problem: str) -> None:
     """Check a task in which somebody gave no block in two tries."""
     decision = done.decisions[-1]
     assert len(done.decisions) == 1
@@ -322,7 +333,7 @@ def no_block(done: Done, problem: str) -> None:
 
 @pytest.mark.parametrize("name", replies.BAD)
 def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(
-    name: str, named: dict[str, list[Done]]
+    name: str, named: dict[str, list[CompletedTask]]
 ) -> None:
     here = evaluated(getattr(replies, name), tries=2).done
     assert len(here) == 10
@@ -334,7 +345,7 @@ def test_a_function_that_gives_no_block_is_asked_so_often_and_never_dropped(
 
 @pytest.mark.parametrize("name", replies.GOOD)
 def test_a_function_may_answer_in_many_ways(
-    name: str, named: dict[str, list[Done]], capfd: pytest.CaptureFixture[str]
+    name: str, named: dict[str, list[CompletedTask]], capfd: pytest.CaptureFixture[str]
 ) -> None:
     here = () if name == "loud" else evaluated(getattr(replies, name), number=2, positions=2).done
     assert not any(each.forfeit or decision.illegal for each in here for decision in each.decisions)
@@ -373,7 +384,7 @@ def test_an_answer_that_fails_to_come_may_stop_it_all_and_is_asked_for_again(
     monkeypatch.setenv(replies.COUNT, str(tmp_path / "count"))
     settings: dict[str, Any] = {"number": 2, "jobs": jobs, "out": tmp_path / "a.jsonl"}
     with pytest.raises(
-        Stopped, match=r"support\.replies:failing_once gave no answer: it raised ConnectionError: no connection"
+        StoppedError, match=r"support\.replies:failing_once gave no answer: it raised ConnectionError: no connection"
     ):
         evaluated("support.replies:failing_once", stop=True, **settings)
     again = evaluated("support.replies:failing_once", stop=True, resume=True, **settings)
@@ -389,7 +400,7 @@ def test_giving_up_costs_all_that_could_be_had_even_where_every_block_wins() -> 
     won = [decision for decision in given_up if decision.best]
     assert won
     assert all(decision.regret == decision.best and decision.counts for decision in won)
-    assert all(guessing(decision) == 0 for decision in won)
+    assert all(compute_guess_regret(decision) == 0 for decision in won)
     assert not any(decision.counts for decision in given_up if not decision.best)
     assert (found.scores.players[0].overall.regret.mean or 0) > 0
 
@@ -409,15 +420,15 @@ def test_who_answers_at_the_second_try_goes_on_and_the_first_is_counted() -> Non
 
 
 def test_the_beginning_of_a_very_long_answer_is_left_out_and_what_is_kept_is_judged_the_same() -> None:
-    table = small().table(small().task(0))
+    table = small().make_table(small().get_task(0))
     block = table.game.legal[0]
     early, late = f"[{block}] " + "hmm " * 20_000, "hmm 3 " * 50_000 + f"[{block}]"
-    assert cut(early) == early
-    assert cut(late).startswith("[... the beginning of a very long answer is left out ...]")
-    assert cut(late).endswith(f"[{block}]")
+    assert truncate_answer(early) == early
+    assert truncate_answer(late).startswith("[... the beginning of a very long answer is left out ...]")
+    assert truncate_answer(late).endswith(f"[{block}]")
     for answer in (early, late, f"[{block}]" + "hmm " * 50_000, "3 " * 100_000, f"{block}" * 100_001):
-        assert len(cut(answer)) <= 100_100
-        assert judged(table, cut(answer)) == judged(table, answer)
+        assert len(truncate_answer(answer)) <= 100_100
+        assert check_answer(table, truncate_answer(answer)) == check_answer(table, answer)
 
 
 SH = "sh -c {}"
@@ -489,7 +500,7 @@ def test_functions_themselves_can_be_evaluated() -> None:
     assert [name.rpartition(":")[2].rpartition(".")[2] for name in named] == [
         "<lambda>", "<lambda>#2", "largest#2", "random",
     ]  # fmt: skip
-    with pytest.raises(ArenaError, match="named twice"):
+    with pytest.raises(BatchError, match="named twice"):
         evaluated(replies.largest, replies.largest)
 
 
@@ -501,10 +512,10 @@ def test_players_and_games_may_be_given_in_many_ways() -> None:
     assert named.suite.players == ("My Player", "perfect")
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
     for wrong in (replies.later, replies.Text):
-        with pytest.raises(UnknownPlayer, match="cannot be asked: it is a"):
+        with pytest.raises(UnknownPlayerError, match="cannot be asked: it is a"):
             evaluate(wrong, "factor", **settings)
     for jobs in (0, 1.5, True):
-        with pytest.raises(ArenaError, match="jobs: expected a whole number from 1"):
+        with pytest.raises(BatchError, match="jobs: expected a whole number from 1"):
             evaluate("random", "factor", jobs=jobs)  # type: ignore[arg-type]  # that is the point
 
 
@@ -527,7 +538,7 @@ def test_every_line_tells_its_task(whole: bytes) -> None:
     assert [game["game"] for game in header["games"]] == ["factor", "draft"]
     assert header["games"][1]["rules"]["target"] == 15
     for index, line in enumerate(lines):
-        task = suite.task(index)
+        task = suite.get_task(index)
         assert (line["index"], line["player"], line["seat"]) == (index, task.player, task.seat + 1)
         assert (line["start"], line["seed"], line["cluster"]) == (list(task.moves), task.seed, task.cluster)
         assert list(from_line(line["record"]).game.moves) == line["moves"]
@@ -559,7 +570,7 @@ def test_lines_in_another_order_are_put_in_order(whole: bytes, tmp_path: Path) -
 
 def test_a_file_is_read_as_what_was_done(whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(whole)
-    with Log(tmp_path / "a.jsonl", small(*PLAYERS), resume=True) as log:
+    with EvaluationJournal(tmp_path / "a.jsonl", small(*PLAYERS), resume=True) as log:
         assert tuple(log.read()) == evaluated(*PLAYERS).done
 
 
@@ -590,7 +601,7 @@ def test_a_line_that_is_not_what_was_done_is_refused(before: bytes, after: bytes
     wrong = next(number for number, line in enumerate(lines) if before in line and number)
     lines[wrong] = lines[wrong].replace(before, after, 1)
     (path := tmp_path / "a.jsonl").write_bytes(b"".join(lines))
-    with pytest.raises(Damaged, match=rf"a.jsonl, line {wrong + 1}: not a task of this evaluation"):
+    with pytest.raises(JournalDamagedError, match=rf"a.jsonl, line {wrong + 1}: not a task of this evaluation"):
         file_of(small(*PLAYERS), path, resume=True)
 
 
@@ -611,13 +622,16 @@ def test_whatever_a_line_says_that_was_not_done_is_refused(whole: bytes, tmp_pat
         at[key] = rng.choice(JUNK)
         if (changed := json.dumps(document).encode() + b"\n") != line:
             path.write_bytes(header + changed)
-            with Log(path, suite, resume=True) as log, pytest.raises(Damaged, match="line 2: not a task"):
+            with (
+                EvaluationJournal(path, suite, resume=True) as log,
+                pytest.raises(JournalDamagedError, match="line 2: not a task"),
+            ):
                 list(log.read())
 
 
 def test_a_task_that_is_there_twice_is_refused(whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(whole + whole.splitlines(keepends=True)[3])
-    with pytest.raises(Damaged, match="the task with index 2 is there twice"):
+    with pytest.raises(JournalDamagedError, match="the task with index 2 is there twice"):
         file_of(small(*PLAYERS), tmp_path / "a.jsonl", resume=True)
 
 
@@ -637,11 +651,11 @@ def test_only_the_same_evaluation_is_resumed(
     changed: dict[str, Any], problem: str, whole: bytes, tmp_path: Path
 ) -> None:
     (path := tmp_path / "a.jsonl").write_bytes(whole)
-    with pytest.raises(ArenaError, match="holds another evaluation") as wrong:
-        Log(path, small(*PLAYERS, **changed), resume=True)
+    with pytest.raises(BatchError, match="holds another evaluation") as wrong:
+        EvaluationJournal(path, small(*PLAYERS, **changed), resume=True)
     assert problem in str(wrong.value)
-    with pytest.raises(NotEmpty):
-        Log(path, small(*PLAYERS))
+    with pytest.raises(JournalNotEmptyError):
+        EvaluationJournal(path, small(*PLAYERS))
     assert path.read_bytes() == whole
 
 
@@ -660,30 +674,30 @@ def test_an_empty_answer_is_kept_as_one_and_none_as_none(tmp_path: Path) -> None
 def test_a_file_says_all_that_is_needed_to_go_on_with_it(games: list[str], tmp_path: Path) -> None:
     wanted = {"games": games, "variants": 3, "tries": 2, "legal": False, "seed": 4, "positions": 90, "against": "easy"}
     suite = small("random", "gentle", **wanted)
-    with Log(tmp_path / "a.jsonl", suite):
-        found = rearranged(settings_in(tmp_path / "a.jsonl"))
+    with EvaluationJournal(tmp_path / "a.jsonl", suite):
+        found = restore_suite(read_settings(tmp_path / "a.jsonl"))
     assert found == suite
     for text in (b"", b"text\n", b"{}\n", b"[]\n"):
         (tmp_path / "b.jsonl").write_bytes(text)
-        with pytest.raises(Damaged, match="is not the file of an evaluation"):
-            settings_in(tmp_path / "b.jsonl")
-    with pytest.raises(ArenaError, match="cannot be understood"):
-        rearranged({**settings_in(tmp_path / "a.jsonl"), "games": [7]})
+        with pytest.raises(JournalDamagedError, match="is not the file of an evaluation"):
+            read_settings(tmp_path / "b.jsonl")
+    with pytest.raises(BatchError, match="cannot be understood"):
+        restore_suite({**read_settings(tmp_path / "a.jsonl"), "games": [7]})
 
 
 def test_fewer_positions_are_the_first_of_more() -> None:
     entries = small(games=["factor", "draft"]).games
     told: list[tuple[int, int]] = []
-    many = positions.spots(entries, 120, 1, lambda *now: told.append(now))
-    assert positions.spots(entries, 33, 1) == many[:33]
+    many = positions.find_positions(entries, 120, 1, lambda *now: told.append(now))
+    assert positions.find_positions(entries, 33, 1) == many[:33]
     assert told == sorted(told)
     assert told[-1][1] == 120
 
 
 def test_searches_in_vain_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Game] = []
-    monkeypatch.setattr(positions, "worth", asked.append)
-    assert positions.spots(small(positions=0).games, 40, 1) == ()
+    monkeypatch.setattr(positions, "value_moves", asked.append)
+    assert positions.find_positions(small(positions=0).games, 40, 1) == ()
     assert len(asked) <= 2 * 13
 
 
@@ -783,13 +797,13 @@ def test_an_answer_of_any_length_can_be_resumed(answer: str, tmp_path: Path) -> 
 def test_a_finished_evaluation_needs_its_players_no_more(tmp_path: Path) -> None:
     file = tmp_path / "eval.jsonl"
     evaluate({"gone:away": replies.largest}, ["draft"], number=2, positions=2, out=file)
-    suite = rearranged(settings_in(str(file)))
-    with Log(file, suite, resume=True) as log:
-        assert len(list(hold(suite, log=log, jobs=1))) == len(suite)
+    suite = restore_suite(read_settings(str(file)))
+    with EvaluationJournal(file, suite, resume=True) as log:
+        assert len(list(run_tasks(suite, log=log, jobs=1))) == len(suite)
 
 
 def test_numbers_that_are_none_are_refused_in_words() -> None:
-    with pytest.raises(ArenaError, match=r"from 1 to 200 variants; got 2\.5"):
+    with pytest.raises(BatchError, match=r"from 1 to 200 variants; got 2\.5"):
         evaluate("random", variants=2.5)  # type: ignore[arg-type]
-    with pytest.raises(ArenaError, match="seed: expected a whole number; got None"):
+    with pytest.raises(BatchError, match="seed: expected a whole number; got None"):
         evaluate("random", ["draft"], seed=None)  # type: ignore[arg-type]

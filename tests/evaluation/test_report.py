@@ -20,35 +20,41 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from number_tower.arena.schedule import entry
-from number_tower.cli import evaluating
-from number_tower.cli.calls import parser
+from number_tower.arena.schedule import parse_game
+from number_tower.cli import eval
 from number_tower.cli.main import main
+from number_tower.cli.options import create_parser
 from number_tower.evaluation import (
-    AGAINST,
     BASELINES,
-    GAMES,
-    PATIENCE,
-    POSITIONS,
-    TRIES,
-    VARIANTS,
-    Attempt,
+    DEFAULT_GAMES,
+    DEFAULT_OPPONENT,
+    DEFAULT_PATIENCE,
+    DEFAULT_POSITIONS,
+    DEFAULT_TRIES,
+    DEFAULT_VARIANTS,
+    AnswerAttempt,
+    CompletedTask,
     Decision,
-    Done,
     Evaluation,
-    Respondents,
+    RespondentFactory,
     Suite,
-    arranged,
+    arrange_suite,
     evaluate,
 )
-from number_tower.evaluation.report import report
-from number_tower.evaluation.report.charting import NARROW, WIDE, Scale, fitted, round_up
-from number_tower.evaluation.report.document import Code, Command, Document, Paragraph, Strong
-from number_tower.evaluation.report.markdown import markdown
-from number_tower.evaluation.report.plots import plots
-from number_tower.evaluation.report.telling import labels
-from number_tower.evaluation.scoring import Scores, scores
-from number_tower.evaluation.variants import variants
+from number_tower.evaluation.report import build_report
+from number_tower.evaluation.report.charts import make_charts
+from number_tower.evaluation.report.content import label_players
+from number_tower.evaluation.report.document import (
+    CodeText,
+    Document,
+    Paragraph,
+    ShellCommand,
+    StrongText,
+    render_markdown,
+)
+from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, shorten_to_width
+from number_tower.evaluation.scores import Scores, compute_scores
+from number_tower.evaluation.variants import make_variants
 from support import replies
 from support.command import ROOT, TOWER, plain_environment
 
@@ -66,18 +72,20 @@ def small() -> Evaluation:
 def hostile(small: Evaluation) -> Scores:
     """The same, but the weakest has a terrible name, and says terrible things, a third of which are illegal."""
     suite = replace(small.suite, players=(HOSTILE, *small.suite.players[1:]))
-    return scores(suite, [_spoilt(done) if done.task.player == "random" else done for done in small.done])
+    return compute_scores(suite, [_spoilt(done) if done.task.player == "random" else done for done in small.done])
 
 
-def _spoilt(done: Done) -> Done:
+def _spoilt(done: CompletedTask) -> CompletedTask:
     illegal = done.index % 9 == 0
 
     def said(decision: Decision) -> Decision:
         attempts = [attempt._replace(answer=LOUD) for attempt in decision.attempts]
         if not illegal:
             return replace(decision, attempts=tuple(attempts))
-        failed = Attempt("?", "", None, LOUD, "failed")
-        return replace(decision, attempts=(Attempt("?", LOUD, None, LOUD, "no_number"), failed, failed), block=None)
+        failed = AnswerAttempt("?", "", None, LOUD, "failed")
+        return replace(
+            decision, attempts=(AnswerAttempt("?", LOUD, None, LOUD, "no_number"), failed, failed), block=None
+        )
 
     task = replace(done.task, player=HOSTILE)
     return replace(
@@ -114,18 +122,18 @@ class Page(HTMLParser):
 
 
 def test_the_same_evaluation_makes_the_same_report_in_whatever_order_tasks_come(small: Evaluation) -> None:
-    files = report(small.scores, "tower eval")
+    files = build_report(small.scores, "tower eval")
     assert set(files) == {"report.md", "report.html", "regret.svg", "results.svg", "games.svg", "plies.svg"}
     shuffled = list(small.done)
     Random(2).shuffle(shuffled)  # noqa: S311 - play, not secrets
-    assert report(scores(small.suite, shuffled), "tower eval") == files
+    assert build_report(compute_scores(small.suite, shuffled), "tower eval") == files
     again = evaluate(["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=5, jobs=2)
-    assert report(again.scores, "tower eval") == files
+    assert build_report(again.scores, "tower eval") == files
 
 
 def test_a_page_is_whole_and_loads_and_runs_nothing(small: Evaluation, hostile: Scores) -> None:
     for found in (small.scores, hostile):
-        text = report(found, "tower eval")["report.html"]
+        text = build_report(found, "tower eval")["report.html"]
         page = Page(text)
         assert page.open == []
         tags = Counter(tag for tag, _ in page.tags)
@@ -137,7 +145,7 @@ def test_a_page_is_whole_and_loads_and_runs_nothing(small: Evaluation, hostile: 
 
 def test_a_page_can_be_read_by_everybody(small: Evaluation, hostile: Scores) -> None:
     for found in (small.scores, hostile):
-        page = Page(report(found, "tower eval")["report.html"])
+        page = Page(build_report(found, "tower eval")["report.html"])
         tags = Counter(tag for tag, _ in page.tags)
         assert page.tags[0] == ("html", {"lang": "en"})
         assert tags["h1"] == tags["main"] == 1
@@ -153,7 +161,7 @@ def test_a_page_can_be_read_by_everybody(small: Evaluation, hostile: Scores) -> 
 
 
 def test_nothing_that_players_say_is_markup(hostile: Scores) -> None:
-    files = report(hostile, "tower eval")
+    files = build_report(hostile, "tower eval")
     assert "illegal.svg" in files
     for name, text in files.items():
         if name != "report.md":
@@ -168,7 +176,7 @@ def test_nothing_that_players_say_is_markup(hostile: Scores) -> None:
 
 
 def test_tables_in_markdown_are_whole(hostile: Scores) -> None:
-    text = report(hostile, "tower eval")["report.md"]
+    text = build_report(hostile, "tower eval")["report.md"]
     tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
     assert len(tables) == 7
     for table in tables:
@@ -178,14 +186,14 @@ def test_tables_in_markdown_are_whole(hostile: Scores) -> None:
 
 
 def test_pictures_are_beside_the_text_that_shows_them(small: Evaluation) -> None:
-    files = report(small.scores)
+    files = build_report(small.scores)
     shown = re.findall(r"!\[(.+)\]\((.+)\)", files["report.md"])
     assert {name for _, name in shown} == {name for name in files if name.endswith(".svg")}
     assert all(len(alt) > 30 for alt, _ in shown)
 
 
 def test_a_report_says_what_was_asked_and_what_it_means(small: Evaluation) -> None:
-    text = report(small.scores, "tower eval --seed=5")["report.md"]
+    text = build_report(small.scores, "tower eval --seed=5")["report.md"]
     assert "```sh\ntower eval --seed=5\n```" in text
     assert "16 games against fair, half of them in each seat, and moved in 32 positions" in text
     assert "4 games made from the seed. Seed 5" in text
@@ -202,7 +210,7 @@ def test_a_report_says_what_was_asked_and_what_it_means(small: Evaluation) -> No
 
 
 def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluation) -> None:
-    text = report(small.scores)["report.md"]
+    text = build_report(small.scores)["report.md"]
     commands = re.findall(r"`(tower solve '.+?')`", text)
     assert len(commands) == 4
     said = re.findall(r" ([\d, or]+) would have kept the (win|draw)", text)
@@ -218,7 +226,7 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
 
 
 def test_a_report_says_why_answers_were_illegal_and_what_failed(hostile: Scores) -> None:
-    text = report(hostile)["report.md"]
+    text = build_report(hostile)["report.md"]
     spoilt = next(score for score in hostile.players if score.failure)
     assert spoilt.reasons["failed"] == 2 * spoilt.reasons["no_number"] > 0
     assert "Illegal answers, by what was wrong with them:" in text
@@ -232,7 +240,7 @@ def test_a_table_has_every_game_and_players_come_before_baselines(small: Evaluat
         replace(done, task=replace(done.task, player="./my-bot")) if done.task.player == "random" else done
         for done in small.done
     ]
-    files = report(scores(suite, mine))
+    files = build_report(compute_scores(suite, mine))
     table = files["report.md"].split("Points lost per decision in every game:\n\n")[1].split("\n\n")[0].splitlines()
     assert table[0].split() == ["|", "game", "|", "./my-bot", "|", "perfect", "|", "gentle", "|"]
     assert [row.split()[1] for row in table[2:]] == [f"`{place}`" for place in range(1, 5)]
@@ -250,7 +258,7 @@ def test_of_a_tie_nobody_is_said_to_have_lost_the_least(small: Evaluation) -> No
             for name in names[each.task.player]
             if name in players
         ]
-        return report(scores(suite, all_done))["report.md"].splitlines()[2]
+        return build_report(compute_scores(suite, all_done))["report.md"].splitlines()[2]
 
     assert ", the least; " in first("random", "perfect")
     assert ", the least" not in first("random", "perfect", "twin")
@@ -259,7 +267,7 @@ def test_of_a_tie_nobody_is_said_to_have_lost_the_least(small: Evaluation) -> No
 
 def test_named_games_are_called_by_their_names() -> None:
     found = evaluate(["random"], ["factor", "draft(target=21)"], number=4, positions=4, jobs=1)
-    files = report(found.scores)
+    files = build_report(found.scores)
     assert (
         "4 positions where the legal blocks differ in value, reached by random play and the same for all; spread over "
         "2 named games." in files["report.md"]
@@ -272,8 +280,10 @@ def test_named_games_are_called_by_their_names() -> None:
 
 
 def test_code_ends_where_it_ends() -> None:
-    text = markdown(
-        Document("*T*", (Command("a\n```\nb"), Paragraph((Code("`a``b"), " & ", Strong("x_y"), Code(" ")))))
+    text = render_markdown(
+        Document(
+            "*T*", (ShellCommand("a\n```\nb"), Paragraph((CodeText("`a``b"), " & ", StrongText("x_y"), CodeText(" "))))
+        )
     )
     assert text == "# \\*T\\*\n\n````sh\na\n```\nb\n````\n\n``` `a``b ``` &amp; **x\\_y**`   `\n"
 
@@ -284,14 +294,14 @@ def test_players_with_long_names_are_told_apart(small: Evaluation) -> None:
         small.scores,
         players=tuple(replace(score, player=name) for score, name in zip(small.scores.players, long, strict=True)),
     )
-    names = labels(named)
+    names = label_players(named)
     assert len(set(names)) == 3
     assert max(map(len, names)) <= 44
 
 
 def test_an_evaluation_without_decisions_has_a_report_too() -> None:
-    suite = Suite(("nobody",), (entry("factor"),), number=2, spots=())
-    files = report(scores(suite, []))
+    suite = Suite(("nobody",), (parse_game("factor"),), number=2, spots=())
+    files = build_report(compute_scores(suite, []))
     assert set(files) == {"report.md", "report.html"}
     assert "Nobody met a decision that counts" in files["report.md"]
     assert "nan" not in files["report.md"].lower().replace("nobody", "")
@@ -303,15 +313,15 @@ def test_an_evaluation_without_decisions_has_a_report_too() -> None:
 @pytest.mark.parametrize("wide", [WIDE, NARROW])
 def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: Evaluation, hostile: Scores) -> None:
     for found in (small.scores, hostile):
-        for plot in plots(found, labels(found)):
-            root = ET.fromstring(plot.svg(wide))  # noqa: S314 - our own
+        for plot in make_charts(found, label_players(found)):
+            root = ET.fromstring(plot.render(wide))  # noqa: S314 - our own
             high = float(root.attrib["height"])
             assert [child.tag.rpartition("}")[2] for child in root][:3] == ["title", "desc", "style"]
             for each in root.iter():
                 for name, most in (("x", wide), ("x1", wide), ("x2", wide), ("cx", wide), ("y", high), ("cy", high)):
                     assert 0 <= float(each.attrib.get(name, 0)) <= most, (plot.name, each.attrib)
             told = plot.description
-            assert all(score in told for score in labels(found)) or plot.name == "plies"
+            assert all(score in told for score in label_players(found)) or plot.name == "plies"
 
 
 @pytest.mark.parametrize(
@@ -319,15 +329,15 @@ def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: E
 )
 def test_scales_end_at_round_numbers(value: float, end: float) -> None:
     assert round_up(value) == pytest.approx(end)
-    ticks = Scale(round_up(value), 0, 100).ticks(5)
+    ticks = Scale(round_up(value), 0, 100).choose_ticks(5)
     assert ticks[0] == 0
     assert ticks[-1] == pytest.approx(end)
     assert 3 <= len(ticks) <= 7
 
 
 def test_names_are_cut_in_their_middle_to_fit() -> None:
-    assert fitted("perfect", 500) == "perfect"
-    cut = fitted("python3 examples/llm_bot.py --model large", 120)
+    assert shorten_to_width("perfect", 500) == "perfect"
+    cut = shorten_to_width("python3 examples/llm_bot.py --model large", 120)
     assert cut.startswith("pyt")
     assert "…" in cut
     assert cut.endswith("e")
@@ -450,22 +460,22 @@ def test_the_command_of_a_report_asks_for_the_same() -> None:
         {"players": ["perfect", "random"], "variants": 3, "number": 2, "positions": 2},
     ]  # fmt: skip
     for settings in calls:
-        suite = arranged(**settings)
-        asked = parser().parse_args(shlex.split(evaluating.command(suite))[1:])
-        with closing(Respondents()) as make:
-            assert evaluating.suite_of(asked, make) == suite
-    assert "--baselines" in evaluating.command(arranged(**calls[0]))
+        suite = arrange_suite(**settings)
+        asked = create_parser().parse_args(shlex.split(eval.format_command(suite))[1:])
+        with closing(RespondentFactory()) as make:
+            assert eval.create_suite(asked, make) == suite
+    assert "--baselines" in eval.format_command(arrange_suite(**calls[0]))
 
 
 def test_the_numbers_in_the_help_are_those_that_are_used() -> None:
     text = (ROOT / "docs/cli.md").read_text()
     for line in (
-        f"games of each player in all ({GAMES})",
-        f"positions that each player moves in, in all ({POSITIONS})",
-        f"how many are made ({VARIANTS})",
-        f"who sits opposite in games ({AGAINST})",
-        f"answers to each question at most ({TRIES})",
-        f"may take for an answer ({PATIENCE:g})",
+        f"games of each player in all ({DEFAULT_GAMES})",
+        f"positions that each player moves in, in all ({DEFAULT_POSITIONS})",
+        f"how many are made ({DEFAULT_VARIANTS})",
+        f"who sits opposite in games ({DEFAULT_OPPONENT})",
+        f"answers to each question at most ({DEFAULT_TRIES})",
+        f"may take for an answer ({DEFAULT_PATIENCE:g})",
     ):
         assert line in text
 
@@ -504,7 +514,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
 
 
 def test_the_table_fits_on_a_screen_whatever_players_are_called(hostile: Scores) -> None:
-    text = evaluating.summary(hostile, 80)
+    text = eval.format_summary(hostile, 80)
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("perfect") == 2
     assert "did not come" in text
@@ -601,7 +611,7 @@ def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
     text = (folder / "README.md").read_text()
     commands = re.findall(r"```sh\n(tower eval .+)\n```", text)
     assert len(commands) == 1
-    asked = parser().parse_args(shlex.split(commands[0])[1:])
+    asked = create_parser().parse_args(shlex.split(commands[0])[1:])
     assert asked.baselines
     assert "eval:" in (ROOT / "Makefile").read_text()
     assert commands[0] in (ROOT / "Makefile").read_text()
@@ -612,5 +622,5 @@ def test_the_baselines_report_is_there_and_says_how_it_was_made() -> None:
 def test_the_baselines_were_asked_the_games_that_their_seed_makes() -> None:
     """A report that is out of date is made anew by `make eval`."""
     text = (ROOT / "docs/evaluation/README.md").read_text()
-    for rules in variants(40, 1):
-        assert f". `{entry(rules).text}`: " in text
+    for rules in make_variants(40, 1):
+        assert f". `{parse_game(rules).text}`: " in text

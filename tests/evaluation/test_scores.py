@@ -12,12 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.arena.ratings import SURE, interval
-from number_tower.arena.schedule import entry
-from number_tower.evaluation import Attempt, Decision, Done, Suite, Task, evaluate
-from number_tower.evaluation.estimates import Estimate, difference, mean, quantile
-from number_tower.evaluation.scoring import EXAMPLES, REASONS, WHY, Figures, Scores, guessing, scores
-from number_tower.evaluation.suite import Kind
+from number_tower.arena.ratings import Z_95, compute_interval
+from number_tower.arena.schedule import parse_game
+from number_tower.evaluation import AnswerAttempt, CompletedTask, Decision, Suite, Task, evaluate
+from number_tower.evaluation.intervals import Estimate, compute_quantile, estimate_difference, estimate_mean
+from number_tower.evaluation.scores import (
+    MAX_EXAMPLES,
+    REASON_WORDS,
+    REASONS,
+    PlayerFigures,
+    Scores,
+    compute_guess_regret,
+    compute_scores,
+)
+from number_tower.evaluation.suite import TaskKind
 
 CLUSTERS = st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=8), max_size=12)
 
@@ -40,16 +48,16 @@ def summed(clusters: list[list[float]]) -> list[tuple[float, int]]:
         (19, 2.093),
         (30, 2.042),
         (120, 1.980),
-        (9999, SURE),
+        (9999, Z_95),
     ],
 )
 def test_students_quantiles_are_those_of_the_tables(freedom: int, value: float) -> None:
-    assert quantile(freedom) == pytest.approx(value, abs=5e-4)
+    assert compute_quantile(freedom) == pytest.approx(value, abs=5e-4)
 
 
 @given(CLUSTERS, st.randoms(use_true_random=False))
 def test_an_interval_holds_its_mean_and_stays_within_what_can_be(clusters: list[list[float]], rng: Random) -> None:
-    found = mean(summed(clusters))
+    found = estimate_mean(summed(clusters))
     values = [value for cluster in clusters for value in cluster]
     assert found.number == len(values)
     assert all(map(isfinite, (found.low, found.high)))
@@ -57,14 +65,14 @@ def test_an_interval_holds_its_mean_and_stays_within_what_can_be(clusters: list[
     assert 0 <= found.low <= (0.5 if found.mean is None else found.mean) <= found.high <= 1
     assert found.low < found.high
     rng.shuffle(clusters)
-    assert mean(summed(clusters)) == found
+    assert estimate_mean(summed(clusters)) == found
 
 
 @given(CLUSTERS)
 def test_an_interval_is_never_narrower_than_if_all_were_independent(clusters: list[list[float]]) -> None:
     values = [value for cluster in clusters for value in cluster]
-    low, high = interval(sum(values), len(values))
-    found = mean(summed(clusters))
+    low, high = compute_interval(sum(values), len(values))
+    found = estimate_mean(summed(clusters))
     assert found.low <= low + 1e-12
     assert found.high >= high - 1e-12
 
@@ -74,7 +82,10 @@ def test_differences_lie_between_minus_one_and_one_and_turn_with_the_players(
     ours: list[list[float]], theirs: list[list[float]]
 ) -> None:
     pairs = [[one - other for one, other in zip(*each, strict=False)] for each in zip(ours, theirs, strict=False)]
-    found, turned = difference(summed(pairs)), difference(summed([[-value for value in each] for each in pairs]))
+    found, turned = (
+        estimate_difference(summed(pairs)),
+        estimate_difference(summed([[-value for value in each] for each in pairs])),
+    )
     assert -1 <= found.low <= (found.mean or 0.0) <= found.high <= 1
     assert found.low < found.high
     assert (turned.low, turned.high) == (-found.high, -found.low)
@@ -82,8 +93,8 @@ def test_differences_lie_between_minus_one_and_one_and_turn_with_the_players(
 
 def test_what_hangs_together_says_less_than_what_does_not() -> None:
     values = [0.0, 1.0] * 20
-    alone = mean((value, 1) for value in values)
-    together = mean((4 * value, 4) for value in values[:10])
+    alone = estimate_mean((value, 1) for value in values)
+    together = estimate_mean((4 * value, 4) for value in values[:10])
     assert together.number == alone.number == 40
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
@@ -93,25 +104,25 @@ def test_what_hangs_together_says_less_than_what_does_not() -> None:
     [
         ([], Estimate(None, 0.0, 1.0, 0)),
         ([(0.0, 0)], Estimate(None, 0.0, 1.0, 0)),
-        ([(3.0, 10)], Estimate(0.3, *interval(0.3, 1), 10)),
-        ([(0.0, 10)] * 20, Estimate(0.0, *interval(0, 20), 200)),
-        ([(5.0, 5), (1.0, 1)], Estimate(1.0, *interval(2, 2), 6)),
-        ([(5.0, 10)] * 4, Estimate(0.5, *interval(2, 4), 40)),
+        ([(3.0, 10)], Estimate(0.3, *compute_interval(0.3, 1), 10)),
+        ([(0.0, 10)] * 20, Estimate(0.0, *compute_interval(0, 20), 200)),
+        ([(5.0, 5), (1.0, 1)], Estimate(1.0, *compute_interval(2, 2), 6)),
+        ([(5.0, 10)] * 4, Estimate(0.5, *compute_interval(2, 4), 40)),
     ],
 )
 def test_where_clusters_do_not_differ_an_interval_is_wilsons_for_so_many_clusters(
     clusters: list[Any], expected: Estimate
 ) -> None:
-    assert mean(clusters) == expected
+    assert estimate_mean(clusters) == expected
 
 
 def test_two_clusters_that_differ_by_hand() -> None:
     """Sums 1 and 3 of 4 each: the mean is 1/2, its standard error 1/4, and Student's quantile for two is 12.706."""
-    found = mean([(1.0, 4), (3.0, 4)])
-    as_sure = 0.25 / (12.706205 * 0.25 / SURE) ** 2
-    assert found.low == pytest.approx(interval(as_sure / 2, as_sure)[0], abs=1e-6)
-    assert difference([(1.0, 4), (3.0, 4)]) == Estimate(0.5, -1.0, 1.0, 8)
-    found = difference([(1.0, 10), (2.0, 10), (3.0, 10)])
+    found = estimate_mean([(1.0, 4), (3.0, 4)])
+    as_sure = 0.25 / (12.706205 * 0.25 / Z_95) ** 2
+    assert found.low == pytest.approx(compute_interval(as_sure / 2, as_sure)[0], abs=1e-6)
+    assert estimate_difference([(1.0, 4), (3.0, 4)]) == Estimate(0.5, -1.0, 1.0, 8)
+    found = estimate_difference([(1.0, 10), (2.0, 10), (3.0, 10)])
     assert found.mean == 0.2
     assert found.low == pytest.approx(0.2 - 4.302653 * 0.1 / 3**0.5)
 
@@ -131,25 +142,27 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say(world: str) -> None
 
     def holds() -> bool:
         chances = [chance(rng) for _ in range(20)]
-        found = mean((sum(rng.random() < chance for _ in range(12)), 12) for chance in chances)
+        found = estimate_mean((sum(rng.random() < chance for _ in range(12)), 12) for chance in chances)
         return found.low <= truth <= found.high
 
     assert 0.93 <= sum(holds() for _ in range(300)) / 300 <= 0.995
 
 
 def test_no_spread_between_players_is_no_certainty() -> None:
-    assert difference([(0.0, 10)] * 3) == Estimate(0.0, -interval(0, 3)[1], interval(0, 3)[1], 30)
-    assert difference([]) == Estimate(None, -1.0, 1.0, 0)
+    assert estimate_difference([(0.0, 10)] * 3) == Estimate(
+        0.0, -compute_interval(0, 3)[1], compute_interval(0, 3)[1], 30
+    )
+    assert estimate_difference([]) == Estimate(None, -1.0, 1.0, 0)
 
 
 # What counts ----------------------------------------------------------------------------------------------------------
 
-SUITE = Suite(("ann", "ben"), (entry("factor"), entry("draft")), number=2, spots=())
+SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, spots=())
 
 
 def decided(block: int | None, values: dict[int, float] | None, *, illegal: int = 0, moves: int = 0) -> Decision:
-    wrong = [Attempt("?", "x", None, "no number", "no_number")] * illegal
-    right = [] if block is None else [Attempt("?", f"[{block}]", block, None)]
+    wrong = [AnswerAttempt("?", "x", None, "no number", "no_number")] * illegal
+    right = [] if block is None else [AnswerAttempt("?", f"[{block}]", block, None)]
     return Decision(tuple(range(1, moves + 1)), (*wrong, *right), block, values)
 
 
@@ -157,20 +170,20 @@ def done(
     *decisions: Decision,
     index: int = 0,
     player: str = "ann",
-    kind: Kind = "position",
+    kind: TaskKind = "position",
     seat: int = 0,
     cluster: int = 0,
     points: float | None = None,
     forfeit: str | None = None,
     game: str = "factor",
-) -> Done:
+) -> CompletedTask:
     moves = decisions[0].moves if decisions and kind == "position" else ()
     task = Task(index, player, kind, game, seat, None, 1, moves, cluster)
-    return Done(task, decisions, points, None, forfeit, "")
+    return CompletedTask(task, decisions, points, None, forfeit, "")
 
 
-def overall(*tasks: Done) -> Figures:
-    return next(score.overall for score in scores(SUITE, tasks).players if score.player == "ann")
+def overall(*tasks: CompletedTask) -> PlayerFigures:
+    return next(score.overall for score in compute_scores(SUITE, tasks).players if score.player == "ann")
 
 
 WON, LOST, DRAWN = {1: 1.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.5, 2: 0.0, 3: 0.5}
@@ -220,28 +233,28 @@ def test_giving_up_counts_where_something_could_be_had_and_only_there() -> None:
 
 
 def test_of_those_who_lost_the_same_more_points_come_first_and_then_fewer_forfeits() -> None:
-    suite = Suite(("ann", "ben", "cas", "dan"), (entry("factor"),), number=2, spots=())
+    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, spots=())
     tasks = [
         done(decided(1, WON), index=0, player="ann", kind="game", points=0.0),
         done(decided(1, WON), index=1, player="ben", kind="game", points=1.0),
         done(decided(1, WON), decided(None, LOST), index=2, player="cas", kind="game", points=0.5, forfeit="no"),
         done(decided(1, WON), index=3, player="dan", kind="game", points=0.5),
     ]
-    assert [score.player for score in scores(suite, tasks).players] == ["ben", "dan", "cas", "ann"]
+    assert [score.player for score in compute_scores(suite, tasks).players] == ["ben", "dan", "cas", "ann"]
 
 
 def test_it_is_said_why_answers_were_illegal_and_what_failed_first() -> None:
     failed = Decision(
-        (), (Attempt("?", "", None, "the end", "failed"), Attempt("?", "[9]", None, "x", "fit")), None, WON
+        (), (AnswerAttempt("?", "", None, "the end", "failed"), AnswerAttempt("?", "[9]", None, "x", "fit")), None, WON
     )
-    first = Decision((), (Attempt("?", "", None, "no connection", "failed"),), None, WON)
+    first = Decision((), (AnswerAttempt("?", "", None, "no connection", "failed"),), None, WON)
     tasks = [done(failed, index=5), done(decided(1, WON, illegal=2), index=1), done(first, index=3)]
     for order in (tasks, tasks[::-1]):
-        score = next(score for score in scores(SUITE, order).players if score.player == "ann")
+        score = next(score for score in compute_scores(SUITE, order).players if score.player == "ann")
         assert dict(score.reasons) == {"fit": 1, "no_number": 2, "failed": 2}
         assert score.failure == "no connection"
-        assert set(REASONS) == set(WHY)
-    document = json.loads(scores(SUITE, tasks).to_json())["players"]
+        assert set(REASONS) == set(REASON_WORDS)
+    document = json.loads(compute_scores(SUITE, tasks).to_json())["players"]
     assert [player["reasons"].get("failed") for player in document] == [2, None]
 
 
@@ -255,7 +268,7 @@ def test_points_are_those_of_games_alone() -> None:
 
 
 def test_nothing_done_is_scored_as_nothing() -> None:
-    found = scores(SUITE, [])
+    found = compute_scores(SUITE, [])
     assert [score.player for score in found.players] == ["ann", "ben"]
     for score in found.players:
         assert score.overall.regret == score.overall.points == Estimate(None, 0.0, 1.0, 0)
@@ -266,8 +279,8 @@ def test_nothing_done_is_scored_as_nothing() -> None:
 
 
 def test_a_blind_guess_loses_the_mean() -> None:
-    assert guessing(decided(1, DRAWN)) == pytest.approx(1 / 6)
-    assert guessing(decided(1, None)) == 0
+    assert compute_guess_regret(decided(1, DRAWN)) == pytest.approx(1 / 6)
+    assert compute_guess_regret(decided(1, None)) == 0
 
 
 def test_whoever_lost_least_comes_first_and_pairs_compare_the_same_positions() -> None:
@@ -279,7 +292,7 @@ def test_whoever_lost_least_comes_first_and_pairs_compare_the_same_positions() -
         done(decided(1, WON, moves=2), index=4, player="ben"),
         done(decided(2, WON, moves=2), index=6, player="ann", kind="game", points=0),
     ]
-    found = scores(SUITE, tasks)
+    found = compute_scores(SUITE, tasks)
     assert [score.player for score in found.players] == ["ben", "ann"]
     assert found.pair("ben", "ann").difference[::3] == (-0.5, 2)
 
@@ -295,28 +308,28 @@ def test_the_worst_decisions_are_those_that_lost_most_where_most_was_right() -> 
         done(decided(1, WON, moves=5), index=5),
     ]
     for order in (tasks, tasks[::-1]):
-        worst = next(score.worst for score in scores(SUITE, order).players if score.player == "ann")
+        worst = next(score.worst for score in compute_scores(SUITE, order).players if score.player == "ann")
         assert [blunder.task.index for blunder in worst] == [2, 0, 4]
-        assert len(worst) == EXAMPLES
+        assert len(worst) == MAX_EXAMPLES
 
 
 # A real one -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def real() -> tuple[Suite, tuple[Done, ...]]:
+def real() -> tuple[Suite, tuple[CompletedTask, ...]]:
     found = evaluate(["random", "gentle", "perfect"], variants=4, number=16, positions=32, seed=3, jobs=1)
     return found.suite, found.done
 
 
-def test_the_order_in_which_tasks_arrive_changes_nothing(real: tuple[Suite, tuple[Done, ...]]) -> None:
+def test_the_order_in_which_tasks_arrive_changes_nothing(real: tuple[Suite, tuple[CompletedTask, ...]]) -> None:
     suite, tasks = real
     shuffled = list(tasks)
     Random(1).shuffle(shuffled)  # noqa: S311 - likewise
-    assert scores(suite, shuffled) == scores(suite, tasks)
+    assert compute_scores(suite, shuffled) == compute_scores(suite, tasks)
 
 
-PARTS: list[Callable[[Any], list[Figures]]] = [
+PARTS: list[Callable[[Any], list[PlayerFigures]]] = [
     lambda score: list(score.by_kind.values()),
     lambda score: list(score.by_seat),
     lambda score: list(score.by_game.values()),
@@ -324,8 +337,10 @@ PARTS: list[Callable[[Any], list[Figures]]] = [
 
 
 @pytest.mark.parametrize("parts", PARTS, ids=["kind", "seat", "game"])
-def test_parts_make_up_the_whole(parts: Callable[[Any], list[Figures]], real: tuple[Suite, tuple[Done, ...]]) -> None:
-    for score in scores(*real).players:
+def test_parts_make_up_the_whole(
+    parts: Callable[[Any], list[PlayerFigures]], real: tuple[Suite, tuple[CompletedTask, ...]]
+) -> None:
+    for score in compute_scores(*real).players:
         whole, some = score.overall, parts(score)
         for count in ("tasks", "games", "won", "drawn", "lost", "decisions", "unknown"):
             assert sum(getattr(part, count) for part in some) == getattr(whole, count)
@@ -335,9 +350,9 @@ def test_parts_make_up_the_whole(parts: Callable[[Any], list[Figures]], real: tu
 
 
 def test_the_perfect_player_loses_nothing_and_a_random_one_what_a_guess_does(
-    real: tuple[Suite, tuple[Done, ...]],
+    real: tuple[Suite, tuple[CompletedTask, ...]],
 ) -> None:
-    by_name = {score.player: score.overall for score in scores(*real).players}
+    by_name = {score.player: score.overall for score in compute_scores(*real).players}
     assert by_name["perfect"].regret.mean == 0
     assert by_name["perfect"].kept.mean == 1
     guess = by_name["random"].guessing
@@ -346,8 +361,8 @@ def test_the_perfect_player_loses_nothing_and_a_random_one_what_a_guess_does(
     assert all(found.troubled.mean == found.forfeits.mean == 0 for found in by_name.values())
 
 
-def test_the_json_document_has_it_all(real: tuple[Suite, tuple[Done, ...]]) -> None:
-    found: Scores = scores(*real)
+def test_the_json_document_has_it_all(real: tuple[Suite, tuple[CompletedTask, ...]]) -> None:
+    found: Scores = compute_scores(*real)
     document = json.loads(found.to_json())
     assert [player["player"] for player in document["players"]] == [score.player for score in found.players]
     assert (document["number"], document["positions"], document["seed"]) == (16, 32, 3)
@@ -360,7 +375,7 @@ def test_the_json_document_has_it_all(real: tuple[Suite, tuple[Done, ...]]) -> N
 
 
 def test_clusters_that_do_not_differ_count_as_one_value_each_whatever_rounding_makes_of_them() -> None:
-    sevens = mean([(0.1 * 7 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
-    halves = mean([(0.5 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
+    sevens = estimate_mean([(0.1 * 7 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
+    halves = estimate_mean([(0.5 * size, size) for size in (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)])
     assert sevens.high - sevens.low > 0.4
     assert halves.high - halves.low > 0.4

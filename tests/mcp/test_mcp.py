@@ -23,8 +23,9 @@ from mcp import Client, StdioServerParameters
 from number_tower import Game, Rules, catalogue, record, solve
 from number_tower.cli.main import main
 from number_tower.coach import analysis
-from number_tower.mcp import games, wishes
-from number_tower.mcp.server import Server, server
+from number_tower.mcp import arguments as wishes
+from number_tower.mcp import session
+from number_tower.mcp.server import TowerServer, make_server
 from number_tower.players import LEVELS, Computer
 from support.command import ROOT, TOWER, plain_environment
 from support.rulesets import FIVE, NO_OPENING, RULESETS
@@ -74,11 +75,11 @@ def text(answer: CallToolResult) -> str:
     return content.text
 
 
-def playing(play: Callable[[Player], Awaitable[None]], made: Server | None = None, **choices: Any) -> None:
+def playing(play: Callable[[Player], Awaitable[None]], made: TowerServer | None = None, **choices: Any) -> None:
     """Let a client play at a server in this process."""
 
     async def run() -> None:
-        async with Client(made or server(**choices)) as client:
+        async with Client(made or make_server(**choices)) as client:
             await play(Player(client))
 
     asyncio.run(asyncio.wait_for(run(), SLOW))
@@ -114,7 +115,7 @@ def test_every_tool_is_described_and_says_what_it_does_to_games() -> None:
                 assert argument["description"]
         assert "start_game" in (ask.client.instructions or "")
         offer = await ask("list_games")
-        assert [game["name"] for game in offer["games"]] == list(catalogue.names())
+        assert [game["name"] for game in offer["games"]] == list(catalogue.list_names())
         assert [level["name"] for level in offer["opponents"]] == ["random", *LEVELS]
 
     playing(play)
@@ -241,9 +242,9 @@ def test_a_move_tells_what_the_computer_answered_and_nothing_twice() -> None:
 def test_a_computer_that_cannot_search_in_time_answers_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(ask: Player) -> None:
         for rules, solved in (({"blocks": "1-5", "target": 9}, False), ({"blocks": "1-6", "target": 11}, True)):
-            monkeypatch.setattr(games, "ANSWERING", 600.0 if solved else -1.0)
+            monkeypatch.setattr(session, "COMPUTER_SECONDS", 600.0 if solved else -1.0)
             state = await ask("start_game", rules=rules, opponent="perfect", seat=2, seed=1)
-            monkeypatch.setattr(games, "ANSWERING", -1.0)
+            monkeypatch.setattr(session, "COMPUTER_SECONDS", -1.0)
             state = await ask("move", id=state["id"], block=state["legal"][0])
             assert len(state["moves"]) == 3
             said = await ask.text("see_game", id=state["id"])
@@ -281,10 +282,10 @@ def test_what_cannot_be_found_out_in_time_is_said_and_nothing_else_waits_for_it(
 def test_a_search_is_left_when_nobody_waits_for_it_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, left = threading.Semaphore(0), threading.Semaphore(0)
 
-    def watched(*args: Any, **more: Any) -> analysis.Analysis:
+    def watched(*args: Any, **more: Any) -> analysis.PositionAnalysis:
         begun.release()
         try:
-            return analysis.analysed(*args, **more)
+            return analysis.analyse_table(*args, **more)
         finally:
             left.release()
 
@@ -518,11 +519,11 @@ def test_there_are_only_so_many_games_and_finished_ones_make_room() -> None:
 
 
 def test_two_moves_at_once_never_overwrite_each_other() -> None:
-    kept = games.Games()
+    kept = session.GameSessions()
     begun = kept.add(wishes.begun(wishes.sort_of("draft", None, {}), wishes.Wish()))
-    kept.change(begun, games.Playing("game-1", begun.table.play(9), begun.book))
-    with pytest.raises(games.CannotDo, match="was changed by another call meanwhile"):
-        kept.change(begun, games.Playing("game-1", begun.table.play(8), begun.book))
+    kept.replace(begun, session.GameSession("game-1", begun.table.play(9), begun.book))
+    with pytest.raises(session.ToolRequestError, match="was changed by another call meanwhile"):
+        kept.replace(begun, session.GameSession("game-1", begun.table.play(8), begun.book))
     assert kept.get("game-1").table.game.moves == (9,)
 
 

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given
 
 from number_tower import Game, Rules, catalogue, rules
-from number_tower.cli.calls import parser
-from number_tower.players import Forfeit
-from number_tower.players.program import Program, question
+from number_tower.cli.options import create_parser
+from number_tower.players import ForfeitError
+from number_tower.players.program import Program, format_question
 from support.command import ROOT
 from support.strategies import any_game
 
@@ -65,7 +65,7 @@ def test_every_example_can_be_run_and_is_documented() -> None:
 
 
 def test_the_documentation_shows_a_question_and_all_its_keys() -> None:
-    line = question(Game(rules("draft"), moves=(9, 8)))
+    line = format_question(Game(rules("draft"), moves=(9, 8)))
     assert shown("json") == [line]
     assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == list(json.loads(line))
 
@@ -74,7 +74,7 @@ def test_the_documented_calls_are_ones_that_the_command_takes() -> None:
     calls = re.findall(r"^tower\b.*?(?=  +#|$)", PAGE, re.MULTILINE)
     assert len(calls) > 3
     for call in calls:
-        parser().parse_args(shlex.split(call)[1:])
+        create_parser().parse_args(shlex.split(call)[1:])
 
 
 def finished(program: Program, game: Game, seat: int) -> Game:
@@ -91,7 +91,7 @@ def finished(program: Program, game: Game, seat: int) -> Game:
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize("command", [PYTHON_BOT, SHELL_BOT], ids=["Python", "shell"])
 def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
-    for played in [*map(rules, catalogue.names()), *ODD.values()]:
+    for played in [*map(rules, catalogue.list_names()), *ODD.values()]:
         game = finished(Program(command, patience=PATIENT), Game(played), seat)
         assert game.outcome is not None
         assert seat in game.movers or len(game.moves) < 2
@@ -167,7 +167,7 @@ def llm_bot() -> ModuleType:
 
 
 def refused(game: Game) -> str:
-    with pytest.raises(Forfeit) as forfeit:
+    with pytest.raises(ForfeitError) as forfeit:
         Program(LLM_BOT, patience=PATIENT).choose(game)
     assert KEY not in str(forfeit.value)
     return str(forfeit.value)
@@ -292,7 +292,7 @@ def test_the_text_of_a_message_may_come_in_parts(llm_bot: ModuleType, content: o
 
 
 def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
-    told = llm_bot.prompt(json.loads(question(Game(Rules(blocks=range(1, 100_001))))))
+    told = llm_bot.prompt(json.loads(format_question(Game(Rules(blocks=range(1, 100_001))))))
     assert "199, 200 and 99800 more." in told
     assert len(told) < 3000
 
@@ -300,7 +300,7 @@ def test_a_very_long_list_is_cut_for_a_model(llm_bot: ModuleType) -> None:
 @given(game=any_game())
 def test_every_game_can_be_put_in_words(llm_bot: ModuleType, game: Game) -> None:
     if game.outcome is None:
-        told = llm_bot.prompt(json.loads(question(game)))
+        told = llm_bot.prompt(json.loads(format_question(game)))
         assert "{" not in told
         assert all(str(block) in told for block in game.legal)
         assert ("exactly" in told) == (game.rules.target is not None)

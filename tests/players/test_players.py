@@ -12,25 +12,22 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Position, Rules
 from number_tower.arena import arena
-from number_tower.players import LEVELS, UnknownPlayer, is_command, player
-from number_tower.players.knowing import Knowledge, knowledge
-from number_tower.players.levels import Computer
-from number_tower.players.perfect import hardest
-from number_tower.players.sight import MOST_MOVES, considered, promising, seen
-from number_tower.solve.deep import Deep
-from number_tower.solve.matching import Matching
-from number_tower.solve.plain import Plain
-from number_tower.solve.top import Top
-from number_tower.solve.towers import Towers
-from number_tower.solve.worth import Solver
+from number_tower.players import LEVELS, UnknownPlayerError, is_command, player
+from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
+from number_tower.players.levels import MAX_MOVES, Computer, evaluate_moves, select_moves, select_promising
+from number_tower.solve.deep import DeepSolver
+from number_tower.solve.matching import MatchingSolver
+from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.top import TopSolver
+from number_tower.solve.worth import PlainSolver, Solver
 from support.strategies import any_game, any_rules
 
 ONE_POOL: dict[str, object] = {"towers": "shared", "supply": "shared", "target": None, "stuck": "loses"}
 METHODS: dict[str, tuple[type[Solver], dict[str, object]]] = {
-    "top": (Top, ONE_POOL | {"fit": "ascending"}),
-    "towers": (Towers, {"towers": "own", "supply": "own", "stuck": "loses"}),
-    "matching": (Matching, ONE_POOL | {"fit": "related"}),
-    "search": (Deep, {"towers": "own", "supply": "shared"}),
+    "top": (TopSolver, ONE_POOL | {"fit": "ascending"}),
+    "towers": (SeparateTowersSolver, {"towers": "own", "supply": "own", "stuck": "loses"}),
+    "matching": (MatchingSolver, ONE_POOL | {"fit": "related"}),
+    "search": (DeepSolver, {"towers": "own", "supply": "shared"}),
 }
 
 
@@ -57,10 +54,10 @@ def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) ->
     @settings(max_examples=60, deadline=None)
     @given(positions(method), st.integers(0, 3))
     def holds(game: Game, seed: int) -> None:
-        plain = Plain()
+        plain = PlainSolver()
         block = perfect(seed).choose(game)
         assert isinstance(nt.solve(game).solver, METHODS[method][0])
-        assert plain.after(game.position, block) == plain.worth(game.position)
+        assert plain.evaluate_move(game.position, block) == plain.evaluate(game.position)
 
     holds()
 
@@ -70,9 +67,9 @@ def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) ->
 def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     game: Game, rival: str, seat: int, seed: int
 ) -> None:
-    plain = Plain()
+    plain = PlainSolver()
     ranks = {"win": 1, "draw": 0, "loss": -1}
-    worth = ranks[plain.worth(game.position).value] * (1 if game.to_move == seat else -1)
+    worth = ranks[plain.evaluate(game.position).value] * (1 if game.to_move == seat else -1)
     players = (perfect(seed), player(rival, seed=seed))
     while game.outcome is None:
         game = game.play(players[0 if game.to_move == seat else 1].choose(game))
@@ -83,18 +80,20 @@ def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
 @settings(max_examples=60, deadline=None)
 @given(any_game(to_the_end=True))
 def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
-    plain = Plain()
+    plain = PlainSolver()
 
     def replies(position: Position, block: int) -> int:
         after = position.place(block)
-        return sum(plain.after(after, reply).value == "win" for reply in after.legal)
+        return sum(plain.evaluate_move(after, reply).value == "win" for reply in after.legal)
 
     for game in whole.history():
         position = game.position
-        if game.outcome is not None or plain.worth(position).value != "loss":
+        if game.outcome is not None or plain.evaluate(position).value != "loss":
             continue
-        longest = [block for block in position.legal if plain.after(position, block) == plain.worth(position)]
-        chosen = hardest(nt.solve(game))
+        longest = [
+            block for block in position.legal if plain.evaluate_move(position, block) == plain.evaluate(position)
+        ]
+        chosen = find_hardest_moves(nt.solve(game))
         assert set(chosen) <= set(longest)
         if all(position.place(block).to_move != position.to_move for block in longest):
             fewest = min(replies(position, block) for block in longest)
@@ -119,9 +118,9 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
 @given(any_game(), st.integers(1, 4))
 def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
     assume(game.outcome is None)
-    plain = Plain()
-    for block, look in seen(game.position, plies, game.legal).items():
-        worth = plain.after(game.position, block)
+    plain = PlainSolver()
+    for block, look in evaluate_moves(game.position, plies, game.legal).items():
+        worth = plain.evaluate_move(game.position, block)
         assert worth.plies is not None
         known = worth.value != "draw" and worth.plies <= plies
         assert (look > 0, look < 0) == (known and worth.value == "win", known and worth.value == "loss")
@@ -129,14 +128,14 @@ def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_mi
 
 def test_sooner_wins_and_later_losses_look_better() -> None:
     game = Game(nt.rules("draft"), 0, (9, 8, 3))
-    looks = seen(game.position, 4, game.legal)
+    looks = evaluate_moves(game.position, 4, game.legal)
     assert looks[7] > looks[6] > looks[5] == 0 > looks[4] > looks[1]
 
 
 def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always() -> None:
     rules = Rules(blocks=range(1, 5001), target=4321, supply="own")
-    some = considered(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
-    assert MOST_MOVES <= len(some) <= MOST_MOVES + 1
+    some = select_moves(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
+    assert MAX_MOVES <= len(some) <= MAX_MOVES + 1
     assert 4321 in some
     assert all(player(level).choose(Game(rules)) == 4321 for level in LEVELS)
 
@@ -180,17 +179,17 @@ def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> N
     positions = [game.position for game in Game(rules, 0, (58, 29, 1, 53)[:2]).history()]
     forwards = Knowledge(rules)
     backwards = Knowledge(rules)
-    told = [forwards.solution(position) for position in positions]
-    again = [backwards.solution(position) for position in reversed(positions)]
+    told = [forwards.solve(position) for position in positions]
+    again = [backwards.solve(position) for position in reversed(positions)]
     assert [solution and solution.worth for solution in told] == [
         solution and solution.worth for solution in reversed(again)
     ]
-    assert knowledge(rules) is knowledge(nt.rules("factor", blocks="1-58"))
+    assert get_knowledge(rules) is get_knowledge(nt.rules("factor", blocks="1-58"))
 
 
 @pytest.mark.parametrize("word", ["impossible", "", "perfekt", "Gentle!"])
 def test_an_unknown_level_is_an_error_that_lists_the_levels(word: str) -> None:
-    with pytest.raises(UnknownPlayer, match="the levels are gentle, easy, fair, strong, perfect"):
+    with pytest.raises(UnknownPlayerError, match="the levels are gentle, easy, fair, strong, perfect"):
         player(word)
 
 
@@ -253,4 +252,4 @@ def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None
 
 def test_of_moves_that_look_the_same_those_that_lead_further_are_promising() -> None:
     rules = Rules(blocks=range(1, 31), supply="own", towers="own", fit="descending", stuck="skips")
-    assert min(promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311 - play, not secrets
+    assert min(select_promising(Position.start(rules), range(1, 31), Random(1))) > 15  # noqa: S311 - play, not secrets

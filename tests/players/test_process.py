@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from number_tower import Game, Rules
-from number_tower.players import Forfeit, command
+from number_tower.players import ForfeitError
+from number_tower.players import process as command
 from number_tower.players.program import Program
 from number_tower.players.supervisor import pack_request, unpack_request
 
@@ -131,14 +132,14 @@ def test_no_child_outlives_a_forfeit(bot: Callable[[str], str], marker: str) -> 
     def leave_when_the_child_is_there(_: object) -> None:
         if running(f"{marker}-child"):
             progress.append(1)
-            raise Forfeit("it is enough")
+            raise ForfeitError("it is enough")
 
     program = Program(
         f"sh -c {shlex.quote(bot('cleared daemon session') + ' & sleep 3600')}",
         patience=LIMIT,
         progress=leave_when_the_child_is_there,
     )
-    with pytest.raises(Forfeit, match="it is enough"):
+    with pytest.raises(ForfeitError, match="it is enough"):
         program.choose(GAME)
     assert progress
     assert not running(marker)
@@ -148,7 +149,7 @@ def test_a_child_that_outlives_its_bot_is_ended_with_the_game(bot: Callable[[str
     program = Program(f"sh -c {shlex.quote(bot('cleared daemon session') + ' & read line; echo 5')}", patience=LIMIT)
     assert program.choose(GAME) == 5
     until(lambda: len(running(f"{marker}-child")) == 1)
-    with pytest.raises(Forfeit, match="it ended"):
+    with pytest.raises(ForfeitError, match="it ended"):
         program.choose(GAME)
     assert not running(marker)
 
@@ -214,13 +215,13 @@ def test_no_bot_outlives_an_arena_that_is_killed(
 def test_a_bot_that_ends_its_supervisor_forfeits_and_is_ended(tmp_path: Path, marker: str) -> None:
     path = tmp_path / "bot.sh"
     path.write_text("read line; kill -9 $PPID; while :; do sleep 60; done")
-    with pytest.raises(Forfeit, match=r"it ended \(signal 9, SIGKILL\) instead of answering"):
+    with pytest.raises(ForfeitError, match=r"it ended \(signal 9, SIGKILL\) instead of answering"):
         Program(f"sh {path} {marker}", patience=LIMIT).choose(GAME)
     until(lambda: not running(marker))
 
 
 def test_a_supervisor_that_is_told_to_end_takes_the_bot_with_it(bot: Callable[[str], str], marker: str) -> None:
-    running_bot = command.Command(shlex.split(bot("cleared daemon session")), os.environ)
+    running_bot = command.SupervisedCommand(shlex.split(bot("cleared daemon session")), os.environ)
     until(lambda: len(running(f"{marker}-child")) == 1)
     status = Path(f"/proc/{running_bot.pid}/stat").read_text()
     os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGTERM)
@@ -248,7 +249,7 @@ def test_a_supervisor_that_does_not_start_is_a_forfeit(
     bot: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "SUPERVISOR", tmp_path / "nothing.py")
-    with pytest.raises(Forfeit, match="the process that is to watch over it does not start"):
+    with pytest.raises(ForfeitError, match="the process that is to watch over it does not start"):
         Program(bot("plain")).choose(GAME)
 
 
@@ -267,7 +268,7 @@ def test_a_command_sees_its_own_signals_directory_and_environment(
         return start([sys.executable, "-IS", "-c", script])
 
     def supervised(words: list[str]) -> bytes:
-        running_command = command.Command(words, os.environ)
+        running_command = command.SupervisedCommand(words, os.environ)
         running_command.wait(LIMIT)
         assert running_command.returncode == 0
         said = os.read(running_command.streams[1].fileno(), 1 << 16)

@@ -19,12 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules
-from number_tower.blocks import block_set
-from number_tower.players import Forfeit
-from number_tower.players.command import MARK
-from number_tower.players.process import LONGEST_ANSWER
-from number_tower.players.program import PROTOCOL, Program, question, short_name
-from number_tower.table import player_names
+from number_tower.blocks import parse_blocks
+from number_tower.players import ForfeitError
+from number_tower.players.process import MARK_VARIABLE, MAX_ANSWER_BYTES
+from number_tower.players.program import PROTOCOL, Program, format_question, shorten_command
+from number_tower.table import check_player_names
 from support.clocks import wait_until
 from support.strategies import any_game
 
@@ -62,7 +61,7 @@ def children() -> list[str]:
 def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """After every test: no process of a bot, not even a dead one, no open file, no thread."""
     mark = f"test-{os.urandom(8).hex()}"
-    monkeypatch.setenv(MARK, mark)
+    monkeypatch.setenv(MARK_VARIABLE, mark)
     before = children()
     files, threads = sorted(os.listdir("/dev/fd")), threading.active_count()
     yield mark
@@ -99,7 +98,7 @@ def python(tmp_path: Path) -> Bot:
 
 def reason(command: str, game: Game = GAME, patience: float = PATIENT) -> str:
     """Ask once, and return why the program forfeits."""
-    with pytest.raises(Forfeit) as forfeit:
+    with pytest.raises(ForfeitError) as forfeit:
         Program(command, patience=patience).choose(game)
     text = str(forfeit.value)
     assert text.startswith("it ")
@@ -171,7 +170,7 @@ def test_a_program_gets_its_own_session_its_mark_and_none_of_our_files(
     program = Program(
         python(
             "files = os.listdir('/dev/fd')\n"
-            f"about = [os.getsid(0) == os.getpid(), len(files), os.environ[{MARK!r}]]\n"
+            f"about = [os.getsid(0) == os.getpid(), len(files), os.environ[{MARK_VARIABLE!r}]]\n"
             "for line in sys.stdin:\n"
             "    open('about', 'w').write(json.dumps(about))\n"
             "    print(5, flush=True)"
@@ -298,7 +297,7 @@ def test_a_line_that_nobody_asked_for_forfeits(shell: Bot, tmp_path: Path) -> No
     assert program.choose(GAME) == 5
     (tmp_path / "fifo").write_text("go\n")
     until((tmp_path / "said").exists)
-    with pytest.raises(Forfeit, match=r"^it wrote 'I won!' before it was asked$"):
+    with pytest.raises(ForfeitError, match=r"^it wrote 'I won!' before it was asked$"):
         program.choose(GAME)
 
 
@@ -313,7 +312,7 @@ def test_no_flood_fills_the_memory(python: Bot) -> None:
     tracemalloc.start()
     try:
         reason(command, patience=PATIENT)
-        assert tracemalloc.get_traced_memory()[1] < 16 * LONGEST_ANSWER
+        assert tracemalloc.get_traced_memory()[1] < 16 * MAX_ANSWER_BYTES
     finally:
         tracemalloc.stop()
 
@@ -428,14 +427,14 @@ def test_very_long_last_words_are_cut(python: Bot) -> None:
 def test_one_answer_is_not_enough(shell: Bot) -> None:
     program = Program(shell("read -r line; echo 5"), patience=PATIENT)
     assert program.choose(GAME) == 5
-    with pytest.raises(Forfeit, match=r"^it ended \(exit code 0\) instead of answering$"):
+    with pytest.raises(ForfeitError, match=r"^it ended \(exit code 0\) instead of answering$"):
         program.choose(GAME)
 
 
 def test_a_program_that_closes_its_input_forfeits(python: Bot) -> None:
     program = Program(python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=PATIENT)
     assert program.choose(GAME) == 5
-    with pytest.raises(Forfeit, match=r"^it closed its input before it had read the question$"):
+    with pytest.raises(ForfeitError, match=r"^it closed its input before it had read the question$"):
         program.choose(GAME)
 
 
@@ -514,7 +513,7 @@ def test_a_child_that_talks_after_a_death_does_not_hide_it(shell: Bot) -> None:
 def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(shell: Bot) -> None:
     program = Program(shell("read -r line; sleep 600 & echo 5"), patience=PATIENT)
     assert program.choose(GAME) == 5
-    with pytest.raises(Forfeit, match=r"^it ended \(exit code 0\) instead of answering$"):
+    with pytest.raises(ForfeitError, match=r"^it ended \(exit code 0\) instead of answering$"):
         program.choose(GAME)
 
 
@@ -591,7 +590,7 @@ def test_elsewhere_it_is_said_where_programs_can_play(shell: Bot, monkeypatch: p
     command = shell("read -r line; echo 5")
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(os, "name", "nt")
-        with pytest.raises(Forfeit, match=r"^it cannot be started: programs can play on Linux and macOS only$"):
+        with pytest.raises(ForfeitError, match=r"^it cannot be started: programs can play on Linux and macOS only$"):
             Program(command).choose(GAME)
 
 
@@ -606,7 +605,7 @@ def test_patience_is_a_number_of_seconds(patience: float) -> None:
 
 @given(any_game(), st.sampled_from([0.5, 10.0]))
 def test_the_question_tells_all_there_is_to_know(game: Game, seconds: float) -> None:
-    line = question(game, seconds)
+    line = format_question(game, seconds)
     assert line.endswith("]}\n")
     assert line.isascii()
     assert len(line.splitlines()) == 1
@@ -618,13 +617,13 @@ def test_the_question_tells_all_there_is_to_know(game: Game, seconds: float) -> 
     assert tuple(map(tuple, asked["towers"])) == game.towers
     assert tuple(asked["heights"]) == game.heights
     for left, mask in zip(asked["left"], game.position.left, strict=True):
-        assert tuple(block_set(left) if left else ()) == game.rules.numbers(mask)
+        assert tuple(parse_blocks(left) if left else ()) == game.rules.numbers(mask)
     assert tuple(asked["legal"]) == game.legal
     assert line[line.index('"legal":[') + 9 : -3] == ",".join(map(str, game.legal))
 
 
 def test_a_long_list_of_blocks_left_is_short_in_a_question() -> None:
-    assert len(question(Game(Rules(blocks=range(1, 1_000_001), fit="ascending", step=5), moves=(500,)))) < 400
+    assert len(format_question(Game(Rules(blocks=range(1, 1_000_001), fit="ascending", step=5), moves=(500,)))) < 400
 
 
 @pytest.mark.parametrize(
@@ -657,7 +656,7 @@ def test_a_long_list_of_blocks_left_is_short_in_a_question() -> None:
     ],
 )
 def test_a_program_is_called_by_its_short_name(command: str, name: str) -> None:
-    assert short_name(command) == name
+    assert shorten_command(command) == name
 
 
 @given(
@@ -666,7 +665,7 @@ def test_a_program_is_called_by_its_short_name(command: str, name: str) -> None:
 )
 def test_every_command_has_a_name_that_a_table_takes(command: str) -> None:
     name = Program(command).name
-    assert player_names([name, "Ben" if name.casefold() == "ann" else "Ann"])[0] == name
+    assert check_player_names([name, "Ben" if name.casefold() == "ann" else "Ann"])[0] == name
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.calls import parser
-from number_tower.web import guards, http_connection, rates, settings, streams, watchdog
+from number_tower.cli.options import create_parser
+from number_tower.web import connections, health, limits, settings
+from number_tower.web.middleware import rate_limit, streams
 from support.command import ROOT, TOWER
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
@@ -27,7 +28,7 @@ CALL = re.compile(r"^(?:ExecStart=)?\S*?tower ((?:serve|db)\b[^#\n]*)", re.MULTI
 
 
 def options_of(command: str) -> set[str]:
-    [sub] = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse has no public way
+    [sub] = [action for action in create_parser()._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - argparse has no public way
     return {name for action in sub.choices[command]._actions for name in action.option_strings}  # noqa: SLF001 - likewise
 
 
@@ -40,7 +41,7 @@ def test_every_call_that_is_shown_is_a_right_one(text: str) -> None:
     calls = CALL.findall(text)
     assert calls
     for call in calls:
-        asked = parser().parse_args(shlex.split(call))
+        asked = create_parser().parse_args(shlex.split(call))
         assert asked.command in {"serve", "db"}
 
 
@@ -83,7 +84,7 @@ def test_the_unit_keeps_to_itself() -> None:
 def test_the_unit_is_watched_and_leaves_no_memory_dump() -> None:
     said = dict(directives(UNIT))
     assert said["Type"] == "notify"
-    assert float(said["WatchdogSec"]) > 4 * (watchdog.STUCK + watchdog.INTERVAL), "a short stall ends no server"
+    assert float(said["WatchdogSec"]) > 4 * (health.STUCK_AFTER + health.BEAT_INTERVAL), "a short stall ends no server"
     assert said["Restart"] == "on-failure", "that includes a watchdog that was not told"
     assert said["LimitCORE"] == "0"
 
@@ -101,7 +102,7 @@ def test_what_is_installed_can_be() -> None:
 def test_the_container_runs_the_command_as_nobody_in_particular() -> None:
     steps = dict(line.split(" ", 1) for line in CONTAINER.splitlines() if re.match(r"[A-Z]+ ", line))
     entry = re.findall(r'"([^"]+)"', steps["ENTRYPOINT"])
-    asked = parser().parse_args(entry[1:])
+    asked = create_parser().parse_args(entry[1:])
     assert entry[0] in PROJECT["scripts"]
     assert (asked.command, asked.host, str(asked.port)) == ("serve", "0.0.0.0", steps["EXPOSE"])  # noqa: S104 - inside a container
     assert steps["USER"] == "tower"
@@ -124,8 +125,8 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
             assert f"proxy_set_header {needed};" in block
     assert "proxy_buffering off;" in NGINX.split("location ")[2]
     assert NGINX.count("{") == NGINX.count("}")
-    assert f"client_max_body_size {guards.MOST_BODY // 1024}k;" in NGINX
-    assert f"large_client_header_buffers 4 {http_connection.MAX_HEAD // 1024}k;" in NGINX
+    assert f"client_max_body_size {limits.MAX_BODY // 1024}k;" in NGINX
+    assert f"large_client_header_buffers 4 {connections.MAX_HEAD // 1024}k;" in NGINX
     assert "flush_interval -1" in CADDY
     for text in (NGINX, CADDY):
         assert f"127.0.0.1:{settings.PORT}" in text
@@ -134,10 +135,10 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
 def test_the_limits_are_those_of_the_page() -> None:
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
     told = [(float(rate), int(burst.replace(",", ""))) for _, rate, burst in rows]
-    assert told == [tuple(kind.bucket) for kind in rates.KINDS]
-    assert f"{streams.MOST_OF_ONE}; from all addresses together {streams.MOST:,}" in PAGE
-    assert f"{guards.MOST_BODY // 1024} KiB" in PAGE
-    assert f"{http_connection.MAX_HEAD // 1024} KiB, and {http_connection.HEAD_TIME:.0f} seconds" in PAGE
+    assert told == [tuple(kind.bucket) for kind in rate_limit.RATE_LIMITS]
+    assert f"{streams.MAX_STREAMS_PER_CLIENT}; from all addresses together {streams.MAX_STREAMS:,}" in PAGE
+    assert f"{limits.MAX_BODY // 1024} KiB" in PAGE
+    assert f"{connections.MAX_HEAD // 1024} KiB, and {connections.HEAD_TIME:.0f} seconds" in PAGE
 
 
 def test_every_promise_names_tests_that_there_are() -> None:

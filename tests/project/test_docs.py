@@ -14,7 +14,7 @@ import pytest
 
 from number_tower import Rules, __version__, catalogue, voice
 from number_tower.catalogue import load
-from number_tower.cli.calls import parser
+from number_tower.cli.options import create_parser
 from number_tower.voice import Voice
 from reference import PAGE, page
 from support.command import ROOT, TOWER, plain_environment
@@ -64,7 +64,7 @@ def test_the_readme_has_a_real_screen_and_the_two_commands() -> None:
     calls = re.findall(r"^tower\b.*?(?=  +#|$)", readme, re.MULTILINE)
     assert len(calls) > 5
     for call in calls:
-        parser().parse_args(shlex.split(call)[1:])
+        create_parser().parse_args(shlex.split(call)[1:])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)
@@ -77,7 +77,7 @@ def test_the_command_reference_is_what_the_command_says() -> None:
     assert PAGE.read_text() == page(), "run `make docs`"
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_has_a_page_with_its_numbers(name: str) -> None:
     text = (ROOT / f"docs/games/{name}.md").read_text()
     known = tomllib.loads((ROOT / f"tests/data/counts/{name}.toml").read_text())
@@ -145,7 +145,7 @@ def test_every_make_target_says_what_it_does() -> None:
 
 
 def test_no_games_name_appears_in_code() -> None:
-    quoted = re.compile(rf"""["']({"|".join(catalogue.names())})["']""")
+    quoted = re.compile(rf"""["']({"|".join(catalogue.list_names())})["']""")
     for path in (ROOT / "src").rglob("*.py"):
         assert not quoted.search(path.read_text()), path
 

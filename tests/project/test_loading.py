@@ -57,11 +57,11 @@ def test_the_version_needs_no_game() -> None:
         "number_tower.blocks",
         "number_tower.rules",
         "number_tower.cli",
-        "number_tower.cli.calls",
+        "number_tower.cli.options",
         "number_tower.cli.main",
-        "number_tower.cli.failure",
-        "number_tower.cli.screen",
-        "number_tower.showing",
+        "number_tower.cli.errors",
+        "number_tower.cli.terminal",
+        "number_tower.text",
         "number_tower.solve",
     }
 

@@ -23,14 +23,13 @@ from typing import TypeVar
 from unittest.mock import patch
 
 from number_tower import Game, Table, catalogue
-from number_tower.changes import Change
-from number_tower.room import Accept, Decline, Move, Offering, Rematch, Resign, RoomError, Undo
-from number_tower.store import rooms
-from number_tower.store.rooms import KeptRoom, Moment
-from number_tower.store.trouble import StoreError
-from number_tower.table import Stale
-from number_tower.web.lobby import Known, Wish
-from number_tower.web.reconciler import Timing
+from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.store import StoreError, rooms
+from number_tower.store.rooms import Revision, StoredRoom
+from number_tower.table import Change, StaleError
+from number_tower.web.cached_room import CachedRoom
+from number_tower.web.lobby import NewRoom
+from number_tower.web.room_cache import ReconcileTiming
 from support.faults import Faults, Kind
 from support.nodes import Node, node
 from support.postgres import one_of_each_kind
@@ -40,10 +39,10 @@ T = TypeVar("T")
 PATIENT = 60.0
 """Seconds that one run does not need, however busy the machine is."""
 
-QUICK = Timing(check=3600.0, again=0.01, longest_retry=0.05, wait=PATIENT)
+QUICK = ReconcileTiming(interval=3600.0, first_retry=0.01, max_retry=0.05, state_timeout=PATIENT)
 """Rooms are compared after news alone, so a failure that only the regular comparison would mend is found."""
 
-BOOK = catalogue.named("draft")
+BOOK = catalogue.load_named("draft")
 START = Table(Game(BOOK.rules), BOOK.name)
 
 
@@ -53,20 +52,20 @@ class Watched:
 
     address: str
     told: dict[int, tuple[Change, ...]] = field(default_factory=dict)
-    newest: Moment = (0, 0, 0)
-    last: dict[int, Moment] = field(default_factory=dict)
+    newest: Revision = (0, 0, 0)
+    last: dict[int, Revision] = field(default_factory=dict)
 
-    def hear(self, known: Known) -> None:
+    def hear(self, known: CachedRoom) -> None:
         """Note what was told: it must agree with all that was told before."""
         log, before = known.room.table.log, self.told.get(known.room.number, ())
         shorter, longer = sorted((log, before), key=len)
         assert longer[: len(shorter)] == shorter, f"told was {before}, and now {log}"
         self.told[known.room.number] = longer
-        self.newest = max(self.newest, known.kept_room.moment)
+        self.newest = max(self.newest, known.kept_room.revision)
 
-    def stream(self, server: int, known: Known) -> None:
+    def stream(self, server: int, known: CachedRoom) -> None:
         """Note what a stream told: it may not go back."""
-        moment = known.kept_room.moment
+        moment = known.kept_room.revision
         assert moment > self.last.get(server, (0, 0, 0)), "a stream went back"
         self.last[server] = moment
         self.hear(known)
@@ -86,33 +85,33 @@ class Scenario:
         await self._play_at_a_table()
         await self._play_the_computer()
         for each in self.nodes:
-            await self._repeat(each.lobby.sweep)
+            await self._repeat(each.lobby.delete_old_rooms)
 
     async def _play_by_link(self) -> None:
-        room, ann = await self._begin(Wish(BOOK, START, "link"))
+        room, ann = await self._begin(NewRoom(BOOK, START, "link"))
         ben = await self._sit(room)
         await self._move(room, 0, ann, 9)
         await self._move(room, 1, ben, 8)
-        await self._act(room, 0, ann, Offering("takeback"), lambda known: known.room.offer is not None)
+        await self._act(room, 0, ann, MakeOffer("takeback"), lambda known: known.room.offer is not None)
         await self._act(room, 1, ben, Decline(), lambda known: known.room.offer is None)
-        await self._act(room, 1, ben, Offering("takeback"), lambda known: known.room.offer is not None)
+        await self._act(room, 1, ben, MakeOffer("takeback"), lambda known: known.room.offer is not None)
         await self._act(room, 0, ann, Accept(), lambda known: known.room.table.game.moves == (9,))
         await self._act(room, 1, ben, Resign(), lambda known: known.room.over)
-        await self._act(room, 0, ann, Offering("rematch"), lambda known: known.room.offer is not None)
+        await self._act(room, 0, ann, MakeOffer("rematch"), lambda known: known.room.offer is not None)
         await self._act(room, 1, ben, Accept(), lambda known: known.room.number == 2)
         ann = await self._hand_over(room, ann)
         await self._move(room, 0, ben, 5)
         await self._move(room, 1, ann, 4)
 
     async def _play_at_a_table(self) -> None:
-        room, token = await self._begin(Wish(BOOK, START, best_of=3))
+        room, token = await self._begin(NewRoom(BOOK, START, best_of=3))
         await self._move(room, 1, token, 9)
         await self._act(room, 0, token, Undo(1), lambda known: known.room.table.version == 2)
         await self._act(room, 1, token, Resign(), lambda known: known.room.over)
         await self._act(room, 0, token, Rematch(), lambda known: known.room.number == 2)
 
     async def _play_the_computer(self) -> None:
-        room, token = await self._begin(Wish(BOOK, START, "computer", "gentle"))
+        room, token = await self._begin(NewRoom(BOOK, START, "computer", "gentle"))
         await self._move(room, 1, token, 5)
         await self._until(room, lambda known: len(known.room.table.game.moves) == 2)
 
@@ -127,8 +126,8 @@ class Scenario:
                 await asyncio.sleep(0.01)
         return await do()
 
-    async def _begin(self, wish: Wish) -> tuple[Watched, str]:
-        known, token = await self._repeat(lambda: self.nodes[0].lobby.begin(wish))
+    async def _begin(self, wish: NewRoom) -> tuple[Watched, str]:
+        known, token = await self._repeat(lambda: self.nodes[0].lobby.open_room(wish))
         room = Watched(known.address)
         room.hear(known)
         self.rooms.append(room)
@@ -142,30 +141,30 @@ class Scenario:
             if known is not None:
                 room.stream(number, known)
 
-    async def _opened(self, room: Watched, number: int) -> AsyncIterator[Known | None]:
+    async def _opened(self, room: Watched, number: int) -> AsyncIterator[CachedRoom | None]:
         """Open a stream as the server does: a room that cannot be read is refused before the stream begins."""
         lobby = self.nodes[number].lobby
-        await lobby.look(room.address)
-        return lobby.stream(room.address)
+        await lobby.find_room(room.address)
+        return lobby.follow(room.address)
 
-    async def _until(self, room: Watched, happened: Callable[[Known], bool]) -> None:
+    async def _until(self, room: Watched, happened: Callable[[CachedRoom], bool]) -> None:
         while True:
-            known = await self._repeat(lambda: self.nodes[1].lobby.look(room.address, room.newest))
+            known = await self._repeat(lambda: self.nodes[1].lobby.find_room(room.address, room.newest))
             room.hear(known)
             if happened(known):
                 return
             await asyncio.sleep(0.005)
 
     async def _act(
-        self, room: Watched, number: int, token: str, action: object, happened: Callable[[Known], bool]
+        self, room: Watched, number: int, token: str, action: object, happened: Callable[[CachedRoom], bool]
     ) -> None:
         """Do something; if the database fails meanwhile, look whether it was done, and if not, do it again."""
         lobby = self.nodes[number].lobby
         for _ in range(4):
             try:
                 known = await lobby.act(room.address, token, action)  # type: ignore[arg-type]
-            except (StoreError, RoomError, Stale):
-                known = await self._repeat(lambda: lobby.look(room.address, room.newest))
+            except (StoreError, RoomError, StaleError):
+                known = await self._repeat(lambda: lobby.find_room(room.address, room.newest))
                 room.hear(known)
                 if happened(known):
                     return
@@ -185,15 +184,15 @@ class Scenario:
 
     async def _sit(self, room: Watched) -> str:
         """Take the free seat; a seat that was taken for a client whose answer was lost could never be used."""
-        known, token = await self._repeat(lambda: self.nodes[1].lobby.sit(room.address, "Ben"))
+        known, token = await self._repeat(lambda: self.nodes[1].lobby.join(room.address, "Ben"))
         room.hear(known)
         return token
 
     async def _hand_over(self, room: Watched, token: str) -> str:
         """Move a seat to another device; neither device may be left without it."""
-        code = await self._repeat(lambda: self.nodes[0].lobby.handover(room.address, token))
-        known, moved = await self._repeat(lambda: self.nodes[1].lobby.take(room.address, code))
-        assert known.held(moved)
+        code = await self._repeat(lambda: self.nodes[0].lobby.make_handover_code(room.address, token))
+        known, moved = await self._repeat(lambda: self.nodes[1].lobby.take_over(room.address, code))
+        assert known.find_seats(moved)
         room.hear(known)
         return moved
 
@@ -206,22 +205,22 @@ class Scenario:
             log = kept.room.table.log
             told = room.told.get(kept.room.number, ())
             assert log[: len(told)] == told, f"told was {told}, and kept is {log}"
-            assert kept.moment >= room.newest
+            assert kept.revision >= room.newest
             for number, each in enumerate(self.nodes):
                 await self._shows(room, number, each)
 
-    async def _stored(self, room: Watched) -> KeptRoom:
-        def read() -> KeptRoom:
-            with self.nodes[0].store.looking() as connection:
-                return rooms.find(connection, room.address)
+    async def _stored(self, room: Watched) -> StoredRoom:
+        def read() -> StoredRoom:
+            with self.nodes[0].store.read() as connection:
+                return rooms.find_room(connection, room.address)
 
         return await asyncio.to_thread(read)
 
     async def _shows(self, room: Watched, number: int, server: Node) -> None:
         """Wait until a server shows a room as it is stored, to those who ask and to those who follow."""
         while True:
-            stored = (await self._stored(room)).moment
-            if (await server.lobby.look(room.address)).kept_room.moment == room.last.get(number) == stored:
+            stored = (await self._stored(room)).revision
+            if (await server.lobby.find_room(room.address)).kept_room.revision == room.last.get(number) == stored:
                 return
             await asyncio.sleep(0.01)
 
@@ -263,7 +262,7 @@ class Injection:
 @asynccontextmanager
 async def injection(database: str) -> AsyncIterator[Injection]:
     """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
-    with patch("number_tower.web.lobby._LATER", 0.01):
+    with patch("number_tower.web.lobby._LONG_PAUSE", 0.01):
         async with node(database, QUICK, patience=PATIENT) as first, node(database, QUICK, patience=PATIENT) as second:
             yield Injection((first, second))
 

@@ -20,7 +20,7 @@ from secrets import token_hex
 import psycopg
 
 from number_tower.store import rooms
-from number_tower.store.games import Store
+from number_tower.store.database import Store
 from support.history import Append, End, History, find_violations
 from support.postgres import on_server, one_of_each_kind, place_of
 from support.servers import (
@@ -293,8 +293,8 @@ class Soak:
     def _stored(self, address: str) -> list[int]:
         store = Store(place_of(self.database))
         try:
-            with store.looking() as connection:
-                return list(rooms.find(connection, address).room.table.game.moves)
+            with store.read() as connection:
+                return list(rooms.find_room(connection, address).room.table.game.moves)
         finally:
             store.close()
 

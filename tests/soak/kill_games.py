@@ -26,10 +26,11 @@ from sqlalchemy import select as chosen
 
 from number_tower import Game, Table, catalogue
 from number_tower.catalogue import Rulebook
-from number_tower.changes import Change
-from number_tower.store.games import Store, load
-from number_tower.store.kept import Kept
+from number_tower.store.database import Store
+from number_tower.store.games import load_game
+from number_tower.store.rows import StoredGame
 from number_tower.store.schema import games
+from number_tower.table import Change
 from number_tower.voice import Voice
 from support.command import ROOT, TOWER, plain_environment, tower
 from support.postgres import brought_up_to_date, fresh, on_server, place_of, running
@@ -112,7 +113,7 @@ class Scene:
     @property
     def prompt(self) -> str:
         """What asks for a move."""
-        return Voice(self.book).prompt(self.table)
+        return Voice(self.book).format_prompt(self.table)
 
     def heard(self, seen: str) -> tuple[Change, ...]:
         """Return the changes that a session has shown since it began: what stands after each prompt."""
@@ -133,18 +134,18 @@ class Scene:
         earlier = self.table
         for game in self.table.game.history():
             now = replace(self.table, game=game)
-            shown += f"{voice.prompt(earlier)}{game.moves[-1]}\n" if game.moves else ""
+            shown += f"{voice.format_prompt(earlier)}{game.moves[-1]}\n" if game.moves else ""
             shown += "".join(said.text for said in voice.tell(now))
             earlier = now
         for number in range(len(changes)):
             now = self.after(changes[: number + 1])
-            shown += voice.prompt(earlier)
+            shown += voice.format_prompt(earlier)
             if changes[number].kind == "place":
                 shown += f"{now.game.moves[-1]}\n" + "".join(said.text for said in voice.tell(now))
             else:
-                shown += f"undo\n{_taken_back(voice, earlier, now)}{voice.turn(now).text}"
+                shown += f"undo\n{_taken_back(voice, earlier, now)}{voice.tell_turn(now).text}"
             earlier = now
-        return shown + ("" if earlier.outcome or not asked else voice.prompt(earlier))
+        return shown + ("" if earlier.outcome or not asked else voice.format_prompt(earlier))
 
     def typed(self, changes: Sequence[Change]) -> list[str]:
         """Return what a person has to type for these changes; a computer's moves are nobody's to type."""
@@ -158,7 +159,7 @@ class Scene:
 def _taken_back(voice: Voice, earlier: Table, now: Table) -> str:
     moves = earlier.game.moves
     return "".join(
-        voice.undone(replace(now, game=Game(now.game.rules, now.game.first, moves[:kept])), moves[kept]).text
+        voice.tell_undo(replace(now, game=Game(now.game.rules, now.game.first, moves[:kept])), moves[kept]).text
         for kept in range(len(moves) - 1, len(now.game.moves) - 1, -1)
     )
 
@@ -170,13 +171,13 @@ def _waits(table: Table) -> bool:
 
 def some_game(chance: Random, *, levels: Sequence[str | None] = (None, None, "easy", "random")) -> Scene:
     """Make up a game to play: any of the catalogue, with some of its options."""
-    name, first, level = chance.choice(catalogue.names()), chance.randrange(2), chance.choice(levels)
+    name, first, level = chance.choice(catalogue.list_names()), chance.randrange(2), chance.choice(levels)
     book, given = catalogue.load(name), {option: chance.choice(values) for option, values in OPTIONS[name].items()}
     hidden = "hidden" in book.options and chance.random() < 0.3
     call = ["play", name, "--first", str(first + 1), "--names", "Ann,Ben", *["--hidden"] * hidden]
     call += [part for option, value in given.items() for part in (f"--{option}", str(value))]
     call += [] if level is None else ["--vs", level, "--seed", str(chance.randrange(1000))]
-    game, automatic = Game(book.with_options(given), first), (False, level is not None)
+    game, automatic = Game(book.apply_options(given), first), (False, level is not None)
     return Scene(tuple(call), Table(game, name, ("Ann", "Ben"), hidden=hidden, automatic=automatic), book)
 
 
@@ -283,7 +284,7 @@ class Killer:
         self._logs[kept.id] = kept.table.log
         return Scene(("resume", str(kept.id)), kept.table, kept.book, kept.id)
 
-    def _found(self, scene: Scene) -> Kept | None:
+    def _found(self, scene: Scene) -> StoredGame | None:
         """Find the game of a scene in the database, where all others are as they were."""
         found = games_in(self.database)
         new = found.keys() - self._logs.keys()
@@ -323,12 +324,12 @@ def _moment(session: Session, told: str, done: Sequence[str]) -> str:
     return "typed, but not kept yet" if len(done) < len(session.typed) else "after the announcement"
 
 
-def games_in(database: str) -> dict[int, Kept]:
+def games_in(database: str) -> dict[int, StoredGame]:
     """Return all games that a database holds; each is played again as it is read."""
     store = Store(place_of(database))
     try:
-        with store.looking() as connection:
-            return {identity: load(connection, identity) for identity in connection.scalars(chosen(games.c.id))}
+        with store.read() as connection:
+            return {identity: load_game(connection, identity) for identity in connection.scalars(chosen(games.c.id))}
     finally:
         store.close()
 

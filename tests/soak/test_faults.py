@@ -11,7 +11,7 @@ from threading import current_thread
 import pytest
 
 from number_tower.room import Move
-from number_tower.store.trouble import StoreError
+from number_tower.store import StoreError
 from soak.faults import inject
 from support.faults import Faults, Kind
 from support.lobbies import LINK, sat
@@ -51,16 +51,16 @@ def lose_next(faults: Faults, kind: Kind = "after commit") -> None:
 
 def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None:
     async def script(server: Node, faults: Faults) -> None:
-        known, ann = await server.lobby.begin(LINK)
+        known, ann = await server.lobby.open_room(LINK)
         lose_next(faults)
-        joined, ben = await server.lobby.sit(known.address, "Ben")
+        joined, ben = await server.lobby.join(known.address, "Ben")
         assert faults.failed
-        assert joined.held(ben) == {1}
-        code = await server.lobby.handover(known.address, ann)
+        assert joined.find_seats(ben) == {1}
+        code = await server.lobby.make_handover_code(known.address, ann)
         lose_next(faults)
-        taken, moved = await server.lobby.take(known.address, code)
+        taken, moved = await server.lobby.take_over(known.address, code)
         assert faults.failed
-        assert taken.held(moved) == {0}
+        assert taken.find_seats(moved) == {0}
         assert (await server.lobby.act(known.address, moved, Move(0, 9))).room.table.game.moves == (9,)
 
     losing_a_commit(database, script)
@@ -68,12 +68,12 @@ def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None
 
 def test_a_seat_that_was_not_stored_is_not_given(database: str) -> None:
     async def script(server: Node, faults: Faults) -> None:
-        known, _ = await server.lobby.begin(LINK)
+        known, _ = await server.lobby.open_room(LINK)
         lose_next(faults, "commit")
         with pytest.raises(StoreError):
-            await server.lobby.sit(known.address, "Ben")
-        _, ben = await server.lobby.sit(known.address, "Ben")
-        assert (await server.lobby.look_for(known.address, ben)).held(ben) == {1}
+            await server.lobby.join(known.address, "Ben")
+        _, ben = await server.lobby.join(known.address, "Ben")
+        assert (await server.lobby.find_room_for(known.address, ben)).find_seats(ben) == {1}
 
     losing_a_commit(database, script)
 
@@ -92,14 +92,14 @@ def test_a_move_whose_answer_was_lost_counts_once(database: str) -> None:
 def test_a_call_that_fails_is_counted_and_only_that_one(database: str) -> None:
     async def script(server: Node, faults: Faults) -> None:
         server.store.engine.dispose()
-        await server.lobby.begin(LINK)
+        await server.lobby.open_room(LINK)
         assert set(faults.calls) >= {"connect", "begin", "execute", "commit", "after commit"}
         assert not faults.failed
         first = len(faults.calls)
         faults.fails = lambda _, number: number == first
         with pytest.raises(StoreError):
-            await server.lobby.begin(LINK)
-        await server.lobby.begin(LINK)
+            await server.lobby.open_room(LINK)
+        await server.lobby.open_room(LINK)
         assert [number for _, number in faults.failed] == [first]
 
     losing_a_commit(database, script)

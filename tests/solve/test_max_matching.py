@@ -17,21 +17,21 @@ from hypothesis import strategies as st
 from number_tower import Rules
 from number_tower.position import Position
 from number_tower.rules import Fit
-from number_tower.solve import compiling
-from number_tower.solve.graphs import decompose
-from number_tower.solve.pairing import Decomposition, Graph, Hand, decompose_graph, good_matching
+from number_tower.solve import jit
+from number_tower.solve.matching import decompose_blocks
+from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily
 
 Edge = tuple[int, int]
 
 SYMMETRIC = ("any", "related", "unrelated")
-INTERPRETED, COMPILED = Hand(compiled=False), Hand(compiled=True)
+INTERPRETED, COMPILED = KernelRunner(compiled=False), KernelRunner(compiled=True)
 
 symmetric_fits = st.sampled_from(SYMMETRIC)
 small_sets = st.sets(st.integers(1, 40), max_size=11).map(sorted)
 far_sets = st.sets(st.sampled_from([*range(1, 9), *range(10**17, 10**18 + 1, 10**17), 6**20]), max_size=11).map(sorted)
 
 
-class Slow(Hand):
+class Slow(KernelRunner):
     """A hand that pauses after the least piece of work."""
 
     @property
@@ -88,14 +88,14 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
 @settings(max_examples=400)
 @given(small_sets | far_sets, symmetric_fits)
 def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
-    check(decompose(blocks, fit), len(blocks), fitting(blocks, fit))
+    check(decompose_blocks(blocks, fit), len(blocks), fitting(blocks, fit))
 
 
 @settings(deadline=None)
 @given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
 def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(numbers: set[int], fit: Fit) -> None:
     rules = Rules(blocks=sorted(numbers), fit=fit)
-    found = decompose(rules.blocks, fit)
+    found = decompose_blocks(rules.blocks, fit)
 
     @cache
     def lost(position: Position) -> bool:
@@ -109,30 +109,30 @@ def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(nu
 
 
 def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
-    found = decompose(range(1, 20_001), "related", compiled=False)
+    found = decompose_blocks(range(1, 20_001), "related", compiled=False)
     assert found.matched == 8_753
-    assert decompose(range(1, 20_001), "related", compiled=True) == found
+    assert decompose_blocks(range(1, 20_001), "related", compiled=True) == found
 
 
 def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
     for fit in SYMMETRIC:
-        assert decompose(range(3, 300, 3), fit) == decompose(list(range(3, 300, 3)), fit)
+        assert decompose_blocks(range(3, 300, 3), fit) == decompose_blocks(list(range(3, 300, 3)), fit)
 
 
 def test_where_any_block_fits_the_number_of_blocks_decides() -> None:
-    assert not any(decompose(range(1, 1_000_001), "any").missed)
-    assert all(decompose(range(1, 1_000_000), "any").missed)
+    assert not any(decompose_blocks(range(1, 1_000_001), "any").missed)
+    assert all(decompose_blocks(range(1, 1_000_000), "any").missed)
 
 
 def test_no_blocks_are_no_problem() -> None:
     for fit in SYMMETRIC:
-        assert decompose([], fit).matched == 0
+        assert decompose_blocks([], fit).matched == 0
 
 
 @pytest.mark.parametrize("fit", sorted({*get_args(Fit)} - {*SYMMETRIC}))
 def test_a_fit_that_is_not_symmetric_is_refused(fit: str) -> None:
     with pytest.raises(ValueError, match=f"expected a symmetric fit: any, related or unrelated; got {fit}"):
-        decompose([1, 2], fit)
+        decompose_blocks([1, 2], fit)
 
 
 # Any graph -----------------------------------------------------------------------------------------------
@@ -147,12 +147,12 @@ def graph_of(size: int, edges: Iterable[Edge]) -> Graph:
     return Graph(starts, array("i", [other for others in beside for other in sorted(others)]))
 
 
-def decomposed(size: int, edges: Iterable[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+def decomposed(size: int, edges: Iterable[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
     graph = graph_of(size, edges)
-    return decompose_graph(graph, good_matching(graph, hand), hand)
+    return decompose_graph(graph, match_greedily(graph, hand), hand)
 
 
-def from_a_poor_matching(size: int, edges: Sequence[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+def from_a_poor_matching(size: int, edges: Sequence[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
     """Take whatever pair comes first, as long as it can be taken, and begin from there."""
     partner = array("i", [-1]) * size
     for one, other in edges:
@@ -161,7 +161,7 @@ def from_a_poor_matching(size: int, edges: Sequence[Edge], hand: Hand = INTERPRE
     return decompose_graph(graph_of(size, edges), partner, hand)
 
 
-def from_nothing(size: int, edges: Sequence[Edge], hand: Hand = INTERPRETED) -> Decomposition:
+def from_nothing(size: int, edges: Sequence[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
     return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, hand)
 
 
@@ -218,13 +218,13 @@ def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
 @settings(deadline=None)
 @given(small_sets | far_sets, symmetric_fits)
 def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str) -> None:
-    assert decompose(blocks, fit, compiled=True) == decompose(blocks, fit, compiled=False)
+    assert decompose_blocks(blocks, fit, compiled=True) == decompose_blocks(blocks, fit, compiled=False)
 
 
 @given(st.lists(st.integers(0, 99), max_size=11))
 def test_of_a_tree_the_first_matching_is_a_maximum_already(parents: list[int]) -> None:
     edges = [(parent % child, child) for child, parent in enumerate(parents, start=1)]
-    matched = sum(other >= 0 for other in good_matching(graph_of(len(parents) + 1, edges), INTERPRETED)) // 2
+    matched = sum(other >= 0 for other in match_greedily(graph_of(len(parents) + 1, edges), INTERPRETED)) // 2
     assert matched == definition(len(parents) + 1, edges)[0]
 
 
@@ -268,7 +268,7 @@ def test_circles_within_circles_open_again() -> None:
 def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
     """Claude Berge: the groups of missed blocks, less the blocks that they fit on, are exposed in every matching."""
     edges = fitting(blocks, fit)
-    found = decompose(blocks, fit)
+    found = decompose_blocks(blocks, fit)
     check_matching(found, len(blocks), edges)
     group = list(range(len(blocks)))
 
@@ -297,23 +297,23 @@ def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        decompose(range(1, 3_001), "related", compiled=compiled, pause=pause)
+        decompose_blocks(range(1, 3_001), "related", compiled=compiled, pause=pause)
 
 
 def test_more_pairs_than_there_is_room_for_are_refused() -> None:
     with pytest.raises(MemoryError, match=r"3,000 blocks and 4,498,500 pairs of them need about 34 MiB; 20 MiB are"):
-        decompose(range(1, 3_001), "unrelated", most_bytes=20 << 20)
+        decompose_blocks(range(1, 3_001), "unrelated", most_bytes=20 << 20)
 
 
 def test_without_the_compiler_even_many_blocks_can_be_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "available", lambda: False)
-    monkeypatch.setattr(compiling, "compiled", None)
-    assert decompose(range(1, 20_001), "related").matched == 8_753
+    monkeypatch.setattr(jit, "is_available", lambda: False)
+    monkeypatch.setattr(jit, "compile_kernel", None)
+    assert decompose_blocks(range(1, 20_001), "related").matched == 8_753
 
 
 def test_few_blocks_load_no_numeric_library() -> None:
     script = (
-        "import sys; from number_tower.solve.graphs import decompose; decompose(range(1, 101), 'related');"
+        "import sys; from number_tower.solve.matching import decompose; decompose(range(1, 101), 'related');"
         "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

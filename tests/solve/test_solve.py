@@ -16,29 +16,28 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolved, Position, Progress, Rules, Worth, catalogue
-from number_tower.solve import compiling, deep, limits
-from number_tower.solve.deep import Deep, Search
-from number_tower.solve.limits import MIB, Watch
-from number_tower.solve.matching import Matching
-from number_tower.solve.plain import Plain
-from number_tower.solve.solution import solver_for
-from number_tower.solve.top import Top
-from number_tower.solve.towers import Towers
-from number_tower.solve.worth import Solver, Value
+from number_tower import Game, NotSolvedError, Position, Progress, Rules, Worth, catalogue
+from number_tower.solve import deep, jit, limits
+from number_tower.solve.deep import DeepSolver, Search
+from number_tower.solve.limits import MIB, SearchLimits
+from number_tower.solve.matching import MatchingSolver
+from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.solution import choose_solver
+from number_tower.solve.top import TopSolver
+from number_tower.solve.worth import PlainSolver, Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
 from support.strategies import any_rules
 
-NAMES = catalogue.names()
+NAMES = catalogue.list_names()
 
 Method = Callable[[Position], Solver]
 
 SEARCHES: dict[str, Method] = {
-    "interpreted": lambda position: Deep(position, Watch(), compiled=False),
-    "compiled": lambda position: Deep(position, Watch(), compiled=True),
+    "interpreted": lambda position: DeepSolver(position, SearchLimits(), compiled=False),
+    "compiled": lambda position: DeepSolver(position, SearchLimits(), compiled=True),
 }
-THEORIES = (Top, Towers, Matching)
+THEORIES = (TopSolver, SeparateTowersSolver, MatchingSolver)
 VALUES: dict[int, Value] = {1: "win", 0: "draw", -1: "loss"}
 
 
@@ -58,11 +57,14 @@ def small_games(draw: st.DrawFn, rules: st.SearchStrategy[Rules] = SMALL) -> lis
 
 def check(solver: Solver, positions: list[Position]) -> None:
     """A method agrees with the plain search on each position and all its moves."""
-    plain = Plain()
+    plain = PlainSolver()
     for position in positions:
-        assert solver.worth(position) == plain.worth(position), position.rules
+        assert solver.evaluate(position) == plain.evaluate(position), position.rules
         for block in position.legal:
-            assert solver.after(position, block) == plain.after(position, block), (position.rules, block)
+            assert solver.evaluate_move(position, block) == plain.evaluate_move(position, block), (
+                position.rules,
+                block,
+            )
 
 
 thorough = settings(max_examples=800, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -73,7 +75,7 @@ thorough = settings(max_examples=800, suppress_health_check=[HealthCheck.too_slo
 @given(small_games())
 @thorough
 def test_the_method_chosen_is_right_on_any_game(positions: list[Position]) -> None:
-    check(solver_for(positions[0], Watch(), plies=True), positions)
+    check(choose_solver(positions[0], SearchLimits(), plies=True), positions)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -145,11 +147,11 @@ def test_the_length_of_a_draw_after_a_long_game() -> None:
     )  # fmt: skip
     moves = (343, 1, 49, 1176, 1, 8, 1176, 24, 12, 372, 5208, 28, 7, 56, 28, 5208, 84, 84, 12)
     position = Game(rules, moves=moves).position
-    assert nt.solve(position).worth == Plain().worth(position) == Worth("draw", 6)
+    assert nt.solve(position).worth == PlainSolver().evaluate(position) == Worth("draw", 6)
 
 
 def test_towers_too_high_to_look_at_are_not_solved() -> None:
-    with pytest.raises(NotSolved, match="not solved within towers of 240 blocks"):
+    with pytest.raises(NotSolvedError, match="not solved within towers of 240 blocks"):
         nt.solve(Game(Rules(range(1, 1101), supply="own", towers="own", fit="unrelated")))
 
 
@@ -202,10 +204,10 @@ def methods_for(name: str) -> dict[str, Solver]:
     start = Position.start(nt.rules(name))
     found: dict[str, Solver] = {f"deep search, {how}": search(start) for how, search in SEARCHES.items()}
     if len(start.legal) < 10:
-        found[Plain.method] = Plain()
+        found[PlainSolver.method] = PlainSolver()
     for theory in THEORIES:
         if theory.covers(start):
-            found[theory.method] = theory(start, Watch())
+            found[theory.method] = theory(start, SearchLimits())
     return found
 
 
@@ -215,7 +217,7 @@ METHODS = [(name, method) for name in NAMES for method in methods_for(name)]
 @pytest.mark.parametrize(("name", "method"), METHODS)
 def test_every_position_of_the_five_games(name: str, method: str) -> None:
     solver = methods_for(name)[method]
-    wrong = [position for position, worth in every_position(name).items() if solver.worth(position) != worth]
+    wrong = [position for position, worth in every_position(name).items() if solver.evaluate(position) != worth]
     assert not wrong
 
 
@@ -223,9 +225,9 @@ def test_every_position_of_the_five_games(name: str, method: str) -> None:
 def test_the_start_and_the_openings_are_worth_what_is_known(name: str, method: str) -> None:
     solver, start = methods_for(name)[method], Position.start(nt.rules(name))
     known = tomllib.loads((DATA / "counts" / f"{name}.toml").read_text())
-    worth = solver.worth(start)
+    worth = solver.evaluate(start)
     assert f"{worth.value} in {worth.plies}" == known["start"]
-    assert [b for b in start.legal if solver.after(start, b).value == "win"] == known["winning_openings"]
+    assert [b for b in start.legal if solver.evaluate_move(start, b).value == "win"] == known["winning_openings"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,7 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.plain import Plain; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = "from number_tower.solve.worth import Plain; import number_tower as nt; print(nt.solve(nt.Game()))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 
@@ -274,13 +276,13 @@ def test_an_illegal_move_is_worth_nothing() -> None:
 def test_a_move_is_valued_only_when_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = nt.solve(Game(nt.rules("summit")))
     asked: list[int] = []
-    after = Deep.after
+    after = DeepSolver.evaluate_move
 
-    def asked_for(self: Deep, position: Position, block: int) -> Worth:
+    def asked_for(self: DeepSolver, position: Position, block: int) -> Worth:
         asked.append(block)
         return after(self, position, block)
 
-    monkeypatch.setattr(Deep, "after", asked_for)
+    monkeypatch.setattr(DeepSolver, "after", asked_for)
     assert len(solution.moves) == 9
     assert not asked
     assert solution.moves[4] == solution.moves[4] == Worth("loss", 4)
@@ -325,14 +327,14 @@ def test_against_a_move_that_does_not_win_its_partner_does(
 ) -> None:
     permitted = None if opening is None else sorted(blocks)[: opening + 1]
     position = Position.start(Rules(sorted(blocks), fit=fit, opening=permitted))
-    matching, plain = Matching(position, Watch()), Plain()
+    matching, plain = MatchingSolver(position, SearchLimits()), PlainSolver()
     while position.legal:
         for block in position.legal:
-            answer, after = matching.answer(position, block), position.place(block)
+            answer, after = matching.find_partner(position, block), position.place(block)
             if answer is None:
-                assert plain.worth(after).value == "loss"
+                assert plain.evaluate(after).value == "loss"
             else:
-                assert plain.after(after, answer).value == "win"
+                assert plain.evaluate_move(after, answer).value == "win"
         position = position.place(data.draw(st.sampled_from(position.legal)))
 
 
@@ -399,7 +401,9 @@ def test_games_far_beyond_the_rulebooks_sizes(name: str, blocks: str, target: in
 @pytest.mark.parametrize("compiled", [False, True])
 def test_lines_of_play_may_be_long(*, compiled: bool) -> None:
     start = Position.start(Rules(range(1, 10), supply="endless", target=3000))
-    assert Deep(start, Watch(), compiled=compiled).worth(start) == Worth("loss", 600)  # ten in every two plies
+    assert DeepSolver(start, SearchLimits(), compiled=compiled).evaluate(start) == Worth(
+        "loss", 600
+    )  # ten in every two plies
 
 
 HUGE = 10**18
@@ -419,7 +423,7 @@ HUGE = 10**18
 )  # fmt: skip
 def test_huge_numbers_are_no_problem(name: str, rules: Rules) -> None:
     start = Position.start(rules)
-    assert nt.solve(start).worth == Plain().worth(start)
+    assert nt.solve(start).worth == PlainSolver().evaluate(start)
     check(SEARCHES[name](start), [start])
 
 
@@ -431,9 +435,9 @@ def test_blocks_that_pass_the_target_cost_nothing() -> None:
 
 def test_a_compiler_that_does_not_load_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.setattr(compiling, "ready", compiling.ready.__wrapped__)
+    monkeypatch.setattr(jit, "load_compiler", jit.load_compiler.__wrapped__)
     start = Position.start(nt.rules("draft", blocks="1-12", target=40))
-    assert Search(start, Watch(), plies=False, compiled=True).score(start) > 0
+    assert Search(start, SearchLimits(), plies=False, compiled=True).score(start) > 0
     solution = nt.solve(Game(nt.rules("factor", blocks="1-3000")), plies=False)
     assert solution.value == "win"
 
@@ -445,10 +449,10 @@ def test_a_game_with_more_blocks_than_a_machine_word_has_bits() -> None:
 
 def test_without_the_compiler_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     start = Position.start(nt.rules("draft", blocks="1-30", target=200))
-    compiled = Search(start, Watch(), plies=False, compiled=True)
+    compiled = Search(start, SearchLimits(), plies=False, compiled=True)
     assert compiled.score(start) > 0
-    monkeypatch.setattr(compiling, "available", lambda: False)
-    interpreted = Search(start, Watch(), plies=False)
+    monkeypatch.setattr(jit, "is_available", lambda: False)
+    interpreted = Search(start, SearchLimits(), plies=False)
     assert interpreted.score(start) == compiled.score(start)
     assert interpreted.positions > 30_000
 
@@ -461,19 +465,19 @@ LONG = Game(nt.rules("summit", blocks="1-24", target=235))
 def test_work_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(10**9))
     monkeypatch.setattr(limits, "perf_counter", lambda: next(ticks))
-    with pytest.raises(NotSolved, match="not solved within 20 seconds"):
+    with pytest.raises(NotSolvedError, match="not solved within 20 seconds"):
         nt.solve(LONG, plies=False, seconds=20)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_any_time_nothing_is_solved_and_nothing_guessed(name: str) -> None:
-    with pytest.raises(NotSolved, match="not solved within 0 seconds"):
+    with pytest.raises(NotSolvedError, match="not solved within 0 seconds"):
         nt.solve(Game(nt.rules(name)), seconds=0)
 
 
 def test_where_only_the_plies_take_too_long_the_value_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     def give_up(*_: object) -> int:
-        raise NotSolved
+        raise NotSolvedError
 
     score = Search.score
     monkeypatch.setattr(
@@ -501,10 +505,10 @@ def test_an_interrupt_ends_the_work() -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_full_table_forgets_and_the_result_stays_exact(monkeypatch: pytest.MonkeyPatch, *, compiled: bool) -> None:
     start = Position.start(nt.rules("factor", blocks="1-24"))
-    roomy = Search(start, Watch(), plies=True, compiled=compiled)
+    roomy = Search(start, SearchLimits(), plies=True, compiled=compiled)
     score = roomy.score(start)
     monkeypatch.setattr(deep, "_LARGEST_TABLE", roomy.slots // 4)
-    tight = Search(start, Watch(), plies=True, compiled=compiled)
+    tight = Search(start, SearchLimits(), plies=True, compiled=compiled)
     assert tight.score(start) == score
     assert 0.9 * tight.slots < tight.stored < roomy.stored
     assert tight.positions > roomy.positions
@@ -514,10 +518,10 @@ def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> 
     quarter = MIB // 4
     monkeypatch.setattr(limits, "MIB", quarter)
     start = Position.start(nt.rules("factor", blocks="1-27"))
-    Search(start, Watch(memory=1), plies=True, compiled=False)
+    Search(start, SearchLimits(memory=1), plies=True, compiled=False)
     tracemalloc.start()
     try:
-        search = Search(start, Watch(memory=1), plies=True, compiled=False)
+        search = Search(start, SearchLimits(memory=1), plies=True, compiled=False)
         search.score(start)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -528,9 +532,9 @@ def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_compiled_table_stays_within_its_memory_too() -> None:
     start = Position.start(Rules(range(1, 17), fit="unrelated", stuck="skips"))
-    search = Search(start, Watch(memory=1), plies=True, compiled=True)
+    search = Search(start, SearchLimits(memory=1), plies=True, compiled=True)
     search.score(start)
-    held = search._table.nbytes + search._lines[0].stack.nbytes  # noqa: SLF001 - what it really holds
+    held = search._table.nbytes + search._stacks[0].frames.nbytes  # noqa: SLF001 - what it really holds
     assert MIB // 2 < held < MIB
     assert search.positions > search.slots
 
@@ -545,5 +549,5 @@ def test_a_compiled_table_stays_within_its_memory_too() -> None:
     ids=["pairs", "search", "sums"],
 )
 def test_what_would_take_more_memory_than_given_is_not_solved(rules: Rules) -> None:
-    with pytest.raises(NotSolved, match="not solved within 64 MiB of memory"):
+    with pytest.raises(NotSolvedError, match="not solved within 64 MiB of memory"):
         nt.solve(Game(rules), memory=64)

@@ -12,14 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolved, Position, Rules
+from number_tower import Game, NotSolvedError, Position, Rules
 from number_tower.coach.hints import hint
-from number_tower.players import LEVELS, knowing
-from number_tower.players.knowing import Knowledge, knowledge
+from number_tower.players import LEVELS
+from number_tower.players import knowledge as knowing
+from number_tower.players.knowledge import Knowledge, get_knowledge
 from number_tower.players.levels import Computer
-from number_tower.solve import compiling, deep, limits, matching
-from number_tower.solve.deep import Deep, Search
-from number_tower.solve.limits import Watch
+from number_tower.solve import deep, jit, limits, matching
+from number_tower.solve.deep import DeepSolver, Search
+from number_tower.solve.limits import SearchLimits
 from support.strategies import any_rules
 
 EAGER: dict[str, int] = {
@@ -57,11 +58,11 @@ WAYS = {
 def run_in(way: Way, **constants: int) -> Iterator[None]:
     """Run all searches in some way, with some constants of the search changed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "available", lambda: way.compiled)
-        patch.setattr(compiling, "loaded", lambda: False)
-        patch.setattr(deep, "_WORTH_COMPILING", way.after)
-        patch.setattr(deep, "_SLICE", way.slice)
-        patch.setattr(deep, "_COMPILED_SLICE", way.slice)
+        patch.setattr(jit, "is_available", lambda: way.compiled)
+        patch.setattr(jit, "is_loaded", lambda: False)
+        patch.setattr(deep, "_COMPILE_AFTER_POSITIONS", way.after)
+        patch.setattr(deep, "_SLICE_POSITIONS", way.slice)
+        patch.setattr(deep, "_COMPILED_SLICE_POSITIONS", way.slice)
         for name, number in constants.items():
             patch.setattr(deep, name, number)
         yield
@@ -77,13 +78,13 @@ class Found(NamedTuple):
 
 def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:
     """Search a position and then the positions after its moves, all within one limit."""
-    watch = Watch(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
+    watch = SearchLimits(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
     answers, searched = [], []
-    solver = Deep(start, watch, plies=plies)
+    solver = DeepSolver(start, watch, plies=plies)
     for position in [start, *map(start.place, start.legal)]:
         try:
-            answers.append(str(solver.worth(position)))
-        except NotSolved as missed:
+            answers.append(str(solver.evaluate(position)))
+        except NotSolvedError as missed:
             answers.append(str(missed))
         searched.append(solver.positions)
     return Found(answers, searched, watch.positions_left)
@@ -126,10 +127,10 @@ def test_larger_searches_stop_at_the_same_position_too(rules: Rules, positions: 
     found: list[tuple[int | None, int, int, int]] = []
     for name in ("interpreted", "compiled", "compiled in the middle"):
         with run_in(WAYS[name], _FIRST_TURN=2_000, _TURN=500):
-            search = Search(start, Watch(positions=positions), plies=True)
+            search = Search(start, SearchLimits(positions=positions), plies=True)
             try:
                 found.append((search.score(start), search.positions, search.stored, search.slots))
-            except NotSolved:
+            except NotSolvedError:
                 found.append((None, search.positions, search.stored, search.slots))
                 assert search.positions == positions
     assert len(set(found)) == 1, found
@@ -139,26 +140,26 @@ def test_a_search_stops_exactly_at_its_limit() -> None:
     start = Position.start(nt.rules("summit", blocks="1-14", target=112))
     for way in WAYS.values():
         with run_in(way):
-            solver = Deep(start, Watch(positions=2_345), plies=False)
-            with pytest.raises(NotSolved, match="not solved within 2,345 positions"):
-                solver.worth(start)
+            solver = DeepSolver(start, SearchLimits(positions=2_345), plies=False)
+            with pytest.raises(NotSolvedError, match="not solved within 2,345 positions"):
+                solver.evaluate(start)
             assert solver.positions == 2_345
 
 
 def test_the_last_positions_of_a_search_that_succeeds_are_counted() -> None:
     start = Position.start(nt.rules("draft"))
-    watch = Watch(positions=100_000)
-    solver = Deep(start, watch)
-    solver.worth(start)
+    watch = SearchLimits(positions=100_000)
+    solver = DeepSolver(start, watch)
+    solver.evaluate(start)
     assert watch.positions_left == 100_000 - solver.positions
     assert solver.positions > 0
 
 
 def test_numbas_own_switch_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    assert not compiling.available.__wrapped__()
+    assert not jit.is_available.__wrapped__()
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
-    assert compiling.available.__wrapped__() == compiling.available()
+    assert jit.is_available.__wrapped__() == jit.is_available()
 
 
 # Levels --------------------------------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ SIZES = [("summit", 12, 60), ("summit", 14, 80), ("draft", 14, 50), ("draft", 18
 def chosen(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
     """What a level chooses that has not seen any game before, and what it says."""
     with run_in(way):
-        knowledge.cache_clear()
+        get_knowledge.cache_clear()
         computer = Computer(LEVELS[level], seed)
         return computer.choose(game), computer.remark
 
@@ -180,7 +181,7 @@ def chosen(way: Way, game: Game, level: str, seed: int) -> tuple[int, str]:
 def forgetful() -> Iterator[None]:
     """What is known of games is forgotten afterwards."""
     yield
-    knowledge.cache_clear()
+    get_knowledge.cache_clear()
 
 
 def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_without_the_compiler() -> None:
@@ -188,8 +189,8 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
     found = []
     for name in BOTH:
         with run_in(WAYS[name]):
-            solver = Deep(start, Watch(positions=knowing.MOST_POSITIONS))
-            found.append((solver.worth(start), solver.positions))
+            solver = DeepSolver(start, SearchLimits(positions=knowing.MAX_POSITIONS))
+            found.append((solver.evaluate(start), solver.positions))
     assert found[0] == found[1]
 
 
@@ -213,7 +214,7 @@ def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: p
                 game = game.play(game.legal[move % len(game.legal)])
         if game.outcome is not None:
             return
-        monkeypatch.setattr(knowing, "MOST_POSITIONS", positions)
+        monkeypatch.setattr(knowing, "MAX_POSITIONS", positions)
         told = {chosen(WAYS[name], game, level, seed) for name in (*BOTH, "compiled soon")}
         assert len(told) == 1
         known.add(told.pop()[1] == "")
@@ -227,15 +228,19 @@ def test_a_choice_does_not_depend_on_hints_that_were_given_before(monkeypatch: p
     game = Game(nt.rules("draft", blocks="1-18", target=70), moves=(18, 17, 16))
     counts = []
     for positions in (1_000, 2_000, 3_000, 4_000, 6_000, 9_000, 14_000):
-        monkeypatch.setattr(knowing, "MOST_POSITIONS", positions)
+        monkeypatch.setattr(knowing, "MAX_POSITIONS", positions)
         alone, helped = Knowledge(game.rules), Knowledge(game.rules)
         for _ in range(2):
-            solution = helped.solution(game.position)
+            solution = helped.solve(game.position)
             if solution is not None:
                 hint(solution)
                 list(solution.line())
-        assert helped.best_moves(game.position) == alone.best_moves(game.position) == helped.best_moves(game.position)
-        counts.append(alone.best_moves(game.position) is None)
+        assert (
+            helped.find_best_moves(game.position)
+            == alone.find_best_moves(game.position)
+            == helped.find_best_moves(game.position)
+        )
+        counts.append(alone.find_best_moves(game.position) is None)
     assert set(counts) == {True, False}
 
 
@@ -251,8 +256,8 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
     with run_in(WAYS["interpreted, one position at a time"]):
         interrupted, fresh = Knowledge(rules), Knowledge(rules)
         with pytest.raises(KeyboardInterrupt):
-            interrupted.best_moves(start, interrupt)
-        assert interrupted.best_moves(start) == fresh.best_moves(start)
+            interrupted.find_best_moves(start, interrupt)
+        assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
         again, once = (each._watch for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
         assert again._searched == once._searched  # noqa: SLF001 - likewise
 
@@ -262,10 +267,10 @@ def test_plies_once_known_from_the_start_stay_known_however_many_positions_are_a
 ) -> None:
     rules = nt.rules("factor", blocks="1-20")
     start = Position.start(rules)
-    search = Search(start, Watch(), plies=True)
+    search = Search(start, SearchLimits(), plies=True)
     search.score(start, nt.solve(start, plies=False).value)
-    monkeypatch.setattr(matching, "_SMALL", search.positions + 1)
+    monkeypatch.setattr(matching, "_MAX_PLY_POSITIONS", search.positions + 1)
     known = Knowledge(rules)
     positions = [start.place(first).place(second) for first in start.legal for second in start.place(first).legal]
-    solutions = [known.solution(position) for position in positions]
+    solutions = [known.solve(position) for position in positions]
     assert all(solution is not None and solution.plies is not None for solution in solutions)

@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
-from number_tower import Game, NotSolved, Position, Rules
+from number_tower import Game, NotSolvedError, Position, Rules
 from number_tower.solve import subset_sum
-from number_tower.solve.limits import Watch
-from number_tower.solve.plain import Plain
-from number_tower.solve.runs import Runs, find_runs
-from number_tower.solve.subset_sum import SubsetSum
+from number_tower.solve.limits import SearchLimits
+from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
+from number_tower.solve.worth import PlainSolver
 from support.strategies import any_rules
 
 METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
@@ -39,14 +38,14 @@ def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[i
 
 @pytest.mark.parametrize("few", METHODS.values(), ids=METHODS)
 def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subset_sum, "_FEW", few)
+    monkeypatch.setattr(subset_sum, "_MAX_BY_COUNT", few)
 
     @settings(max_examples=300, deadline=None)
     @given(sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)), st.sampled_from([1, 7, 10**9]))
     def holds(case: tuple[list[int], int], factor: int) -> None:
         numbers, total = case
         found = SubsetSum([factor * number for number in numbers], factor * total)
-        assert found.find_fewest(Watch()) == try_all(numbers, total)
+        assert found.find_fewest(SearchLimits()) == try_all(numbers, total)
         assert found.most == sum(sum(numbers[: count + 1]) <= total for count in range(len(numbers)))
 
     holds()
@@ -63,10 +62,10 @@ def test_runs_find_the_fewest_numbers_with_a_total(
 ) -> None:
     (ranks, _), (first, step) = case, sizes
     numbers = [first + step * rank for rank in ranks]
-    runs = Runs(find_runs(sum(1 << rank for rank in ranks)), first, step)
+    runs = RunSubsetSum(find_runs(sum(1 << rank for rank in ranks)), first, step)
     for count in range(1, len(ranks) + 1):
         total = max(1, count * first + case[1] * step + more)
-        assert runs.find_fewest(total, Watch()) == try_all(numbers, total)
+        assert runs.find_fewest(total, SearchLimits()) == try_all(numbers, total)
         assert runs.find_most(total) == sum(sum(numbers[: place + 1]) <= total for place in range(len(numbers)))
 
 
@@ -78,10 +77,10 @@ def test_runs_are_the_bits_that_are_set(mask: int) -> None:
 
 
 def test_numbers_that_can_never_have_a_total_are_soon_known_not_to() -> None:
-    evens = Runs([range(rank, rank + 1) for rank in range(0, 200, 2)], 1, 1)
-    assert evens.find_fewest(101 * 20, Watch(positions=100)) is not None
-    odd = Runs([range(rank, rank + 1) for rank in range(1, 200, 2)], 1, 1)
-    assert odd.find_fewest(101 * 21, Watch(positions=100)) is None
+    evens = RunSubsetSum([range(rank, rank + 1) for rank in range(0, 200, 2)], 1, 1)
+    assert evens.find_fewest(101 * 20, SearchLimits(positions=100)) is not None
+    odd = RunSubsetSum([range(rank, rank + 1) for rank in range(1, 200, 2)], 1, 1)
+    assert odd.find_fewest(101 * 21, SearchLimits(positions=100)) is None
 
 
 # Races with large numbers ------------------------------------------------------------------------------------------
@@ -120,16 +119,16 @@ def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
         stuck=rules.stuck,
         opening=None if rules.opening is None else [enlarge(block) for block in rules.opening],
     )
-    plain, memory = Plain(), 64
+    plain, memory = PlainSolver(), 64
     position, small = Position.start(large), Position.start(rules)
     solution = nt.solve(position, memory=memory)
     while small.legal:
         method = solution.method
-        assert nt.solve(position, memory=memory).worth == solution.of(position).worth == plain.worth(small)
+        assert nt.solve(position, memory=memory).worth == solution.of(position).worth == plain.evaluate(small)
         assert solution.method == method
         moves = solution.of(position).moves
         assert {block: moves[enlarge(block)] for block in small.legal} == {
-            block: plain.after(small, block) for block in small.legal
+            block: plain.evaluate_move(small, block) for block in small.legal
         }
         block = data.draw(st.sampled_from(small.legal))
         position, small = position.place(enlarge(block)), small.place(block)
@@ -153,9 +152,9 @@ def test_races_in_large_steps_are_solved_to_their_end(
         {"blocks": list(blocks), "supply": supply, "towers": "own", "fit": fit, "target": sum(some), "stuck": "loses"}
     )
     assume(sum(some) // first < 12)
-    plain, position = Plain(), Position.start(rules)
+    plain, position = PlainSolver(), Position.start(rules)
     while position.legal:
-        assert nt.solve(position, memory=64).worth == plain.worth(position)
+        assert nt.solve(position, memory=64).worth == plain.evaluate(position)
         position = position.place(data.draw(st.sampled_from(position.legal)))
 
 
@@ -185,15 +184,15 @@ def test_a_race_with_many_uneven_blocks_is_solved_where_many_of_them_are_needed(
 
 
 def test_a_limit_of_positions_ends_a_choice_of_runs_too() -> None:
-    runs = Runs([range(3 * rank, 3 * rank + 1 + rank % 2) for rank in range(40)], 1, 1)
+    runs = RunSubsetSum([range(3 * rank, 3 * rank + 1 + rank % 2) for rank in range(40)], 1, 1)
     totals = [total for total in range(100, 900) if _asked(runs, total, 2) == "not solved within 2 positions"]
     assert totals
     assert all(_asked(runs, total, 10**6) == "solved" for total in totals[:20])
 
 
-def _asked(runs: Runs, total: int, positions: int) -> str:
+def _asked(runs: RunSubsetSum, total: int, positions: int) -> str:
     try:
-        runs.find_fewest(total, Watch(positions=positions))
-    except NotSolved as missed:
+        runs.find_fewest(total, SearchLimits(positions=positions))
+    except NotSolvedError as missed:
         return str(missed)
     return "solved"

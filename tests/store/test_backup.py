@@ -17,13 +17,12 @@ import psycopg
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.store import backup, places
+from number_tower import store as places
+from number_tower.store import Location, StoreError, backup
 from number_tower.store.backup import create_backup, read_summary, restore_backup
-from number_tower.store.games import Store
+from number_tower.store.database import Store
 from number_tower.store.integrity import check_database
-from number_tower.store.places import Place
 from number_tower.store.schema import NEWEST
-from number_tower.store.trouble import StoreError
 from support.command import TOWER, limited, plain_environment
 from support.dumps import HELD, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
@@ -32,7 +31,7 @@ from support.stores import Command, by_hand, store_in
 
 pytest_plugins = ["support.postgres"]
 
-DRAFT = catalogue.named("draft")
+DRAFT = catalogue.load_named("draft")
 
 
 @pytest.fixture
@@ -46,11 +45,11 @@ def begin(store: Store, count: int = 1) -> None:
         store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT)
 
 
-def filled(database: Path | str, count: int = 3) -> Place:
+def filled(database: Path | str, count: int = 3) -> Location:
     """Make a database with some games; return where it is."""
     with closing(store_in(database)) as store:
         begin(store, count)
-        return store.place
+        return store.location
 
 
 def games_in(file: Path) -> int:
@@ -83,7 +82,7 @@ def test_a_backup_is_one_private_file_that_holds_everything(tmp_path: Path) -> N
 
 def test_a_backup_is_of_one_moment_while_games_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = filled(tmp_path / "games.db", 40)
-    monkeypatch.setattr(backup, "_PAGES", 1)
+    monkeypatch.setattr(backup, "_PAGES_PER_STEP", 1)
     steps: list[int] = []
     with closing(store_in(tmp_path / "games.db")) as store:
 
@@ -401,7 +400,7 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
     place = filled(file)
     create_backup(place, tmp_path / "b.db")
     filled(file, 4)
-    waiting, set_aside = Event(), backup._set_aside  # noqa: SLF001 - the moment between locking and replacing
+    waiting, set_aside = Event(), backup._keep_replaced  # noqa: SLF001 - the moment between locking and replacing
     opened: list[int] = []
 
     def wait(given: Path) -> Path:
@@ -424,7 +423,7 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
         waiting.wait(1)  # long enough that it usually waits for the lock; right however long it takes
         return set_aside(given)
 
-    monkeypatch.setattr(backup, "_set_aside", wait)
+    monkeypatch.setattr(backup, "_keep_replaced", wait)
     restore_backup(place, tmp_path / "b.db")
     wait.thread.join()  # type: ignore[attr-defined]  # see above
     assert opened == [3]
@@ -439,7 +438,7 @@ def test_a_server_is_backed_up_and_restored_with_the_same_commands(
 ) -> None:
     filled(database)
     with closing(store_in(database)) as store:
-        store.forget(3)
+        store.delete(3)
     saved = play("db", "backup", "b.db", "--db", database)
     assert (saved.code, saved.err) == (0, "")
     assert "as b.db: 2 games" in saved.out
@@ -562,20 +561,20 @@ def test_the_command_says_where_the_backup_is_and_how_to_go_back(play: Command, 
 def test_the_upgrade_of_a_server_makes_a_backup_too_and_restoring_it_goes_back(
     play: Command, tmp_path: Path, empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from number_tower.store.opening import engine_at, form_of, migrate  # noqa: PLC0415 - only here
+    from number_tower.store.engine import make_engine, migrate, read_version  # noqa: PLC0415 - only here
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     version = OLDER[-1]
-    with connected(engine_at(place_of(empty))) as target:
+    with connected(make_engine(place_of(empty))) as target:
         migrate(target, version)
         copy(loaded(version, tmp_path / "games.db"), target)
     done = play("db", "upgrade", "--db", empty)
     assert done.code == 0
-    saved = next(Path(places.data_folder()).iterdir())
+    saved = next(Path(places.get_data_folder()).iterdir())
     assert version_of(saved) == version
     assert play("db", "restore", str(saved), "--db", empty).code == 0
-    with connected(engine_at(place_of(empty))) as target:
-        assert form_of(target) == version
+    with connected(make_engine(place_of(empty))) as target:
+        assert read_version(target) == version
     assert on_server(empty)
     assert brought_up_to_date(empty) == (version, NEWEST)
 

@@ -21,17 +21,15 @@ from typing import TypeVar
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.changes import Change
-from number_tower.match import Entry, Match, Series
-from number_tower.store import matches
-from number_tower.store.games import NoSuchGame, Store, load
-from number_tower.store.history import Unreadable, Wanted, all_of
-from number_tower.store.kept import Kept, Seats
-from number_tower.store.matches import KeptMatch
+from number_tower.match import Match, MatchGame, Series
+from number_tower.store import GameNotFoundError, StoreError, matches
+from number_tower.store.database import Store
+from number_tower.store.games import DamagedEntry, GameFilter, load_game, load_matching_games
+from number_tower.store.matches import StoredMatch
+from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
-from number_tower.store.transfer import taken_in
-from number_tower.store.trouble import StoreError
-from number_tower.table import Stale
+from number_tower.store.transfer import import_games
+from number_tower.table import Change, StaleError
 from number_tower.voice import Voice
 from soak.kill_games import PATIENT, Terminal, games_in, some_answers, some_game, sound
 from support.command import plain_environment
@@ -46,7 +44,7 @@ Result = TypeVar("Result")
 CROWD = """
 import json, os, sys
 import alembic.command, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.cli.commands, number_tower.cli.database, number_tower.store.games
+import number_tower.cli.commands, number_tower.cli.db, number_tower.store.games
 from number_tower.cli.main import main
 
 crowd, (closed, gate) = json.load(sys.stdin), os.pipe()
@@ -114,30 +112,30 @@ def stores(database: str) -> Iterator[list[Store]]:
         store.close()
 
 
-def begun(store: Store) -> Kept:
+def begun(store: Store) -> StoredGame:
     """Begin a game that lasts for many moves, whichever they are."""
     book = catalogue.load("race")
-    return store.begin(Table(Game(book.with_options({"blocks": "1-30", "target": 1000})), "race"), book)
+    return store.begin(Table(Game(book.apply_options({"blocks": "1-30", "target": 1000})), "race"), book)
 
 
-def changed(store: Store, known: Kept, change: Change) -> Kept | Stale:
+def changed(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
     """Make a change that answers what is known."""
     try:
         return store.change(known.id, known.table.version, change)
-    except Stale as stale:
+    except StaleError as stale:
         return stale
 
 
-def put(store: Store, known: Kept, change: Change) -> Kept | Stale:
+def put(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
     """Keep a change that was made at a table in memory, as the dialogue does."""
     try:
-        return store.put(known, known.table.answer(known.table.version, change))
-    except Stale as stale:
+        return store.save(known, known.table.answer(known.table.version, change))
+    except StaleError as stale:
         return stale
 
 
 WAYS = [changed, put]
-Way = Callable[[Store, Kept, Change], Kept | Stale]
+Way = Callable[[Store, StoredGame, Change], StoredGame | StaleError]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -148,11 +146,11 @@ def test_of_many_changes_to_one_table_one_counts_and_the_others_see_it(stores: l
         known = kept
         changes = [Change("place", block) for block in blocks]
         results = at_once(*(partial(way, *each) for each in zip(stores, repeat(known), changes, strict=False)))
-        (kept,) = (result for result in results if isinstance(result, Kept))
+        (kept,) = (result for result in results if isinstance(result, StoredGame))
         assert kept.table.version == known.table.version + 1
         assert kept.table.game.moves == (*known.table.game.moves, blocks[results.index(kept)])
         for refused in results:
-            if isinstance(refused, Stale):
+            if isinstance(refused, StaleError):
                 assert (refused.table, refused.table.log) == (kept.table, kept.table.log)
         assert stores[0].get(kept.id) == kept
 
@@ -175,19 +173,19 @@ def test_a_late_duplicate_after_an_undo_changes_nothing(stores: list[Store], way
     store, late, *_ = stores
     start = begun(store)
     placed = way(store, start, Change("place", 7))
-    assert isinstance(placed, Kept)
+    assert isinstance(placed, StoredGame)
     undone = way(store, placed, Change("undo", 1))
-    assert isinstance(undone, Kept)
+    assert isinstance(undone, StoredGame)
     assert undone.table.game.moves == ()
     for known, change in ((start, Change("place", 7)), (placed, Change("undo", 1))):
         assert way(late, known, change) == undone
     for known, change in ((start, Change("place", 8)), (placed, Change("place", 9)), (start, Change("resigned", 0))):
         refused = way(late, known, change)
-        assert isinstance(refused, Stale)
+        assert isinstance(refused, StaleError)
         assert refused.table.log == undone.table.log
     assert store.get(start.id) == undone
     again = way(late, undone, Change("place", 7))
-    assert isinstance(again, Kept)
+    assert isinstance(again, StoredGame)
     assert again.table.log == (Change("place", 7), Change("undo", 1), Change("place", 7))
 
 
@@ -200,14 +198,14 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
     def write(store: Store) -> None:
         known = kept
         for move in moves:
-            known = store.put(known, known.table.play(move))
+            known = store.save(known, known.table.play(move))
 
     def look(store: Store) -> None:
         while next(moves, None) is not None:
             assert store.get(kept.id).table.version > 0
-            assert store.unfinished() is not None
-            with store.looking() as connection:
-                assert not any(isinstance(game, Unreadable) for game in all_of(connection, Wanted()))
+            assert store.find_unfinished() is not None
+            with store.read() as connection:
+                assert not any(isinstance(game, DamagedEntry) for game in load_matching_games(connection, GameFilter()))
 
     with ThreadPoolExecutor(2) as crowd:
         for done in [crowd.submit(write, stores[0]), crowd.submit(look, stores[1])]:
@@ -217,45 +215,47 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
 def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, stores: list[Store]) -> None:
     hasty = Store(place_of(database), patience=0.2)
     known = begun(hasty)
-    with stores[0].writing() as connection:
-        load(connection, known.id, lock=True)
+    with stores[0].write() as connection:
+        load_game(connection, known.id, lock=True)
         with pytest.raises(StoreError, match="cannot be used: another program keeps it locked"):
-            hasty.put(known, known.table.play(7))
-    assert hasty.put(known, known.table.play(7)).table.game.moves == (7,)
+            hasty.save(known, known.table.play(7))
+    assert hasty.save(known, known.table.play(7)).table.game.moves == (7,)
     hasty.close()
 
 
 def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stores: list[Store]) -> None:
     climb = catalogue.load("climb")
-    series = Series((Entry(climb, climb.rules),), Match(1))
+    series = Series((MatchGame(climb, climb.rules),), Match(1))
     for number in range(8):
-        match = KeptMatch(None, f"{number:032x}", series, Seats())
+        match = StoredMatch(None, f"{number:032x}", series, Seats())
         table = Table(Game(climb.rules), "climb").play(5)
-        known = stores[0].begin(table, climb, part=partial(matches.place, match=match))
-        assert known.part is not None
+        known = stores[0].begin(table, climb, part=partial(matches.claim_slot, match=match))
+        assert known.slot is not None
         meet = Barrier(2)
 
-        def end(known: Kept = known, meet: Barrier = meet) -> Kept | None:
+        def end(known: StoredGame = known, meet: Barrier = meet) -> StoredGame | None:
             meet.wait()
-            with suppress(NoSuchGame):
-                return stores[0].put(known, known.table.declare("resigned", 0))
+            with suppress(GameNotFoundError):
+                return stores[0].save(known, known.table.declare("resigned", 0))
             return None
 
-        def forget(identity: int = known.part.match, meet: Barrier = meet) -> int:
+        def forget(identity: int = known.slot.match, meet: Barrier = meet) -> int:
             meet.wait()
-            return len(matches.forget(stores[1], identity))
+            return len(matches.delete_match(stores[1], identity))
 
         with ThreadPoolExecutor(2) as crowd:
             ended, forgotten = crowd.submit(end), crowd.submit(forget)
             ended.result()
             assert forgotten.result() == 1
-    with stores[0].looking() as connection:
-        assert list(all_of(connection, Wanted())) == []
+    with stores[0].read() as connection:
+        assert list(load_matching_games(connection, GameFilter())) == []
 
 
 def test_the_same_games_taken_in_at_once_are_taken_in_once(stores: list[Store]) -> None:
     lines = [f"draft:{first},{second}\n" for first in range(1, 10) for second in range(1, 10) if first != second]
-    everybody = [partial(taken_in, store, lines if number % 2 else lines[::-1]) for number, store in enumerate(stores)]
+    everybody = [
+        partial(import_games, store, lines if number % 2 else lines[::-1]) for number, store in enumerate(stores)
+    ]
     with ThreadPoolExecutor(len(everybody)) as crowd:
         taken = [done.result() for done in [crowd.submit(each) for each in everybody]]
     assert sum(each.new for each in taken) == len(lines)
@@ -265,7 +265,7 @@ def test_the_same_games_taken_in_at_once_are_taken_in_once(stores: list[Store]) 
 def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
     book = catalogue.load("race")
     voice, start = Voice(book), Table(Game(book.rules), "race")
-    prompt = voice.prompt(start)
+    prompt = voice.format_prompt(start)
 
     def state(*moves: int) -> Table:
         return replace(start, game=Game(book.rules, 0, moves), log=())
@@ -286,13 +286,13 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
     other = Terminal("resume", "1", database=database)
     assert other.look(prompt)
     assert typed(one, "2") == told(1, 2)
-    assert typed(other, "3") == f"3\n{elsewhere}{voice.turn(state(1)).text}{prompt}{told(1, 2)}"
+    assert typed(other, "3") == f"3\n{elsewhere}{voice.tell_turn(state(1)).text}{prompt}{told(1, 2)}"
     assert typed(other, "4") == told(1, 2, 4)
     assert typed(one, "4") == told(1, 2, 4), "it is what was done already"
     typed(other, "undo")
-    assert typed(one, "5") == f"5\n{elsewhere}{voice.turn(state(1, 2)).text}"
+    assert typed(one, "5") == f"5\n{elsewhere}{voice.tell_turn(state(1, 2)).text}"
     assert typed(one, "6") == told(1, 2, 6)
-    assert typed(other, "undo") == f"undo\n{elsewhere}{voice.turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
+    assert typed(other, "undo") == f"undo\n{elsewhere}{voice.tell_turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
     one.type("7")
     for terminal in (one, other):
         assert terminal.end() == (1, "tower: the input ended before the game did. To go on with it: tower resume 1\n")

@@ -16,25 +16,47 @@ import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Table, catalogue
-from number_tower.changes import Change
 from number_tower.match import MatchError
 from number_tower.position import MoveError
 from number_tower.room import Move, Room, RoomError, Seat
-from number_tower.store import games, history, judging, maintenance, matches, practice, rooms, statistics, transfer
-from number_tower.store.games import InMatch, NoSuchGame, Store
-from number_tower.store.history import Wanted
-from number_tower.store.kept import Seats
-from number_tower.store.rooms import NoSuchRoom, Overtaken
-from number_tower.store.trouble import StoreError
-from number_tower.table import Stale, TableError
+from number_tower.store import (
+    GameNotFoundError,
+    StoreError,
+    accuracy,
+    database,
+    maintenance,
+    matches,
+    puzzles,
+    rooms,
+    statistics,
+    transfer,
+)
+from number_tower.store import games as history
+from number_tower.store import seats as seats_module
+from number_tower.store.database import Store
+from number_tower.store.games import GameFilter, GameInMatchError
+from number_tower.store.rooms import RoomChangedError, RoomNotFoundError
+from number_tower.store.rows import Seats
+from number_tower.table import Change, StaleError, TableError
 from support.command import tower
 from support.dumps import loaded
 from support.stores import Command, by_hand, own_book, store_in
 
-DRAFT = catalogue.named("draft")
+DRAFT = catalogue.load_named("draft")
 IN_MEMORY = "The game goes on in memory; `save game.json` writes it to a file"
 
-ANSWERS = (StoreError, NoSuchGame, NoSuchRoom, InMatch, Overtaken, Stale, TableError, MatchError, RoomError, MoveError)
+ANSWERS = (
+    StoreError,
+    GameNotFoundError,
+    RoomNotFoundError,
+    GameInMatchError,
+    RoomChangedError,
+    StaleError,
+    TableError,
+    MatchError,
+    RoomError,
+    MoveError,
+)
 """What the store may say of a game: that it is damaged, or gone, or stands otherwise than was thought."""
 
 EACH = 8
@@ -51,12 +73,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(store_in(file)) as store:
         long = own_book(DRAFT.rules, "long", "x" * 900)
         text = long.content + b"\n# " + b"y" * 9000 + b"\n"
-        book = catalogue.parse(text, "long", long.source)
+        book = catalogue.parse_rulebook(text, "long", long.source)
         store.begin(Table(Game(book.rules, moves=(9,)), "long"), book)
         for best_of in (None, 3):
             add_room(store, best_of)
-        with store.writing() as connection:
-            practice.add(connection, practice.tried("Ann", "draft", "draft:9,8", 1, "right"))
+        with store.write() as connection:
+            puzzles.insert_attempt(connection, puzzles.make_attempt("Ann", "draft", "draft:9,8", 1, "right"))
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.executescript(FIXED)
     return file
@@ -78,9 +100,9 @@ VACUUM;
 def add_room(store: Store, best_of: int | None) -> None:
     seats = Seat("person", "Ann"), Seat("free", "Ben")
     table = Table(Game(DRAFT.rules), DRAFT.name, ("Ann", "Ben"))
-    with store.writing() as connection:
-        known, _ = rooms.add(connection, Room(table, seats, best_of=best_of), DRAFT, Seats())
-        rooms.sit(connection, known, "Zoë")
+    with store.write() as connection:
+        known, _ = rooms.insert_room(connection, Room(table, seats, best_of=best_of), DRAFT, Seats())
+        seats_module.sit(connection, known, "Zoë")
 
 
 # What is asked of it --------------------------------------------------------------------------------------------------
@@ -88,7 +110,7 @@ def add_room(store: Store, best_of: int | None) -> None:
 
 def reading(ask: Callable[[Connection], Any]) -> Callable[[Store], Any]:
     def look(store: Store) -> None:
-        with store.looking() as connection:
+        with store.read() as connection:
             answer = ask(connection)
             if isinstance(answer, Iterator):
                 list(answer)
@@ -98,7 +120,7 @@ def reading(ask: Callable[[Connection], Any]) -> Callable[[Store], Any]:
 
 def writing(do: Callable[[Connection], Any]) -> Callable[[Store], Any]:
     def write(store: Store) -> None:
-        with store.writing() as connection:
+        with store.write() as connection:
             do(connection)
 
     return write
@@ -108,9 +130,9 @@ def each_game(store: Store) -> None:
     for identity in (*range(1, 7), *range(10, 17)):
         with suppress(*ANSWERS):
             known = store.get(identity)
-            store.news_of(known)
-            store.known_by(known.key)
-            store.put(known, gone_on(known.table))
+            store.reload_if_changed(known)
+            store.find_by_key(known.key)
+            store.save(known, gone_on(known.table))
 
 
 def gone_on(table: Table) -> Table:
@@ -120,41 +142,43 @@ def gone_on(table: Table) -> Table:
 def each_match(store: Store) -> None:
     for identity in range(1, 4):
         with suppress(*ANSWERS):
-            matches.get(store, identity)
+            matches.get_match(store, identity)
 
 
 def each_room(store: Store) -> None:
-    with store.looking() as connection:
+    with store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM rooms").scalars().all()
     for address in addresses:
-        with suppress(*ANSWERS), store.writing() as connection:
-            known = rooms.find(connection, address)
-            rooms.earlier(connection, known, 1)
-            after = known.room.after(frozenset({0, 1}), Move(known.room.table.version, 9))
-            rooms.write(connection, known, after)
+        with suppress(*ANSWERS), store.write() as connection:
+            known = rooms.find_room(connection, address)
+            rooms.load_earlier_game(connection, known, 1)
+            after = known.room.apply(frozenset({0, 1}), Move(known.room.table.version, 9))
+            rooms.update_room(connection, known, after)
 
 
 def judge_all(store: Store) -> None:
-    for _ in judging.judge(store):
+    for _ in accuracy.judge_games(store):
         pass
 
 
 READS: dict[str, Callable[[Store], Any]] = {
-    "count": games.counted,
-    "unfinished": Store.unfinished,
-    "page": reading(lambda connection: history.page(connection, Wanted(), 50)),
-    "page of a player": reading(lambda connection: history.page(connection, Wanted(player="Ann"), 50)),
-    "page of a game": reading(lambda connection: history.page(connection, Wanted(game="draft"), 50)),
-    "page of unfinished games": reading(lambda connection: history.page(connection, Wanted(result="unfinished"), 50)),
-    "export": reading(lambda connection: transfer.exported(connection, Wanted())),
-    "statistics": reading(statistics.figures),
-    "statistics of a player": reading(lambda connection: statistics.figures(connection, "Ann")),
-    "names": reading(statistics.names),
-    "matches": reading(lambda connection: matches.page(connection, 50)),
-    "undecided": matches.undecided,
+    "count": database.count_contents,
+    "unfinished": Store.find_unfinished,
+    "page": reading(lambda connection: history.list_games(connection, GameFilter(), 50)),
+    "page of a player": reading(lambda connection: history.list_games(connection, GameFilter(player="Ann"), 50)),
+    "page of a game": reading(lambda connection: history.list_games(connection, GameFilter(game="draft"), 50)),
+    "page of unfinished games": reading(
+        lambda connection: history.list_games(connection, GameFilter(result="unfinished"), 50)
+    ),
+    "export": reading(lambda connection: transfer.export_games(connection, GameFilter())),
+    "statistics": reading(statistics.compute_statistics),
+    "statistics of a player": reading(lambda connection: statistics.compute_statistics(connection, "Ann")),
+    "names": reading(statistics.list_names),
+    "matches": reading(lambda connection: matches.list_matches(connection, 50)),
+    "undecided": matches.find_unfinished_match,
     "match": each_match,
-    "puzzles": reading(practice.attempts),
-    "marks": reading(lambda connection: rooms.marks(connection, range(1, 9))),
+    "puzzles": reading(puzzles.load_attempts),
+    "marks": reading(lambda connection: rooms.read_tags(connection, range(1, 9))),
 }
 
 SOON = maintenance.compute_cutoffs(keep_days=1)
@@ -164,11 +188,13 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "change": lambda store: store.change(2, 7, Change("place", 5)),
     "begin": lambda store: store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT),
     "room": lambda store: add_room(store, 3),
-    "puzzle": writing(lambda one: practice.add(one, practice.tried(None, "draft", "draft:9", 2, "wrong"))),
+    "puzzle": writing(
+        lambda one: puzzles.insert_attempt(one, puzzles.make_attempt(None, "draft", "draft:9", 2, "wrong"))
+    ),
     "judge": judge_all,
-    "import": lambda store: transfer.taken_in(store, ["draft:9,8,6", "race:1,2"]),
-    "forget a game": lambda store: store.forget(1),
-    "forget a match": lambda store: matches.forget(store, 1),
+    "import": lambda store: transfer.import_games(store, ["draft:9,8,6", "race:1,2"]),
+    "forget a game": lambda store: store.delete(1),
+    "forget a match": lambda store: matches.delete_match(store, 1),
     "sweep": writing(lambda one: maintenance.delete_rooms(one, maintenance.find_expired(one, SOON), SOON)),
 }
 

@@ -17,13 +17,13 @@ from threading import Barrier, Thread
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.store.games import Store, counted
-from number_tower.store.trouble import StoreError
+from number_tower.store import StoreError
+from number_tower.store.database import Store, count_contents
 from support.command import TOWER, plain_environment, tower
 from support.servers import PATIENT, Client, game_at_one_table, serving
 from support.stores import by_hand, store_in
 
-DRAFT = catalogue.named("draft")
+DRAFT = catalogue.load_named("draft")
 
 
 def begin(store: Store, count: int = 1) -> None:
@@ -123,10 +123,10 @@ def test_what_was_saved_before_and_after_a_file_was_deleted_is_there(tmp_path: P
         begin(store, 3)
         lose(file)
         begin(store, 2)
-        assert counted(store).games == 5
+        assert count_contents(store).games == 5
         assert games_in(file) == 5, "another process sees all of them"
         lose(file)
-        assert counted(store).games == 5, "reading notices it too"
+        assert count_contents(store).games == 5, "reading notices it too"
     assert games_in(file) == 5
     assert by_hand(file, "PRAGMA integrity_check") == [("ok",)]
 
@@ -165,12 +165,12 @@ def test_several_threads_that_write_lose_nothing(tmp_path: Path) -> None:
             thread.start()
         start.wait()
         for _ in range(4):
-            with store.looking():
+            with store.read():
                 pass
             Path(f"{file}-wal").unlink(missing_ok=True)
         for thread in threads:
             thread.join()
-        assert counted(store).games == 40
+        assert count_contents(store).games == 40
     assert games_in(file) == 40
     assert by_hand(file, "PRAGMA integrity_check") == [("ok",)]
 
@@ -238,11 +238,11 @@ def test_two_processes_with_the_same_file_lose_nothing(tmp_path: Path, lose: Los
         begin(store)  # this process notices first
         assert child.ask("begin") == "4"
         begin(store)
-        assert (counted(store).games, child.ask("count")) == (5, "5")
+        assert (count_contents(store).games, child.ask("count")) == (5, "5")
         lose(file)
         assert child.ask("begin") == "6", "now the other one notices first"
         begin(store)
-        assert (counted(store).games, child.ask("count")) == (7, "7")
+        assert (count_contents(store).games, child.ask("count")) == (7, "7")
     assert games_in(file) == 7
     assert by_hand(file, "PRAGMA integrity_check") == [("ok",)]
 
@@ -332,7 +332,7 @@ def test_a_server_that_nobody_asks_notices_by_itself_and_logs_it(tmp_path: Path)
         wait_for(lambda: "was deleted while in use; nothing is lost" in server.said())
         server.strike()
     with closing(store_in(file)) as store:
-        assert counted(store).games == 1
+        assert count_contents(store).games == 1
 
 
 async def game(port: int) -> None:

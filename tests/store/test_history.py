@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from number_tower import Game, Table, catalogue
 from number_tower.cli.main import main
 from number_tower.store import games
-from number_tower.store.games import Store
-from number_tower.store.history import Result, Unreadable, Wanted, page
-from number_tower.store.kept import Kept, Seats
+from number_tower.store.database import Store
+from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
+from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
 from support.command import TOWER, plain_environment, tower
 from support.stores import store_in
@@ -33,10 +33,12 @@ PLAYED = (
 )
 
 
-def keep(store: Store, table: Table, at: str, key: int) -> Kept:
+def keep(store: Store, table: Table, at: str, key: int) -> StoredGame:
     book = catalogue.load(table.rulebook)
-    with store.writing() as connection:
-        return games.add(connection, Kept(0, f"{key:032x}", table, book, Seats(), (at,) * (table.version + 1)))
+    with store.write() as connection:
+        return games.insert_game(
+            connection, StoredGame(0, f"{key:032x}", table, book, Seats(), (at,) * (table.version + 1))
+        )
 
 
 @pytest.fixture
@@ -144,7 +146,7 @@ def test_the_keys_for_programs(database: str) -> None:
 
 def test_a_damaged_game_does_not_hide_the_others(database: str) -> None:
     store = store_in(database)
-    with store.writing() as connection:
+    with store.write() as connection:
         connection.exec_driver_sql("UPDATE games SET rules = '{' WHERE id = 3")
     assert "3                    (damaged)" in history(database)
     assert "Ann - Cleo" in history(database)
@@ -177,8 +179,8 @@ def test_looking_for_games_agrees_with_going_through_all_of_them(
         while table.outcome is None and data.draw(st.integers(0, 9)):
             table = table.play(data.draw(st.sampled_from(table.game.legal)))
         kept.append(keep(store, table, data.draw(st.sampled_from(days)), key))
-    results: tuple[Result, ...] = ("won", "lost", "drawn", "finished", "unfinished")
-    wanted = Wanted(
+    results: tuple[ResultFilter, ...] = ("won", "lost", "drawn", "finished", "unfinished")
+    wanted = GameFilter(
         data.draw(st.none() | st.sampled_from(["draft", "factor", "race"])),
         data.draw(st.none() | st.sampled_from(["ann", "BEN"])),
         data.draw(st.none() | st.sampled_from(results)),
@@ -188,16 +190,16 @@ def test_looking_for_games_agrees_with_going_through_all_of_them(
     if wanted.result in {"won", "lost"} and wanted.player is None:
         wanted = wanted._replace(player="cleo")
     count, skip = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))
-    with store.looking() as connection:
-        found = page(connection, wanted, count, skip)
+    with store.read() as connection:
+        found = list_games(connection, wanted, count, skip)
     expected = sorted((game for game in kept if fits(game, wanted)), key=lambda game: (game.changed, game.id))[::-1]
     assert found.total == len(expected)
     assert list(found.games) == expected[skip : skip + count]
-    assert not any(isinstance(game, Unreadable) for game in found.games)
+    assert not any(isinstance(game, DamagedEntry) for game in found.games)
     store.close()
 
 
-def fits(game: Kept, wanted: Wanted) -> bool:
+def fits(game: StoredGame, wanted: GameFilter) -> bool:
     table, outcome = game.table, game.table.outcome
     assert table.names is not None
     seats = [seat for seat in (0, 1) if table.names[seat].lower() == (wanted.player or "").lower()]

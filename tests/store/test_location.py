@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.cli.storing import Shelf
-from number_tower.store import places
-from number_tower.store.opening import engine_at
-from number_tower.store.places import Place, WrongPlace
+from number_tower import store as places
+from number_tower.cli.autosave import LazyStore
+from number_tower.store import Location, LocationError
+from number_tower.store.engine import make_engine
 from support.command import tower
 from support.stores import Command, by_hand, store_in
 
@@ -23,7 +23,7 @@ SECRET = "hunter2"  # noqa: S105 - what is looked for in messages, and never fou
 
 @pytest.fixture(autouse=True)
 def plain_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(places.VARIABLE, raising=False)
+    monkeypatch.delenv(places.ENVIRONMENT_VARIABLE, raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
@@ -34,8 +34,8 @@ def play(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return Command(monkeypatch, capsys)
 
 
-def found(given: str | None) -> Place:
-    place = places.find(given)
+def found(given: str | None) -> Location:
+    place = places.find_location(given)
     assert place is not None
     return place
 
@@ -96,49 +96,49 @@ def test_a_name_that_is_no_text_of_this_system_still_names_a_file(tmp_path: Path
 def test_a_server_is_named_by_its_url(given: str) -> None:
     place = found(given)
     assert (place.url, place.file, place.name) == ("postgresql+psycopg://ann@host/games", None, given)
-    engine = engine_at(place, patience=3)
+    engine = make_engine(place, patience=3)
     assert (engine.dialect.name, engine.dialect.driver, engine.url.host) == ("postgresql", "psycopg", "host")
     assert engine.url.query["connect_timeout"] == "3"
 
 
 def test_what_an_url_says_itself_goes_before_what_is_usual(tmp_path: Path) -> None:
-    engine = engine_at(found("postgresql://ann@host/games?connect_timeout=7"))
+    engine = make_engine(found("postgresql://ann@host/games?connect_timeout=7"))
     assert engine.url.query["connect_timeout"] == "7"
-    file = engine_at(found(f"sqlite:///{tmp_path}/games.db?timeout=0.5"))
+    file = make_engine(found(f"sqlite:///{tmp_path}/games.db?timeout=0.5"))
     assert file.url.query["timeout"] == "0.5"
 
 
 @pytest.mark.parametrize("given", ["mysql://root@host/games", "sqlite://", "https://example.org", "://"])
 def test_nonsense_is_refused_with_what_would_be_right(given: str) -> None:
-    with pytest.raises(WrongPlace, match="expected a file, postgresql://USER@HOST/NAME, or none; got '"):
-        places.find(given)
+    with pytest.raises(LocationError, match="expected a file, postgresql://USER@HOST/NAME, or none; got '"):
+        places.find_location(given)
 
 
 def test_an_url_without_a_file_is_refused() -> None:
-    with pytest.raises(WrongPlace, match="names no file"):
-        places.find("sqlite:///")
+    with pytest.raises(LocationError, match="names no file"):
+        places.find_location("sqlite:///")
 
 
 # Which one is chosen --------------------------------------------------------------------------------------------------
 
 
 def test_the_word_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(places.VARIABLE, "there.db")
+    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
     assert found(None).file == str(tmp_path / "there.db")
     assert found("here.db").file == str(tmp_path / "here.db")
-    assert places.find("none") is None
-    monkeypatch.setenv(places.VARIABLE, "none")
-    assert places.find(None) is None
+    assert places.find_location("none") is None
+    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "none")
+    assert places.find_location(None) is None
     assert found("here.db").file == str(tmp_path / "here.db")
 
 
 def test_nothing_chosen_is_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = found(None)
-    assert usual.usual
-    monkeypatch.setenv(places.VARIABLE, "")
+    assert usual.is_default
+    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "")
     assert found(None) == usual
-    monkeypatch.setenv(places.VARIABLE, "there.db")
-    assert not found(None).usual
+    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
+    assert not found(None).is_default
     assert found("").file == usual.file
 
 
@@ -165,7 +165,7 @@ def test_where_nothing_is_to_be_kept_nothing_is(
     play: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...]
 ) -> None:
     if not call:
-        monkeypatch.setenv(places.VARIABLE, "none")
+        monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "none")
     played = play("play", "draft", *call, answers=["9", "8", "quit"])
     assert played.out.endswith("To go on with it: tower resume draft:9,8\n")
     assert list(tmp_path.iterdir()) == []
@@ -189,7 +189,7 @@ def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
 def test_nonsense_ends_the_call_before_a_game_begins(
     play: Command, monkeypatch: pytest.MonkeyPatch, call: tuple[str, ...], environment: str, source: str, got: str
 ) -> None:
-    monkeypatch.setenv(places.VARIABLE, environment)
+    monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, environment)
     for command in (("play", "draft"), ("resume",), ("replay", "1")):
         said = f"tower: {source}: expected a file, postgresql://USER@HOST/NAME, or none; got '{got}'\n"
         assert play(*command, *call, answers=["9"]) == (2, "", said)
@@ -240,10 +240,10 @@ def test_a_password_is_never_shown(play: Command, tmp_path: Path, url: str) -> N
 
 
 def test_nor_in_the_line_that_says_how_to_go_on() -> None:
-    shelf = Shelf(f"postgresql://ann:{SECRET}@host/games")
-    assert shelf.options == " --db 'postgresql://ann:***@host/games'"
-    assert Shelf("my games.db").options == " --db 'my games.db'"
-    assert Shelf(None).options == ""
+    shelf = LazyStore(f"postgresql://ann:{SECRET}@host/games")
+    assert shelf.db_option == " --db 'postgresql://ann:***@host/games'"
+    assert LazyStore("my games.db").db_option == " --db 'my games.db'"
+    assert LazyStore(None).db_option == ""
 
 
 # Looking makes nothing ------------------------------------------------------------------------------------------------

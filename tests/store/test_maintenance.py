@@ -13,22 +13,22 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from number_tower import Game, Table, catalogue
-from number_tower.match import Entry, Match, Series
-from number_tower.room import Action, Move, Offering, Rematch, Resign, Room, Seat, Undo
+from number_tower.match import Match, MatchGame, Series
+from number_tower.room import Action, MakeOffer, Move, Rematch, Resign, Room, Seat, Undo
 from number_tower.rules import Rules
-from number_tower.store import maintenance, matches, rooms, rulebooks, schema
-from number_tower.store.games import NoSuchGame, Store
-from number_tower.store.kept import Part, Seats, format_time
-from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
-from number_tower.store.scribe import Scribe
-from number_tower.web.events import Hub
+from number_tower.store import GameNotFoundError, maintenance, matches, rooms, schema
+from number_tower.store import seats as seats_module
+from number_tower.store.database import Store, Writer
+from number_tower.store.rooms import RoomChangedError, RoomNotFoundError, StoredRoom
+from number_tower.store.rows import MatchSlot, Seats, format_time
+from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.workers import Workers
 from support.stores import by_hand, own_book, store_in
 
 pytest_plugins = ["support.postgres"]
 
-DRAFT = catalogue.named("draft")
+DRAFT = catalogue.load_named("draft")
 ENDLESS = own_book(Rules.read({"blocks": "1-9", "supply": "endless", "towers": "own", "fit": "any", "target": 900}))
 LONG_AGO = timedelta(days=100)
 
@@ -47,39 +47,39 @@ def open_room(
     best_of: int | None = None,
     moves: tuple[int, ...] = (),
     book: catalogue.Rulebook = DRAFT,
-) -> tuple[KeptRoom, str]:
+) -> tuple[StoredRoom, str]:
     seats = Seat("person", "Ann"), Seat(second, "Ben")  # type: ignore[arg-type]  # one of the kinds
     table = Table(Game(book.rules, 0, moves), book.name, ("Ann", "Ben"))
-    with store.writing() as connection:
-        return rooms.add(connection, Room(table, seats, best_of=best_of), book, Seats())
+    with store.write() as connection:
+        return rooms.insert_room(connection, Room(table, seats, best_of=best_of), book, Seats())
 
 
-def act(store: Store, known: KeptRoom, token: str, *actions: Action) -> KeptRoom:
+def act(store: Store, known: StoredRoom, token: str, *actions: Action) -> StoredRoom:
     for action in actions:
-        with store.writing() as connection:
-            known = rooms.write(connection, known, known.room.after(known.held(token), action))
+        with store.write() as connection:
+            known = rooms.update_room(connection, known, known.room.apply(known.find_seats(token), action))
     return known
 
 
-def play(store: Store, known: KeptRoom, token: str, *blocks: int) -> KeptRoom:
+def play(store: Store, known: StoredRoom, token: str, *blocks: int) -> StoredRoom:
     for block in blocks:
         known = act(store, known, token, Move(known.room.table.version, block))
     return known
 
 
-def finish(store: Store, known: KeptRoom, token: str) -> KeptRoom:
+def finish(store: Store, known: StoredRoom, token: str) -> StoredRoom:
     while not known.room.over:
         known = play(store, known, token, known.room.table.game.legal[0])
     return known
 
 
-def age(store: Store, by: timedelta = LONG_AGO, *only: KeptRoom) -> None:
+def age(store: Store, by: timedelta = LONG_AGO, *only: StoredRoom) -> None:
     """Let all that happened so far, in some rooms or everywhere, have happened earlier."""
 
     def earlier(time: str) -> str:
         return format_time(datetime.fromisoformat(time) - by)
 
-    with store.writing() as connection:
+    with store.write() as connection:
         mine = [known.id for known in only] or connection.execute(select(schema.rooms.c.id)).scalars().all()
         played = select(schema.rounds.c.game).where(schema.rounds.c.room.in_(mine))
         games = connection.execute(played).scalars().all() if only else None
@@ -102,32 +102,32 @@ def sweep(store: Store, keep_days: int | None = None) -> list[int]:
     gone: list[int] = []
     last = 0
     while True:
-        with store.looking() as connection:
+        with store.read() as connection:
             found = maintenance.find_expired(connection, cutoffs, last)
         if not found:
             break
         last = found[-1]
-        with store.writing() as connection:
+        with store.write() as connection:
             gone += maintenance.delete_rooms(connection, found, cutoffs)
     sweep_rulebooks(store)
     return gone
 
 
 def sweep_rulebooks(store: Store) -> int:
-    with store.looking() as connection:
-        unused = rulebooks.find_unused(connection)
-    with store.writing() as connection:
-        return rulebooks.delete_unused(connection, unused.ids, unused.newest_match)
+    with store.read() as connection:
+        unused = maintenance.find_unused_rulebooks(connection)
+    with store.write() as connection:
+        return maintenance.delete_unused_rulebooks(connection, unused.ids, unused.newest_match)
 
 
-def is_there(store: Store, known: KeptRoom) -> bool:
-    with suppress(NoSuchRoom), store.looking() as connection:
-        return rooms.find(connection, known.address).id == known.id
+def is_there(store: Store, known: StoredRoom) -> bool:
+    with suppress(RoomNotFoundError), store.read() as connection:
+        return rooms.find_room(connection, known.address).id == known.id
     return False
 
 
 def count_rows(store: Store) -> dict[str, int]:
-    with store.looking() as connection:
+    with store.read() as connection:
         return {
             table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
             for table in schema.metadata.sorted_tables
@@ -139,7 +139,7 @@ def count_rows(store: Store) -> dict[str, int]:
 
 def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
     async def all_of_it() -> None:
-        scribe, workers = Scribe(store), Workers(1)
+        scribe, workers = Writer(store), Workers(1)
         try:
             await do(Lobby(store, scribe, Hub(), workers))
         finally:
@@ -156,10 +156,10 @@ def test_a_room_with_one_move_is_swept_with_all_that_belongs_to_it(store: Store)
     known, token = open_room(store, best_of=3, book=own_book(DRAFT.rules))
     play(store, known, token, 9)
     age(store)
-    in_lobby(store, Lobby.sweep)
+    in_lobby(store, Lobby.delete_old_rooms)
     assert not is_there(store, unused)
     assert not is_there(store, known)
-    with pytest.raises(NoSuchGame):
+    with pytest.raises(GameNotFoundError):
         store.get(known.game.id)
     assert count_rows(store) == empty
 
@@ -214,23 +214,23 @@ def test_a_room_in_which_more_was_done_is_kept_for_ever_unless_the_operator_says
 def test_a_room_is_kept_from_its_last_event_on_whatever_that_was(store: Store) -> None:
     sat, _ = open_room(store, "free")
     offered, ann = open_room(store, "free")
-    with store.writing() as connection:
-        offered, _ = rooms.sit(connection, offered, "Zoë")
+    with store.write() as connection:
+        offered, _ = seats_module.sit(connection, offered, "Zoë")
     offered = act(store, offered, ann, Move(0, 9))
     taken, token = open_room(store)
-    with store.writing() as connection:
-        taken, code = rooms.hand_over(connection, taken, token)
+    with store.write() as connection:
+        taken, code = seats_module.hand_over(connection, taken, token)
     declined, one = open_room(store, "free")
-    with store.writing() as connection:
-        declined, two = rooms.sit(connection, declined, None)
+    with store.write() as connection:
+        declined, two = seats_module.sit(connection, declined, None)
     declined = act(store, declined, one, Resign())
     silent, _ = open_room(store)
     age(store)
-    with store.writing() as connection:
-        rooms.sit(connection, sat, "Ben")
-        rooms.take(connection, taken, code)
-    act(store, offered, ann, Offering("takeback"))
-    act(store, declined, two, Offering("rematch"))
+    with store.write() as connection:
+        seats_module.sit(connection, sat, "Ben")
+        seats_module.take_over(connection, taken, code)
+    act(store, offered, ann, MakeOffer("takeback"))
+    act(store, declined, two, MakeOffer("rematch"))
     assert sweep(store, 30) == [silent.id]
     age(store)
     assert sweep(store) == [sat.id, offered.id, taken.id, declined.id]
@@ -253,21 +253,21 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     known, _ = open_room(store, book=book)
     in_room, token = open_room(store, best_of=3)
     act(store, in_room, token, Resign())
-    with_terminal = matches.get(store, 1)
+    with_terminal = matches.get_match(store, 1)
     table = Table(Game(DRAFT.rules, 1, (9,)), DRAFT.name)
-    second = store.begin(table, DRAFT, part=lambda connection: matches.place(connection, with_terminal))
-    assert second.part == Part(1, 2)
+    second = store.begin(table, DRAFT, part=lambda connection: matches.claim_slot(connection, with_terminal))
+    assert second.slot == MatchSlot(1, 2)
     age(store)
     assert sweep(store, 1) == [known.id]
     assert store.get(alone.id).book.title == book.title
     assert is_there(store, in_room), "its match has a game that was played elsewhere"
-    assert matches.get(store, 1).series.match.number == 2
+    assert matches.get_match(store, 1).series.match.number == 2
 
 
 def test_a_room_whose_games_were_all_deleted_by_hand_is_swept(store: Store) -> None:
     known, token = open_room(store)
     play(store, known, token, 9, 8)
-    store.forget(known.game.id)
+    store.delete(known.game.id)
     age(store)
     assert sweep(store) == [known.id]
 
@@ -284,15 +284,17 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
     for book in (swept, shared, in_terminal, to_come):
         open_room(store, book=book)
     store.begin(Table(Game(in_terminal.rules), in_terminal.name), in_terminal)
-    series = Series((Entry(DRAFT, DRAFT.rules), Entry(to_come, to_come.rules)), Match(3))
-    match = matches.KeptMatch(None, "a" * 32, series, Seats())
-    store.begin(Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.place(connection, match))
+    series = Series((MatchGame(DRAFT, DRAFT.rules), MatchGame(to_come, to_come.rules)), Match(3))
+    match = matches.StoredMatch(None, "a" * 32, series, Seats())
+    store.begin(
+        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)
+    )
     age(store)
     used, token = open_room(store, book=shared)
     play(store, used, token, 9)
     assert len(sweep(store)) == 4
     assert count_rows(store)["rulebooks"] == 3
-    assert matches.get(store, 1).series.games[1].book.rules == to_come.rules
+    assert matches.get_match(store, 1).series.games[1].book.rules == to_come.rules
     store.begin(Table(Game(swept.rules), swept.name), swept)
     assert count_rows(store)["rulebooks"] == 4, "a rule file that was deleted can come again"
 
@@ -300,32 +302,34 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
 def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -> None:
     in_game, in_match, unused = books(3)
     for book in (in_game, in_match, unused):
-        store.forget(store.begin(Table(Game(book.rules), book.name), book).id)
-    with store.looking() as connection:
-        found = rulebooks.find_unused(connection)
+        store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
+    with store.read() as connection:
+        found = maintenance.find_unused_rulebooks(connection)
     assert len(found.ids) == 3
     store.begin(Table(Game(in_game.rules), in_game.name), in_game)
-    series = Series((Entry(DRAFT, DRAFT.rules), Entry(in_match, in_match.rules)), Match(3))
-    match = matches.KeptMatch(None, "b" * 32, series, Seats())
-    store.begin(Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.place(connection, match))
-    with store.writing() as connection:
-        assert rulebooks.delete_unused(connection, found.ids, found.newest_match) == 1
+    series = Series((MatchGame(DRAFT, DRAFT.rules), MatchGame(in_match, in_match.rules)), Match(3))
+    match = matches.StoredMatch(None, "b" * 32, series, Seats())
+    store.begin(
+        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)
+    )
+    with store.write() as connection:
+        assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 1
     assert count_rows(store)["rulebooks"] == 2
-    assert matches.get(store, 1).series.games[1].book.rules == in_match.rules
+    assert matches.get_match(store, 1).series.games[1].book.rules == in_match.rules
 
 
 @pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
 def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store: Store) -> None:
     (book,) = books(1)
-    store.forget(store.begin(Table(Game(book.rules), book.name), book).id)
+    store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
     other = store_in(database)
-    with store.looking() as connection:
-        found = rulebooks.find_unused(connection)
+    with store.read() as connection:
+        found = maintenance.find_unused_rulebooks(connection)
     room = Room(Table(Game(book.rules), book.name), (Seat("person", "Ann"), Seat("free", "Ben")))
-    with other.writing() as beginning:
-        rooms.add(beginning, room, book, Seats())
-        with store.writing() as connection:
-            assert rulebooks.delete_unused(connection, found.ids, found.newest_match) == 0
+    with other.write() as beginning:
+        rooms.insert_room(beginning, room, book, Seats())
+        with store.write() as connection:
+            assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 0
     assert count_rows(store)["rulebooks"] == 1
     other.close()
 
@@ -333,12 +337,12 @@ def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store:
 @pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
 def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(database: str, store: Store) -> None:
     (book,) = books(1)
-    store.forget(store.begin(Table(Game(book.rules), book.name), book).id)
+    store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
     other = store_in(database)
     with ThreadPoolExecutor(1) as threads:
-        with store.writing() as connection:
-            found = rulebooks.find_unused(connection)
-            assert rulebooks.delete_unused(connection, found.ids, found.newest_match) == 1
+        with store.write() as connection:
+            found = maintenance.find_unused_rulebooks(connection)
+            assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 1
             begun = threads.submit(lambda: open_room(other, book=book))
             wait_for_lock(store)
         known, _ = begun.result(60)
@@ -355,7 +359,7 @@ def wait_for_lock(store: Store) -> None:
     waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     deadline = datetime.now(UTC) + timedelta(seconds=60)
     while datetime.now(UTC) < deadline:
-        with store.looking() as connection:
+        with store.read() as connection:
             if connection.execute(waiting).scalar_one():
                 return
     raise AssertionError("nobody waits")
@@ -366,11 +370,11 @@ def test_a_room_that_gets_a_move_while_it_is_swept_is_not_lost(store: Store) -> 
     silent, _ = open_room(store)
     age(store)
     cutoffs = maintenance.compute_cutoffs()
-    with store.looking() as connection:
+    with store.read() as connection:
         found = maintenance.find_expired(connection, cutoffs)
     assert found == [known.id, silent.id]
     play(store, known, token, 9)
-    with store.writing() as connection:
+    with store.write() as connection:
         assert maintenance.delete_rooms(connection, found, cutoffs) == [silent.id]
     assert is_there(store, known)
 
@@ -381,10 +385,10 @@ def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, st
     age(store)
     other = store_in(database)
     cutoffs = maintenance.compute_cutoffs(1)
-    after = known.room.after(known.held(token), Move(0, 9))
-    with other.writing() as moving:
-        rooms.write(moving, known, after)
-        with store.writing() as connection:
+    after = known.room.apply(known.find_seats(token), Move(0, 9))
+    with other.write() as moving:
+        rooms.update_room(moving, known, after)
+        with store.write() as connection:
             assert maintenance.delete_rooms(connection, [known.id], cutoffs) == []
     assert is_there(store, known)
     other.close()
@@ -395,13 +399,13 @@ def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(database
     known, _ = open_room(store, best_of=3)
     age(store)
     other = store_in(database)
-    with other.writing() as changing:
+    with other.write() as changing:
         changing.execute(select(schema.games).where(schema.games.c.id == known.game.id).with_for_update())
-        with store.writing() as connection:
+        with store.write() as connection:
             assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == []
-    with other.writing() as changing:
+    with other.write() as changing:
         changing.execute(select(schema.matches).with_for_update())
-        with store.writing() as connection:
+        with store.write() as connection:
             assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == []
     assert sweep(store) == [known.id]
     other.close()
@@ -413,11 +417,11 @@ def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, sto
     age(store)
     other = store_in(database)
     with ThreadPoolExecutor(1) as threads:
-        with store.writing() as connection:
+        with store.write() as connection:
             assert maintenance.delete_rooms(connection, [known.id], maintenance.compute_cutoffs()) == [known.id]
             moved = threads.submit(play, other, known, token, 9)
             wait_for_lock(store)
-        with pytest.raises(Overtaken):
+        with pytest.raises(RoomChangedError):
             moved.result(60)
     assert not is_there(store, known)
     other.close()
@@ -426,21 +430,21 @@ def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, sto
 def test_those_who_follow_a_room_that_is_swept_hear_that_it_is_gone(store: Store) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = open_room(store)
-        seen = lobby.stream(known.address)
+        seen = lobby.follow(known.address)
         assert (await anext(seen)) is not None
         age(store)
-        await lobby.sweep()
+        await lobby.delete_old_rooms()
         with pytest.raises(StopAsyncIteration):
             await asyncio.wait_for(anext(seen), 60)
-        with pytest.raises(NoSuchRoom):
-            await lobby.look(known.address)
+        with pytest.raises(RoomNotFoundError):
+            await lobby.find_room(known.address)
 
     in_lobby(store, do)
 
 
 def test_many_rooms_are_deleted_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "ROOMS_AT_ONCE", 3)
-    monkeypatch.setattr(maintenance, "ROWS_AT_ONCE", 8)
+    monkeypatch.setattr(maintenance, "ROOMS_PER_TRANSACTION", 3)
+    monkeypatch.setattr(maintenance, "ROWS_PER_TRANSACTION", 8)
     lengths = (0, 0, 0, 0, 2, 7, 1)
     for length in lengths:
         known, token = open_room(store, book=ENDLESS)
@@ -452,7 +456,7 @@ def test_many_rooms_are_deleted_in_portions(store: Store, monkeypatch: pytest.Mo
     last = 0
     cutoffs = maintenance.compute_cutoffs(1)
     while True:
-        with store.writing() as connection:
+        with store.write() as connection:
             found = maintenance.find_expired(connection, cutoffs, last)
             if not found:
                 break
@@ -471,7 +475,7 @@ def test_the_size_of_a_database_grows_with_what_is_stored(store: Store) -> None:
     fat = own_book(rules)
     for number in range(10):
         content = fat.content + b"\n# " + str(number).encode() * 60_000
-        open_room(store, book=catalogue.parse(content[:60_000], f"fat {number}", "fat.toml"))
+        open_room(store, book=catalogue.parse_rulebook(content[:60_000], f"fat {number}", "fat.toml"))
     assert maintenance.measure_size(store) > before
 
 
@@ -482,7 +486,7 @@ def test_a_file_from_which_much_was_deleted_is_measured_as_small(tmp_path: Path)
     for number in range(20):
         text = f"# {number}\n".encode() + b"# x\n" * 15_000
         book = own_book(DRAFT.rules)
-        open_room(store, book=catalogue.parse(book.content + b"\n" + text[:60_000], "fat", f"{number}.toml"))
+        open_room(store, book=catalogue.parse_rulebook(book.content + b"\n" + text[:60_000], "fat", f"{number}.toml"))
     age(store)
     by_hand(file, "PRAGMA wal_checkpoint(TRUNCATE)")
     large = maintenance.measure_size(store)

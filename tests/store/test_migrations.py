@@ -13,13 +13,12 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from number_tower import Game, Table, catalogue, record
-from number_tower.changes import Change
 from number_tower.match import Match
-from number_tower.store import matches, opening, schema
-from number_tower.store.games import Store
-from number_tower.store.kept import Kept
-from number_tower.store.opening import engine_at, form_of, migrate
-from number_tower.store.trouble import StoreError
+from number_tower.store import StoreError, engine, matches, schema
+from number_tower.store.database import Store
+from number_tower.store.engine import make_engine, migrate, read_version
+from number_tower.store.rows import StoredGame
+from number_tower.table import Change
 from support.dumps import FORMS, HELD, Known, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.stores import by_hand, store_in
@@ -27,12 +26,12 @@ from support.stores import by_hand, store_in
 pytest_plugins = ["support.postgres"]
 
 
-SCRIPTS = Path(opening.__file__).parent / "migrations"
+SCRIPTS = Path(engine.__file__).parent / "migrations"
 
 
-def described(kept: Kept) -> Known:
+def described(kept: StoredGame) -> Known:
     log = ", ".join(change.written() for change in kept.table.log)
-    return Known(record.to_line(kept.table, kept.book), log, kept.started[:10], kept.seats, kept.part)
+    return Known(record.to_line(kept.table, kept.book), log, kept.started[:10], kept.seats, kept.slot)
 
 
 # Every earlier form ---------------------------------------------------------------------------------------------------
@@ -53,7 +52,7 @@ def check(store: Store, form: str) -> None:
     own = store.get(4).book
     assert (own.title, own.voice["prompt"]) == ("Countdown", "Step? ")
     if form > "0001":
-        series = matches.get(store, 1).series
+        series = matches.get_match(store, 1).series
         assert (series.match, series.names) == (Match(3, 0, (0,)), ("Ann", "Ben"))
         assert [entry.book.name for entry in series.games] == ["draft"]
     store.close()
@@ -82,7 +81,7 @@ def test_what_was_counted_and_tried_before_is_still_known(tmp_path: Path) -> Non
 @pytest.mark.parametrize("form", HELD)
 @pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
 def test_a_server_takes_on_the_newest_form_with_all_its_games(tmp_path: Path, empty: str, form: str) -> None:
-    with connected(engine_at(place_of(empty))) as target:
+    with connected(make_engine(place_of(empty))) as target:
         migrate(target, form)
         copy(loaded(form, tmp_path / "games.db"), target)
     if form != schema.NEWEST:
@@ -101,19 +100,19 @@ def test_the_newest_form_is_where_the_migrations_lead() -> None:
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_heads() == [schema.NEWEST]
     known = [step.revision for step in scripts.walk_revisions()][::-1]
-    assert tuple(known) == opening._KNOWN  # noqa: SLF001 - what the program believes to know
+    assert tuple(known) == engine._VERSIONS  # noqa: SLF001 - what the program believes to know
 
 
 def test_there_is_a_database_of_every_form_to_try() -> None:
-    assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(opening._KNOWN)  # noqa: SLF001 - likewise
+    assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(engine._VERSIONS)  # noqa: SLF001 - likewise
 
 
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> None:
     brought_up_to_date(empty)
-    with connected(engine_at(place_of(empty))) as connection:
+    with connected(make_engine(place_of(empty))) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         assert compare_metadata(context, schema.metadata) == []
-        assert form_of(connection) == schema.NEWEST
+        assert read_version(connection) == schema.NEWEST
 
 
 @pytest.mark.parametrize("form", HELD)
@@ -157,13 +156,13 @@ def test_a_migration_that_fails_halfway_leaves_the_database_as_it_was(tmp_path: 
 
 @pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
 def test_on_a_server_too(empty: str) -> None:
-    with connected(engine_at(place_of(empty))) as connection:
+    with connected(make_engine(place_of(empty))) as connection:
         migrate(connection, "0001")
         connection.exec_driver_sql("CREATE TABLE puzzles (mine TEXT)")
     with pytest.raises(StoreError, match='cannot be used: relation "puzzles" already exists'):
         brought_up_to_date(empty)
-    with connected(engine_at(place_of(empty))) as connection:
-        assert form_of(connection) == "0001"
+    with connected(make_engine(place_of(empty))) as connection:
+        assert read_version(connection) == "0001"
         assert not connection.exec_driver_sql("SELECT 1 FROM pg_tables WHERE tablename = 'matches'").all()
 
 
@@ -172,14 +171,14 @@ def test_a_full_disk_in_the_middle_of_a_migration_leaves_the_database_as_it_was(
 ) -> None:
     file = loaded("0001", tmp_path / "games.db")
     before = content(file)
-    prepare = opening._prepare_file  # noqa: SLF001 - a connection with a limit is what is needed here
+    prepare = engine._configure_sqlite  # noqa: SLF001 - a connection with a limit is what is needed here
 
     def no_room(connection: sqlite3.Connection, record: object) -> None:
         prepare(connection, record)  # type: ignore[arg-type]  # the driver's own, not SQLAlchemy's idea of it
         connection.execute("PRAGMA max_page_count = 1")
 
     with monkeypatch.context() as patched:
-        patched.setattr(opening, "_prepare_file", no_room)
+        patched.setattr(engine, "_configure_sqlite", no_room)
         with pytest.raises(StoreError, match="the disk is full"):
             store_in(file)
     assert content(file) == before
@@ -200,6 +199,6 @@ def test_where_the_program_is_may_have_any_name(tmp_path: Path, monkeypatch: pyt
     home = tmp_path / "100% mine"
     (home / "store").mkdir(parents=True)
     (home / "store" / "migrations").symlink_to(SCRIPTS, target_is_directory=True)
-    monkeypatch.setattr(opening, "__file__", str(home / "store" / "opening.py"))
+    monkeypatch.setattr(engine, "__file__", str(home / "store" / "opening.py"))
     store_in(tmp_path / "games.db").close()
     assert by_hand(tmp_path / "games.db", "SELECT version_num FROM alembic_version") == [(schema.NEWEST,)]

@@ -16,9 +16,9 @@ from number_tower.room import (
     Accept,
     Action,
     Decline,
+    MakeOffer,
     Move,
     Offer,
-    Offering,
     Rematch,
     Resign,
     Room,
@@ -27,18 +27,18 @@ from number_tower.room import (
     Undo,
 )
 from number_tower.rules import Rules
-from number_tower.store import browsers, matches, rooms
-from number_tower.store.credentials import Credentials
-from number_tower.store.games import Store
-from number_tower.store.kept import Part, Seats
-from number_tower.store.rooms import KeptRoom, NoSuchRoom, Overtaken
-from number_tower.store.scribe import Scribe
+from number_tower.store import matches, rooms
+from number_tower.store import seats as browsers
+from number_tower.store import seats as seats_module
+from number_tower.store.database import Store, Writer
+from number_tower.store.rooms import Credentials, RoomChangedError, RoomNotFoundError, StoredRoom
+from number_tower.store.rows import MatchSlot, Seats
 from support.dumps import loaded
 from support.stores import own_book, store_in
 
 pytest_plugins = ["support.postgres"]
 
-BOOK = catalogue.named("draft")
+BOOK = catalogue.load_named("draft")
 LINKED = Room(Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben")), (Seat("person", "Ann"), Seat("free", "Ben")))
 
 
@@ -51,42 +51,42 @@ def kept(database: str) -> Iterator[Store]:
 
 def open_room(
     kept: Store, second: str = "free", *, best_of: int | None = None, level: str | None = None
-) -> tuple[KeptRoom, str]:
+) -> tuple[StoredRoom, str]:
     seats = Seat("person", "Ann"), Seat(second, "Ben")  # type: ignore[arg-type]  # one of the kinds, by whoever calls
     players = Seats((None, level), 7 if level else None)
     table = Table(Game(BOOK.rules), BOOK.name, ("Ann", "Ben"), automatic=players.automatic)
-    with kept.writing() as connection:
-        return rooms.add(connection, Room(table, seats, best_of=best_of), BOOK, players)
+    with kept.write() as connection:
+        return rooms.insert_room(connection, Room(table, seats, best_of=best_of), BOOK, players)
 
 
-def sat(kept: Store) -> tuple[KeptRoom, str, str]:
+def sat(kept: Store) -> tuple[StoredRoom, str, str]:
     """Open a room and let somebody take the other seat."""
     known, ann = open_room(kept)
-    with kept.writing() as connection:
-        known, ben = rooms.sit(connection, known, "Zoë")
+    with kept.write() as connection:
+        known, ben = seats_module.sit(connection, known, "Zoë")
     return known, ann, ben
 
 
-def done(kept: Store, known: KeptRoom, token: str, action: Action) -> KeptRoom:
-    with kept.writing() as connection:
-        return rooms.write(connection, known, known.room.after(known.held(token), action))
+def done(kept: Store, known: StoredRoom, token: str, action: Action) -> StoredRoom:
+    with kept.write() as connection:
+        return rooms.update_room(connection, known, known.room.apply(known.find_seats(token), action))
 
 
-def holds(known: KeptRoom, *credentials: Credentials | str | None) -> list[list[int]]:
+def holds(known: StoredRoom, *credentials: Credentials | str | None) -> list[list[int]]:
     """Return the seats that each of some credentials hold."""
-    return [sorted(known.held(each)) for each in credentials]
+    return [sorted(known.find_seats(each)) for each in credentials]
 
 
-def found(kept: Store, address: str) -> KeptRoom:
-    with kept.looking() as connection:
-        return rooms.find(connection, address)
+def found(kept: Store, address: str) -> StoredRoom:
+    with kept.read() as connection:
+        return rooms.find_room(connection, address)
 
 
 def test_a_room_is_found_as_it_was_left(kept: Store) -> None:
     known, ann, ben = sat(kept)
     known = done(kept, known, ann, Move(0, 9))
     known = done(kept, known, ben, Move(1, 8))
-    known = done(kept, known, ben, Offering("takeback"))
+    known = done(kept, known, ben, MakeOffer("takeback"))
     assert found(kept, known.address) == known
     assert found(kept, known.watch) == known
     assert known.room.offer == Offer("takeback", 1)
@@ -99,7 +99,7 @@ def test_a_room_is_found_as_it_was_left(kept: Store) -> None:
 def test_every_game_in_a_room_is_kept_as_a_game(kept: Store) -> None:
     known, ann, ben = sat(kept)
     known = done(kept, known, ann, Resign())
-    known = done(kept, done(kept, known, ben, Offering("rematch")), ann, Accept())
+    known = done(kept, done(kept, known, ben, MakeOffer("rematch")), ann, Accept())
     known = done(kept, known, ben, Move(0, 9))
     assert found(kept, known.address) == known
     assert (known.room.number, known.room.score, known.room.table.game.first) == (2, (0, 1), 1)
@@ -110,15 +110,15 @@ def test_every_game_in_a_room_is_kept_as_a_game(kept: Store) -> None:
 def test_a_match_in_a_room_is_kept_as_a_match(kept: Store) -> None:
     known, ann = open_room(kept, "person", best_of=3)
     known = done(kept, done(kept, known, ann, Resign()), ann, Rematch())
-    assert known.game.part == Part(1, 2)
-    assert matches.get(kept, 1).series.match.winners == (1,)
+    assert known.game.slot == MatchSlot(1, 2)
+    assert matches.get_match(kept, 1).series.match.winners == (1,)
     known = done(kept, known, ann, Resign())
-    assert matches.get(kept, 1).series.match.score == (1, 1)
+    assert matches.get_match(kept, 1).series.match.score == (1, 1)
     assert found(kept, known.address) == known
     known = done(kept, done(kept, known, ann, Rematch()), ann, Resign())
     assert known.room.series_over
     known = done(kept, known, ann, Rematch())
-    assert (known.game.part, known.room.score) == (Part(2, 1), (0, 0))
+    assert (known.game.slot, known.room.score) == (MatchSlot(2, 1), (0, 0))
     assert found(kept, known.address) == known
 
 
@@ -133,16 +133,16 @@ def test_a_computer_plays_every_game_with_another_seed(kept: Store) -> None:
 def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
     book = own_book(Rules(target=7))
     seats = Seat("person", "Ann"), Seat("person", "Ben")
-    with kept.writing() as connection:
-        known, _ = rooms.add(connection, Room(Table(Game(book.rules), book.name), seats), book, Seats())
+    with kept.write() as connection:
+        known, _ = rooms.insert_room(connection, Room(Table(Game(book.rules), book.name), seats), book, Seats())
     assert found(kept, known.address).game.book.title == "Mine, all mine"
 
 
 def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Path) -> None:
     kept = store_in(tmp_path / "games.db")
     known, ann, ben = sat(kept)
-    with kept.writing() as connection:
-        _, code = rooms.hand_over(connection, known, ben)
+    with kept.write() as connection:
+        _, code = seats_module.hand_over(connection, known, ben)
     with closing(sqlite3.connect(tmp_path / "games.db")) as connection:
         everything = "\n".join(connection.iterdump())
     assert known.address in everything
@@ -153,68 +153,68 @@ def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Pa
 def test_somebody_who_was_slower_writes_nothing(kept: Store) -> None:
     known, ann, ben = sat(kept)
     moved = done(kept, known, ann, Move(0, 9))
-    with pytest.raises(Overtaken):
+    with pytest.raises(RoomChangedError):
         done(kept, known, ann, Move(0, 8))
-    offered = done(kept, moved, ann, Offering("takeback"))
-    with pytest.raises(Overtaken):
-        done(kept, moved, ann, Offering("takeback"))
+    offered = done(kept, moved, ann, MakeOffer("takeback"))
+    with pytest.raises(RoomChangedError):
+        done(kept, moved, ann, MakeOffer("takeback"))
     assert found(kept, known.address) == offered
-    assert found(kept, known.address).held(ben) == {1}
+    assert found(kept, known.address).find_seats(ben) == {1}
 
 
 def test_a_free_seat_is_taken_once_however_many_try(kept: Store) -> None:
     known, _ = open_room(kept)
-    with kept.writing() as connection:
-        rooms.sit(connection, known, "Zoë")
-    with pytest.raises(Overtaken), kept.writing() as connection:
-        rooms.sit(connection, known, "Eve")
+    with kept.write() as connection:
+        seats_module.sit(connection, known, "Zoë")
+    with pytest.raises(RoomChangedError), kept.write() as connection:
+        seats_module.sit(connection, known, "Eve")
     assert found(kept, known.address).room.seats[1].name == "Zoë"
 
 
 def test_a_seat_is_moved_once_and_the_old_token_is_void(kept: Store) -> None:
     known, ann, ben = sat(kept)
-    with kept.writing() as connection:
-        _, code = rooms.hand_over(connection, known, ben)
-        known, new = rooms.take(connection, known, code)
+    with kept.write() as connection:
+        _, code = seats_module.hand_over(connection, known, ben)
+        known, new = seats_module.take_over(connection, known, code)
     assert holds(known, ann, ben, new) == [[0], [], [1]]
     assert found(kept, known.address) == known
-    with pytest.raises(RoomError, match="used already"), kept.writing() as connection:
-        rooms.take(connection, known, code)
+    with pytest.raises(RoomError, match="used already"), kept.write() as connection:
+        seats_module.take_over(connection, known, code)
 
 
 def test_a_code_that_is_too_old_moves_nothing(kept: Store) -> None:
     known, ann, _ = sat(kept)
-    with kept.writing() as connection:
-        _, code = rooms.hand_over(connection, known, ann)
-    with kept.writing() as connection:
+    with kept.write() as connection:
+        _, code = seats_module.hand_over(connection, known, ann)
+    with kept.write() as connection:
         connection.exec_driver_sql("UPDATE seats SET until = '2020-01-01T00:00:00+00:00'")
-    with pytest.raises(RoomError, match="too old"), kept.writing() as connection:
-        rooms.take(connection, known, code)
-    assert found(kept, known.address).held(ann) == {0}
+    with pytest.raises(RoomError, match="too old"), kept.write() as connection:
+        seats_module.take_over(connection, known, code)
+    assert found(kept, known.address).find_seats(ann) == {0}
 
 
 def test_at_one_table_both_seats_are_moved_together(kept: Store) -> None:
     known, token = open_room(kept, "person")
-    with kept.writing() as connection:
-        known, new = rooms.take(connection, *rooms.hand_over(connection, known, token))
+    with kept.write() as connection:
+        known, new = seats_module.take_over(connection, *seats_module.hand_over(connection, known, token))
     assert holds(known, token, new) == [[], [0, 1]]
 
 
 def test_a_token_that_is_void_moves_neither_a_block_nor_a_seat(kept: Store) -> None:
     before, _, ben = sat(kept)
-    with kept.writing() as connection:
-        rooms.take(connection, *rooms.hand_over(connection, before, ben))
-    with pytest.raises(Overtaken), kept.writing() as connection:
-        rooms.hand_over(connection, before, ben)
-    with pytest.raises(Overtaken):
+    with kept.write() as connection:
+        seats_module.take_over(connection, *seats_module.hand_over(connection, before, ben))
+    with pytest.raises(RoomChangedError), kept.write() as connection:
+        seats_module.hand_over(connection, before, ben)
+    with pytest.raises(RoomChangedError):
         done(kept, before, ben, Resign())
 
 
 def test_a_move_is_refused_that_does_not_know_of_an_offer(kept: Store) -> None:
     known, ann, ben = sat(kept)
     moved = done(kept, known, ann, Move(0, 9))
-    done(kept, moved, ann, Offering("takeback"))
-    with pytest.raises(Overtaken):
+    done(kept, moved, ann, MakeOffer("takeback"))
+    with pytest.raises(RoomChangedError):
         done(kept, moved, ben, Move(1, 8))
 
 
@@ -224,7 +224,7 @@ def test_a_rematch_is_refused_that_does_not_know_that_the_end_was_taken_back(kep
     while not over.room.over:
         over = done(kept, over, token, Move(over.room.table.version, over.room.table.game.legal[0]))
     done(kept, over, token, Undo(over.room.table.version))
-    with pytest.raises(Overtaken):
+    with pytest.raises(RoomChangedError):
         done(kept, over, token, Rematch())
     assert found(kept, known.address).room.number == 1
 
@@ -232,44 +232,44 @@ def test_a_rematch_is_refused_that_does_not_know_that_the_end_was_taken_back(kep
 def test_an_earlier_game_is_one_that_is_over_and_not_the_one_that_is_played(kept: Store) -> None:
     known, token = open_room(kept, "person")
     known = done(kept, done(kept, known, token, Resign()), token, Rematch())
-    with kept.looking() as connection:
-        assert rooms.earlier(connection, known, 1).table.outcome == (1, "resigned")
+    with kept.read() as connection:
+        assert rooms.load_earlier_game(connection, known, 1).table.outcome == (1, "resigned")
         for number in (0, 2, 3):
-            with pytest.raises(NoSuchRoom):
-                rooms.earlier(connection, known, number)
+            with pytest.raises(RoomNotFoundError):
+                rooms.load_earlier_game(connection, known, number)
 
 
 def test_the_next_game_of_a_match_that_was_begun_elsewhere_is_gone_on_with(kept: Store) -> None:
     known, ann = open_room(kept, "person", best_of=3)
     known = done(kept, known, ann, Resign())
-    match = matches.get(kept, 1)
-    begun = kept.begin(match.series.table, BOOK, part=lambda connection: matches.place(connection, match))
+    match = matches.get_match(kept, 1)
+    begun = kept.begin(match.series.table, BOOK, part=lambda connection: matches.claim_slot(connection, match))
     known = done(kept, known, ann, Rematch())
     assert known.game.id == begun.id
     assert found(kept, known.address).room.table == begun.table
 
 
 def test_there_is_no_room_at_an_address_nobody_was_given(kept: Store) -> None:
-    with pytest.raises(NoSuchRoom):
+    with pytest.raises(RoomNotFoundError):
         found(kept, "nowhere")
 
 
 def test_a_room_whose_game_was_forgotten_is_gone(kept: Store) -> None:
     known, _, _ = sat(kept)
-    kept.forget(known.game.id)
-    with pytest.raises(NoSuchRoom):
+    kept.delete(known.game.id)
+    with pytest.raises(RoomNotFoundError):
         found(kept, known.address)
 
 
 def test_marks_tell_which_rooms_have_changed(kept: Store) -> None:
     first, ann, _ = sat(kept)
     second, _, _ = sat(kept)
-    with kept.looking() as connection:
-        assert rooms.marks(connection, [first.id, second.id, 99]) == {first.id: first.mark, second.id: second.mark}
+    with kept.read() as connection:
+        assert rooms.read_tags(connection, [first.id, second.id, 99]) == {first.id: first.tag, second.id: second.tag}
     moved = done(kept, first, ann, Move(0, 9))
-    with kept.looking() as connection:
-        assert rooms.marks(connection, [first.id, second.id]) == {first.id: moved.mark, second.id: second.mark}
-    assert moved.mark != first.mark
+    with kept.read() as connection:
+        assert rooms.read_tags(connection, [first.id, second.id]) == {first.id: moved.tag, second.id: second.tag}
+    assert moved.tag != first.tag
 
 
 def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_room_of_the_form_0004_is_found(tmp_path: Path) -> None:
     kept.close()
     assert known.room.table.game.moves == (9, 8, 6)
     assert holds(known, "token 1", "token 2") == [[0], [1]]
-    assert (known.room.offer, known.mark) == (Offer("takeback", 1), "1.3.3")
+    assert (known.room.offer, known.tag) == (Offer("takeback", 1), "1.3.3")
 
 
 def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
@@ -290,16 +290,16 @@ def test_a_room_of_the_form_0005_is_found(tmp_path: Path) -> None:
 
 def test_a_game_that_was_only_opened_is_not_what_somebody_left(kept: Store) -> None:
     open_room(kept)
-    assert kept.unfinished() is None
+    assert kept.find_unfinished() is None
 
 
 # Browsers -------------------------------------------------------------------------------------------------------------
 
 
 def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_well(kept: Store) -> None:
-    with kept.writing() as connection:
-        known, ann = rooms.add(connection, LINKED, BOOK, Seats(), "ann's")
-        known, ben = rooms.sit(connection, known, "Zoë", "ben's")
+    with kept.write() as connection:
+        known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
+        known, ben = seats_module.sit(connection, known, "Zoë", "ben's")
     by = {name: Credentials(browsers=(name,)) for name in ("ann's", "ben's", ann, "")}
     assert holds(known, *by.values(), ann, ben, "ann's") == [[0], [1], [], [], [0], [1], []]
     assert holds(known, Credentials(ann, ("ben's",)), Credentials(None, ("x", "ben's"))) == [[0, 1], [1]]
@@ -307,14 +307,14 @@ def test_a_browser_holds_what_it_opened_or_sat_down_at_and_its_token_does_as_wel
 
 
 def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_token(kept: Store) -> None:
-    with kept.writing() as connection:
-        known, ann = rooms.add(connection, LINKED, BOOK, Seats(), "ann's")
-        known, new = rooms.take(
-            connection, *rooms.hand_over(connection, known, Credentials(browsers=("ann's",))), "another"
+    with kept.write() as connection:
+        known, ann = rooms.insert_room(connection, LINKED, BOOK, Seats(), "ann's")
+        known, new = seats_module.take_over(
+            connection, *seats_module.hand_over(connection, known, Credentials(browsers=("ann's",))), "another"
         )
         old = Credentials(ann, ("ann's",))
         assert holds(known, old, new, Credentials(browsers=("another",))) == [[], [0], [0]]
-        known, newest = rooms.take(connection, *rooms.hand_over(connection, known, new))
+        known, newest = seats_module.take_over(connection, *seats_module.hand_over(connection, known, new))
         assert holds(known, Credentials(new, ("another",)), newest) == [[], [0]]
     assert found(kept, known.address) == known
 
@@ -322,15 +322,15 @@ def test_a_seat_that_is_moved_is_held_by_neither_the_old_browser_nor_the_old_tok
 def test_the_rooms_of_a_browser_are_listed_unfinished_first_then_newest_first(kept: Store) -> None:
     opened = []
     for _ in range(5):
-        with kept.writing() as connection:
-            opened.append(rooms.add(connection, LINKED, BOOK, Seats(), "mine")[0])
-    with kept.writing() as connection:
-        rooms.add(connection, LINKED, BOOK, Seats(), "another's")
-        rooms.sit(connection, opened[3], "Zoë", "mine")
+        with kept.write() as connection:
+            opened.append(rooms.insert_room(connection, LINKED, BOOK, Seats(), "mine")[0])
+    with kept.write() as connection:
+        rooms.insert_room(connection, LINKED, BOOK, Seats(), "another's")
+        seats_module.sit(connection, opened[3], "Zoë", "mine")
     played = found(kept, opened[3].address)
-    with kept.writing() as connection:
-        rooms.write(connection, played, played.room.after({0}, Resign()))
-    with kept.looking() as connection:
+    with kept.write() as connection:
+        rooms.update_room(connection, played, played.room.apply({0}, Resign()))
+    with kept.read() as connection:
         listed = browsers.list_rooms(connection, ["mine", "unknown"], 4)
         assert browsers.list_rooms(connection, [], 4) == browsers.list_rooms(connection, ["unknown"], 4) == []
         assert browsers.list_rooms(connection, ["mine"], 9)[-1] == opened[3].address
@@ -341,12 +341,12 @@ def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
     known, ann, ben = sat(kept)
     table, token = open_room(kept, "person")
     gone, _ = open_room(kept)
-    with kept.writing() as connection:
-        other, _ = rooms.add(connection, LINKED, BOOK, Seats(), "other")
+    with kept.write() as connection:
+        other, _ = rooms.insert_room(connection, LINKED, BOOK, Seats(), "other")
     tokens = {known.address: ben, table.address: token, gone.address: "wrong", "nowhere": ann}
 
-    def survey() -> browsers.Survey:
-        with kept.looking() as connection:
+    def survey() -> browsers.SeatSurvey:
+        with kept.read() as connection:
             return browsers.survey_seats(connection, "mine", tokens, ["other", "empty"])
 
     before = survey()
@@ -354,14 +354,14 @@ def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
     assert set(before.by_browser) == {(other.id, 1)}
     assert before.useless_tokens == {gone.address, "nowhere"}
     assert before.useless_browsers == {"empty"}
-    with kept.writing() as connection:
+    with kept.write() as connection:
         marks = browsers.move_seats(connection, "mine", before.by_token | before.by_browser)
     assert marks.keys() == {known.id, table.id, other.id}
     for each, seats in ((known, {1}), (table, {0, 1}), (other, {0})):
         after = found(kept, each.address)
-        assert after.held(Credentials(browsers=("mine",))) == seats
-        assert (after.mark, after.mark != each.mark) == (marks[each.id], True), "other processes look again"
-    assert found(kept, known.address).held(ben) == {1}, "a token holds its seat as before"
+        assert after.find_seats(Credentials(browsers=("mine",))) == seats
+        assert (after.tag, after.tag != each.tag) == (marks[each.id], True), "other processes look again"
+    assert found(kept, known.address).find_seats(ben) == {1}, "a token holds its seat as before"
     last = survey()
     assert (last.by_token, last.by_browser) == ({}, {})
     assert last.useless_tokens == set(tokens)
@@ -370,10 +370,10 @@ def test_seats_of_older_cookies_are_moved_to_the_browser(kept: Store) -> None:
 
 def test_a_move_that_does_not_know_that_the_seats_were_moved_is_tried_again(kept: Store) -> None:
     known, ann, _ = sat(kept)
-    with kept.writing() as connection:
+    with kept.write() as connection:
         found_seats = browsers.survey_seats(connection, "mine", {known.address: ann}, [])
         browsers.move_seats(connection, "mine", found_seats.by_token)
-    with pytest.raises(Overtaken):
+    with pytest.raises(RoomChangedError):
         done(kept, known, ann, Move(0, 9))
     done(kept, found(kept, known.address), ann, Move(0, 9))
 
@@ -382,11 +382,11 @@ def test_a_move_that_does_not_know_that_the_seats_were_moved_is_tried_again(kept
 
 
 def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
-    scribe = Scribe(kept)
+    scribe = Writer(kept)
     opened = [open_room(kept, "person") for _ in range(40)]
     written = [
-        scribe.write(
-            lambda connection, known=known, token=token: rooms.write(  # type: ignore[misc]  # bound at once
+        scribe.submit(
+            lambda connection, known=known, token=token: rooms.update_room(  # type: ignore[misc]  # bound at once
                 connection, known, known.room.after(known.held(token), Move(0, 9))
             )
         )
@@ -399,15 +399,15 @@ def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
 
 
 def test_what_fails_takes_nothing_else_with_it(kept: Store) -> None:
-    scribe, gate = Scribe(kept), Event()
+    scribe, gate = Writer(kept), Event()
     known, _ = open_room(kept, "person")
 
     def wrong(_: Connection) -> None:
         raise ZeroDivisionError
 
-    scribe.write(lambda _: gate.wait(30))
-    right = scribe.write(lambda connection: rooms.write(connection, known, known.room.after({0, 1}, Move(0, 9))))
-    failed = scribe.write(wrong)
+    scribe.submit(lambda _: gate.wait(30))
+    right = scribe.submit(lambda connection: rooms.update_room(connection, known, known.room.apply({0, 1}, Move(0, 9))))
+    failed = scribe.submit(wrong)
     gate.set()
     assert right.result(30) == found(kept, known.address)
     with pytest.raises(ZeroDivisionError):
@@ -418,21 +418,23 @@ def test_what_fails_takes_nothing_else_with_it(kept: Store) -> None:
 def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[bool] = []
     known, _ = open_room(kept, "person")
-    writing = kept.writing
+    writing = kept.write
 
     @contextmanager
     def watched() -> Iterator[Connection]:
         with writing() as connection:
             yield connection
             told.append(answer.done())
-            with kept.looking() as another:
-                told.append(rooms.find(another, known.address).room.table.version > 0)
+            with kept.read() as another:
+                told.append(rooms.find_room(another, known.address).room.table.version > 0)
 
     monkeypatch.setattr(kept, "writing", watched)
     ready = Event()
-    scribe = Scribe(kept)
-    scribe.write(lambda _: ready.wait(30))
-    answer = scribe.write(lambda connection: rooms.write(connection, known, known.room.after({0, 1}, Move(0, 9))))
+    scribe = Writer(kept)
+    scribe.submit(lambda _: ready.wait(30))
+    answer = scribe.submit(
+        lambda connection: rooms.update_room(connection, known, known.room.apply({0, 1}, Move(0, 9)))
+    )
     ready.set()
     assert answer.result(30) == found(kept, known.address)
     assert told[-2:] == [False, False]
@@ -440,7 +442,7 @@ def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.Monke
 
 
 def test_what_waits_when_it_is_closed_is_still_kept(kept: Store) -> None:
-    scribe = Scribe(kept)
-    answers = [scribe.write(lambda _: 1) for _ in range(200)]
+    scribe = Writer(kept)
+    answers = [scribe.submit(lambda _: 1) for _ in range(200)]
     scribe.close()
     assert [answer.result(0) for answer in answers] == [1] * 200

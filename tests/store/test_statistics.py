@@ -23,24 +23,28 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select, update
 
 from number_tower import Game, Table, catalogue, record
-from number_tower.changes import Change
-from number_tower.cli import bars, figures, puzzling
-from number_tower.cli.calls import parser
-from number_tower.cli.failure import FINISHED, WRONG_CALL, Failure, InputEnded
-from number_tower.cli.screen import Screen, cells
+from number_tower import store as places
+from number_tower.cli import console, stats
+from number_tower.cli import puzzle as puzzling
+from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.options import create_parser
+from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.coach.puzzles import Puzzle
-from number_tower.coach.puzzles import puzzles as stream_of
-from number_tower.coach.review import Accuracy, Review, review
+from number_tower.coach.puzzles import find_puzzles as stream_of
+from number_tower.coach.review import Accuracy, GameReview, review
 from number_tower.match import Tally
 from number_tower.position import Outcome
 from number_tower.record import RecordError
+from number_tower.store import accuracy as judging
 from number_tower.store import games as keeping
-from number_tower.store import judging, places, practice, statistics
-from number_tower.store.games import Store
-from number_tower.store.kept import Kept, Seats
-from number_tower.store.practice import Attempt
+from number_tower.store import puzzles as practice
+from number_tower.store import statistics
+from number_tower.store.database import Store
+from number_tower.store.puzzles import PuzzleAttempt
+from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import changes, games, puzzles
-from number_tower.store.statistics import Figures, Streak
+from number_tower.store.statistics import Statistics, Streak
+from number_tower.table import Change
 from number_tower.voice import Voice
 from support.command import ROOT, plain_environment, tower
 
@@ -52,7 +56,7 @@ KEYS = count()
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on how quick the machine is."""
-    monkeypatch.setattr(judging, "SECONDS", 60.0)
+    monkeypatch.setattr(judging, "SECONDS_PER_POSITION", 60.0)
 
 
 @pytest.fixture
@@ -74,51 +78,51 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def opened(file: str) -> Store:
-    place = places.find(file)
+    place = places.find_location(file)
     assert place is not None
     return Store(place)
 
 
 def keep(
     store: Store, line: str, at: str = "2026-03-01", *, players: tuple[str | None, str | None] = (None, None)
-) -> Kept:
+) -> StoredGame:
     """Keep a game that was played on a day, given as a line."""
     table, book = record.read(line)
     return kept(store, table, book, f"{at}T12:00:00.000000Z", Seats(players))
 
 
-def kept(store: Store, table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> Kept:
-    with store.writing() as connection:
-        return keeping.add(connection, made(table, book, at, seats))
+def kept(store: Store, table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> StoredGame:
+    with store.write() as connection:
+        return keeping.insert_game(connection, made(table, book, at, seats))
 
 
-def made(table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> Kept:
-    return Kept(0, f"{next(KEYS):032x}", table, book, seats, (at,) * (table.version + 1))
+def made(table: Table, book: catalogue.Rulebook, at: str, seats: Seats) -> StoredGame:
+    return StoredGame(0, f"{next(KEYS):032x}", table, book, seats, (at,) * (table.version + 1))
 
 
-def try_puzzle(store: Store, grade: int, result: practice.Result, name: str | None = None) -> Attempt:
-    attempt = practice.tried(name, "draft", "draft:9,8", grade, result)
-    with store.writing() as connection:
-        assert practice.add(connection, attempt)
+def try_puzzle(store: Store, grade: int, result: practice.PuzzleResult, name: str | None = None) -> PuzzleAttempt:
+    attempt = practice.make_attempt(name, "draft", "draft:9,8", grade, result)
+    with store.write() as connection:
+        assert practice.insert_attempt(connection, attempt)
     return attempt
 
 
-def counted(store: Store, name: str | None = None) -> Figures:
-    with store.looking() as connection:
-        return statistics.figures(connection, name)
+def counted(store: Store, name: str | None = None) -> Statistics:
+    with store.read() as connection:
+        return statistics.compute_statistics(connection, name)
 
 
 def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
-    return list(judging.judge(store, name))
+    return list(judging.judge_games(store, name))
 
 
 def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert figures.answer(asked(file, *words)) == FINISHED
+    assert stats.run(asked(file, *words)) == FINISHED
     return capsys.readouterr().out
 
 
 def asked(file: str, *words: str) -> Namespace:
-    return parser().parse_args(["stats", "--db", file, *words])
+    return create_parser().parse_args(["stats", "--db", file, *words])
 
 
 # The database counts what there is ------------------------------------------------------------------------------------
@@ -129,7 +133,7 @@ class Example:
 
     def __init__(self, seed: int, month: int) -> None:
         chance = random.Random(seed)  # noqa: S311 - play, not secrets
-        self.book = catalogue.load(chance.choice(catalogue.names()))
+        self.book = catalogue.load(chance.choice(catalogue.list_names()))
         people = chance.choice([None, ("Ann", "Ben"), ("ann", "Cyd"), ("Ben", "ANN"), ("Perfect", "Ann")])
         seats = [(None, None), (None, None), ("perfect", None), (None, "fair"), ("./bot", "easy")]
         self.seats = Seats(chance.choice(seats))
@@ -157,7 +161,7 @@ class Example:
         return Tally(won=1) if self.outcome.winner == seat else Tally(lost=1)
 
     @cached_property
-    def review(self) -> Review:
+    def review(self) -> GameReview:
         return review(self.table.game)
 
     def accuracy(self, seats: list[int]) -> Accuracy:
@@ -219,10 +223,10 @@ class Naive:
                 wins[who] = wins.get(who, "") + ("w" if example.tally(seat).won else "-")
         return {who: (max(map(len, text.split("-"))), len(text.split("-")[-1])) for who, text in wins.items()}
 
-    def spans(self, by: statistics.By) -> list[tuple[str, int, Accuracy]]:
+    def spans(self, by: statistics.PeriodKind) -> list[tuple[str, int, Accuracy]]:
         ordered = sorted(self.over, key=lambda each: each.at)
         if by == "games":
-            size = max(1, -(-len(ordered) // statistics.MOST_SPANS))
+            size = max(1, -(-len(ordered) // statistics.MAX_PERIODS))
             groups = {f"{1 + at}": ordered[at : at + size] for at in range(0, len(ordered), size)}
             groups = {
                 start if len(some) == 1 else f"{start}-{int(start) + len(some) - 1}": some
@@ -247,22 +251,22 @@ def added(one: Tally, other: Tally) -> Tally:
 
 def filled(store: Store, examples: list[Example]) -> None:
     """Let the database hold these games and nothing else, judged."""
-    with store.writing() as connection:
+    with store.write() as connection:
         for table in (changes, games, puzzles):
             connection.execute(delete(table))
         for each in examples:
-            keeping.add(connection, made(each.table, each.book, each.at, each.seats))
+            keeping.insert_game(connection, made(each.table, each.book, each.at, each.seats))
     judged(store)
 
 
-def agree(found: Figures, naive: Naive) -> None:
+def agree(found: Statistics, naive: Naive) -> None:
     ends = Counter(None if each.outcome is None else each.outcome.reason for each in naive.mine)
     assert (found.finished, found.unfinished, found.abandoned) == (len(naive.over), ends[None], ends["abandoned"])
     assert found.unjudged == 0
     assert {ground.game: (*ground.seats, ground.began, ground.second) for ground in found.results} == naive.results()
     standings = {(each.name.casefold(), each.kind): (*each[2:],) for each in found.players}
     assert standings == naive.standings()
-    assert [(span.label, span.games, span.accuracy) for span in found.spans] == naive.spans(found.by)
+    assert [(span.label, span.games, span.accuracy) for span in found.periods] == naive.spans(found.by)
     streaks = naive.streaks()
     assert found.streak.best == max((best for best, _ in streaks.values()), default=0)
     if found.streak.best:
@@ -300,13 +304,13 @@ def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list
     ],
 )
 def test_accuracy_over_time_takes_few_lines(
-    shared: Store, months: list[int], by: statistics.By, labels: list[str]
+    shared: Store, months: list[int], by: statistics.PeriodKind, labels: list[str]
 ) -> None:
     examples = [Example(seed, month) for seed, month in zip(finished_seeds(), months, strict=False)]
     filled(shared, examples)
     found = counted(shared)
-    assert (found.by, [span.label for span in found.spans]) == (by, labels)
-    assert len(labels) <= statistics.MOST_SPANS
+    assert (found.by, [span.label for span in found.periods]) == (by, labels)
+    assert len(labels) <= statistics.MAX_PERIODS
 
 
 def finished_seeds() -> Iterator[int]:
@@ -365,7 +369,7 @@ def test_games_of_hidden_tables_and_abandoned_ones_count(store: Store) -> None:
 
 def known(store: Store) -> list[tuple[int | None, ...]]:
     columns = (games.c.mattered_1, games.c.kept_1, games.c.mattered_2, games.c.kept_2)
-    with store.looking() as connection:
+    with store.read() as connection:
         return [tuple(row) for row in connection.execute(select(*columns).order_by(games.c.id))]
 
 
@@ -387,7 +391,7 @@ def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_jud
 
 def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -> None:
     game = keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge(store)
+    judging_ = judging.judge_games(store)
     next(judging_)
     store.change(game.id, 3, Change("undo", 1))
     judging_.close()
@@ -400,17 +404,17 @@ def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -
 def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
     for _ in range(5):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge(store)
+    judging_ = judging.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
     judging_.close()
     assert [row[0] is None for row in known(store)] == [True, True, True, False, False], "the newest are judged first"
 
 
 def test_many_games_are_judged_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "AT_ONCE", 3)
+    monkeypatch.setattr(judging, "BATCH", 3)
     for _ in range(8):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge(store)
+    judging_ = judging.judge_games(store)
     for _ in range(4):
         next(judging_)
     assert sum(row[0] is not None for row in known(store)) == 3, "what was found out is written on the way"
@@ -423,7 +427,7 @@ def test_a_damaged_game_is_left_out_and_the_others_are_judged(
 ) -> None:
     damaged = [keep(store, "draft(names=Ann,Ben):9,8,6") for _ in range(3)]
     keep(store, "draft(names=Ann,Ben):9,8,6")
-    with store.writing() as connection:
+    with store.write() as connection:
         for game, wrong in zip(damaged, ({"rules": "nonsense"}, {"moves": "9,9"}, {"moves": "9,x"}), strict=True):
             connection.execute(update(games).where(games.c.id == game.id).values(wrong))
     text = printed(file, capsys)
@@ -443,8 +447,8 @@ def test_ctrl_c_shows_what_is_known(
             raise KeyboardInterrupt
         return Accuracy(1, 2), Accuracy(0, 0)
 
-    monkeypatch.setattr(judging, "_accuracy", accuracy)
-    monkeypatch.setattr(figures, "another_interrupt", lambda: rearmed.append(True))
+    monkeypatch.setattr(judging, "_compute_accuracy", accuracy)
+    monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
     assert "Stopped: 3 finished games are not judged yet, and in no accuracy.\n" in text
     assert re.search(r"in all +2 +4  \[#{10}\.{10}\]  50%", text)
@@ -457,7 +461,7 @@ def test_nobody_waits_for_ever(
 ) -> None:
     for _ in range(4):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    monkeypatch.setattr(figures, "PATIENCE", -1.0)
+    monkeypatch.setattr(stats, "PATIENCE", -1.0)
     for left in (3, 2):
         assert f"\n{left} finished games are not judged yet" in printed(file, capsys)
     assert "\n1 finished game is not judged yet" in printed(file, capsys)
@@ -469,7 +473,7 @@ def test_a_database_that_cannot_be_written_to_shows_what_is_known(
 ) -> None:
     keep(store, "draft(names=Ann,Ben):9,8,6")
     store.close()
-    assert figures.answer(asked(f"sqlite:///file:{file}?mode=ro&uri=true")) == FINISHED
+    assert stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true")) == FINISHED
     out, err = capsys.readouterr()
     assert "Everybody: 1 finished game.\n" in out
     assert "1 finished game is not judged yet" in out
@@ -498,7 +502,7 @@ def club(store: Store) -> Store:
         keep(store, line, day, players=(players[0], players[1]) if players else (None, None))
     table, book = record.read("draft(names=Ann,Ben):9")
     kept(store, table.declare("abandoned", 0), book, "2026-02-09T12:00:00.000000Z", Seats())
-    answers: list[tuple[int, practice.Result]] = [
+    answers: list[tuple[int, practice.PuzzleResult]] = [
         (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
     ]  # fmt: skip
     for grade, result in answers:
@@ -587,8 +591,8 @@ def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys:
 @pytest.mark.usefixtures("club")
 def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(file: str) -> None:
     for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
-        with pytest.raises(Failure) as failed:
-            figures.answer(asked(file, name))
+        with pytest.raises(CommandError) as failed:
+            stats.run(asked(file, name))
         assert failed.value.code == WRONG_CALL
         start, _, listed = str(failed.value).partition("; there are ")
         assert start == f"nobody called '{name}' has played"
@@ -599,8 +603,8 @@ def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(fil
 def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> None:
     for number in range(20):
         try_puzzle(store, 1, "right", f"Ann {number}")
-    with pytest.raises(Failure, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
-        figures.answer(asked(file, "anne 17"))
+    with pytest.raises(CommandError, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
+        stats.run(asked(file, "anne 17"))
 
 
 def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -623,27 +627,27 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
 ) -> None:
     for number in range(30):
         keep(store, f"draft(names={'W' * 37}{number},{'数' * 30}):9,8,6", players=(None, "easy"))
-    with store.writing() as connection:
+    with store.write() as connection:
         connection.execute(update(games).values(rulebook="x" * 300))
     for width in (80, 70):
-        monkeypatch.setattr(figures, "_COLUMNS", width)
+        monkeypatch.setattr(stats, "_COLUMNS", width)
         for words in ((), ("数" * 30,)):
             lines = printed(file, capsys, *words).splitlines()[1:]
-            assert [line for line in lines if cells(line) > width and "--db" not in line] == []
+            assert [line for line in lines if count_cells(line) > width and "--db" not in line] == []
             assert any("W...  person" in line or "x..." in line for line in lines)
     assert "  and 11 more\n" in printed(file, capsys)
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(5, 40))
 def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) -> None:
-    sizes = bars.shares(parts, width)
+    sizes = console.split_width(parts, width)
     assert [bool(size) for size in sizes] == [bool(part) for part in parts]
     if any(parts):
         assert sum(sizes) == width
         for part, size in zip(parts, sizes, strict=True):
             assert size == 1 or abs(size - width * part / sum(parts)) < 2
     marks = "#=."[: len(parts)]
-    assert [bars.drawn(parts, marks, width).count(mark) for mark in marks] == sizes
+    assert [console.draw_bar(parts, marks, width).count(mark) for mark in marks] == sizes
 
 
 @pytest.mark.parametrize(
@@ -656,7 +660,7 @@ def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) ->
     ],
 )
 def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
-    assert bars.drawn(parts) == bar
+    assert console.draw_bar(parts) == bar
 
 
 @pytest.mark.parametrize(
@@ -664,20 +668,22 @@ def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: s
     [(0, 0, "-"), (0, 9, "0%"), (1, 999, "1%"), (998, 999, "99%"), (1, 2, "50%"), (3, 3, "100%")],
 )
 def test_all_is_only_what_is_all_and_nothing_what_is_nothing(part: int, whole: int, percent: str) -> None:
-    assert figures._percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
+    assert stats._format_percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
 
 
 def test_progress_says_what_ctrl_c_does() -> None:
     line = "  12 of 20 games  [############........]  60%  about 4 s left"
-    assert bars.progress(12, 20, 2, 1.0, 100, "shows what is known") == f"{line}  (Ctrl-C shows what is known)"
-    assert bars.progress(12, 20, 2, 1.0, 79, "shows what is known") == line
-    assert bars.progress(12, 20, 2, 1.0, 10, "shows what is known") == line[:10]
+    assert (
+        console.format_progress(12, 20, 2, 1.0, 100, "shows what is known") == f"{line}  (Ctrl-C shows what is known)"
+    )
+    assert console.format_progress(12, 20, 2, 1.0, 79, "shows what is known") == line
+    assert console.format_progress(12, 20, 2, 1.0, 10, "shows what is known") == line[:10]
 
 
 # Puzzles --------------------------------------------------------------------------------------------------------------
 
 
-class Solver(Screen):
+class Solver(Terminal):
     """A person who answers as written down, and what has been shown when each answer was kept."""
 
     def __init__(self, *answers: object) -> None:
@@ -688,21 +694,23 @@ class Solver(Screen):
     def ask(self, prompt: str) -> str:
         self.shown += prompt
         if not self.answers:
-            raise InputEnded
+            raise InputEndedError
         return self.answers.pop(0)
 
-    def draw(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self.shown += text
 
 
 def solve(call: str, solver: Solver) -> int:
     book = catalogue.load("climb")
-    return puzzling.answer(parser().parse_args(["puzzle", "climb", *call.split()]), book, book.rules, solver)
+    return puzzling.run_puzzles(
+        create_parser().parse_args(["puzzle", "climb", *call.split()]), book, book.rules, solver
+    )
 
 
-def attempts(store: Store) -> list[Attempt]:
-    with store.looking() as connection:
-        return list(practice.attempts(connection))
+def attempts(store: Store) -> list[PuzzleAttempt]:
+    with store.read() as connection:
+        return list(practice.load_attempts(connection))
 
 
 def some_puzzles(number: int) -> list[Puzzle]:
@@ -731,13 +739,13 @@ def test_each_answer_is_kept(file: str) -> None:
 def test_an_answer_is_kept_before_it_is_announced(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (puzzle,) = some_puzzles(1)
     announced: list[bool] = []
-    write = practice.add
+    write = practice.insert_attempt
 
     def add(*given: Any) -> bool:
         announced.append("Right!" in solver.shown or "winning move" in solver.shown)
         return write(*given)
 
-    monkeypatch.setattr(practice, "add", add)
+    monkeypatch.setattr(practice, "insert_attempt", add)
     for answer in (puzzle.answer, "skip"):
         solver = Solver(answer)
         assert solve(f"--seed 1 --count 1 --db {file}", solver) == FINISHED
@@ -773,20 +781,20 @@ def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
 @pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\nb"])
 def test_a_name_that_no_player_can_have_is_refused_at_once(name: str) -> None:
     solver = Solver()
-    call = parser().parse_args(["puzzle", "climb", "--db", "none", "--name", name])
-    with pytest.raises(Failure, match=r"--name: expected (a name|names)\b") as failed:
-        puzzling.answer(call, catalogue.load("climb"), catalogue.load("climb").rules, solver)
+    call = create_parser().parse_args(["puzzle", "climb", "--db", "none", "--name", name])
+    with pytest.raises(CommandError, match=r"--name: expected (a name|names)\b") as failed:
+        puzzling.run_puzzles(call, catalogue.load("climb"), catalogue.load("climb").rules, solver)
     assert failed.value.code == WRONG_CALL
 
 
 def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) -> None:
     script = (
         "import sys\n"
-        "from number_tower.cli.screen import Screen\n"
+        "from number_tower.cli.terminal import Terminal\n"
         "def ask(self, text):\n"
         "    print(*sys.modules, file=sys.stderr)\n"
         "    raise SystemExit\n"
-        "Screen.ask = ask\n"
+        "Terminal.ask = ask\n"
         "from number_tower.cli.main import main\n"
         "main(['puzzle', 'climb', '--seed', '1'])\n"
     )
@@ -795,24 +803,24 @@ def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) ->
         capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=60, check=False,
     )  # fmt: skip
     modules = set(done.stderr.split())
-    assert "number_tower.cli.attempts" in modules
-    assert not modules & {"sqlalchemy", "sqlite3", "alembic", "platformdirs", "number_tower.store.practice"}
+    assert "number_tower.cli.puzzle" in modules
+    assert not modules & {"sqlalchemy", "sqlite3", "alembic", "platformdirs", "number_tower.store.puzzles"}
     assert not Path(file).exists()
 
 
 def test_an_attempt_counts_once_however_often_it_is_taken_in(store: Store) -> None:
     attempt = try_puzzle(store, 2, "wrong", "Ann")
-    with store.writing() as connection:
-        assert not practice.add(connection, attempt)
-        assert not practice.add(connection, attempt._replace(name="Ben"))
-        assert practice.add(connection, attempt._replace(key="0" * 32, name=None))
+    with store.write() as connection:
+        assert not practice.insert_attempt(connection, attempt)
+        assert not practice.insert_attempt(connection, attempt._replace(name="Ben"))
+        assert practice.insert_attempt(connection, attempt._replace(key="0" * 32, name=None))
     assert attempts(store) == [attempt, attempt._replace(key="0" * 32, name=None)]
 
 
 def test_an_attempt_is_read_as_it_was_written() -> None:
     for name in ("Ann", "a\u200db", None):
-        attempt = practice.tried(name, "climb", "climb:15,20", 4, "skipped")
-        assert practice.read(json.loads(json.dumps(attempt.written()))) == attempt
+        attempt = practice.make_attempt(name, "climb", "climb:15,20", 4, "skipped")
+        assert practice.parse_attempt(json.loads(json.dumps(attempt.to_dict()))) == attempt
 
 
 @pytest.mark.parametrize(
@@ -825,12 +833,12 @@ def test_an_attempt_is_read_as_it_was_written() -> None:
     ],
 )  # fmt: skip
 def test_an_attempt_from_a_stranger_is_not_believed(key: str, value: object) -> None:
-    written = {**practice.tried("Ann", "climb", "climb:15,20", 4, "right").written(), key: value}
+    written = {**practice.make_attempt("Ann", "climb", "climb:15,20", 4, "right").to_dict(), key: value}
     with pytest.raises(RecordError):
-        practice.read(written)
+        practice.parse_attempt(written)
 
 
 @pytest.mark.parametrize("given", [None, [], "puzzle", {}, {"key": "0" * 32}])
 def test_something_else_is_no_attempt(given: object) -> None:
     with pytest.raises(RecordError, match="puzzle: expected key, name, game, position, grade, result, at"):
-        practice.read(given)
+        practice.parse_attempt(given)

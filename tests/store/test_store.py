@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
 from number_tower import Game, Table, catalogue, rules
-from number_tower.changes import Change
 from number_tower.rules import Rules
-from number_tower.store.games import NoSuchGame, Store
-from number_tower.store.kept import Kept, Seats, now
-from number_tower.store.trouble import StoreError
-from number_tower.table import Stale, TableError
+from number_tower.store import GameNotFoundError, StoreError
+from number_tower.store.database import Store
+from number_tower.store.rows import Seats, StoredGame, format_now
+from number_tower.table import Change, StaleError, TableError
 from number_tower.voice import Voice
 from support.command import DATA, tower
 from support.stores import SEATS, any_play, by_hand, own_book, store_in
@@ -54,11 +53,11 @@ def store(tmp_path: Path, empty: Path) -> Iterator[Store]:
 
 
 def rows(store: Store, statement: str) -> list[tuple[Any, ...]]:
-    return by_hand(str(store.place.file), statement)
+    return by_hand(str(store.location.file), statement)
 
 
 @pytest.fixture
-def begun(store: Store) -> Kept:
+def begun(store: Store) -> StoredGame:
     return store.begin(drafted(9), DRAFT)
 
 
@@ -69,7 +68,7 @@ def drafted(*moves: int) -> Table:
 # What was kept is found as it was -------------------------------------------------------------------------------------
 
 
-def same(found: Kept, table: Table, seats: Seats) -> None:
+def same(found: StoredGame, table: Table, seats: Seats) -> None:
     """Check that a game was found as it is, and how it came about as well."""
     assert found.table == table
     assert (found.table.log, found.table.automatic) == (table.log, seats.automatic)
@@ -83,11 +82,11 @@ def same(found: Kept, table: Table, seats: Seats) -> None:
 def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Seats, data: st.DataObject) -> None:
     tables = data.draw(any_play(automatic=seats.automatic))
     mechanics = tables[0].game.rules
-    book = data.draw(st.sampled_from([own_book(mechanics), catalogue.rulebook_for("my game", mechanics)]))
+    book = data.draw(st.sampled_from([own_book(mechanics), catalogue.find_rulebook("my game", mechanics)]))
     kept = shared.begin(tables[0], book, seats)
     key = kept.key
     for table in tables:
-        kept = shared.put(kept, table)
+        kept = shared.save(kept, table)
         same(kept, table, seats)
     found = shared.get(kept.id)
     assert found == kept
@@ -99,17 +98,17 @@ def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Se
 @settings(deadline=None, max_examples=40)
 def test_several_changes_are_caught_up_with_at_once(shared: Store, tables: list[Table], data: st.DataObject) -> None:
     one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(tables) - 1)] * 2)))
-    known = shared.begin(tables[one], catalogue.rulebook_for("my game", tables[0].game.rules))
-    assert shared.put(known, tables[other]).table == tables[other]
-    assert shared.put(known, tables[-1]).table.log == tables[-1].log
-    assert shared.put(known, tables[other]).table.log == tables[-1].log, "what is further on is not set back"
+    known = shared.begin(tables[one], catalogue.find_rulebook("my game", tables[0].game.rules))
+    assert shared.save(known, tables[other]).table == tables[other]
+    assert shared.save(known, tables[-1]).table.log == tables[-1].log
+    assert shared.save(known, tables[other]).table.log == tables[-1].log, "what is further on is not set back"
     assert shared.get(known.id).table == tables[-1]
 
 
 @given(any_play(automatic=(False, False)))
 @settings(deadline=None, max_examples=40)
 def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: list[Table]) -> None:
-    kept = shared.begin(tables[0], catalogue.rulebook_for("my game", tables[0].game.rules))
+    kept = shared.begin(tables[0], catalogue.find_rulebook("my game", tables[0].game.rules))
     for before, after in pairwise(tables):
         changed = shared.change(kept.id, before.version, after.log[-1])
         assert changed.table == after
@@ -117,7 +116,7 @@ def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: l
     assert shared.get(kept.id).table.log == tables[-1].log
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_games_of_the_catalogue_are_kept_without_their_files(store: Store, name: str) -> None:
     book = catalogue.load(name)
     kept = store.begin(Table(Game(book.rules), name), book)
@@ -168,61 +167,61 @@ def test_players_are_searched_for_by_what_their_rulebook_calls_them(store: Store
     assert rows(store, "SELECT name_1, player_1, player_2 FROM games") == [(None, "player a", "player b")]
 
 
-def test_times_sort_as_text_and_never_run_back(store: Store, begun: Kept) -> None:
-    moments = [now() for _ in range(1000)]
+def test_times_sort_as_text_and_never_run_back(store: Store, begun: StoredGame) -> None:
+    moments = [format_now() for _ in range(1000)]
     assert moments == sorted(moments)
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", moment) for moment in moments)
-    later = store.put(begun, drafted(9, 8))
+    later = store.save(begun, drafted(9, 8))
     assert later.times[:2] == begun.times
     assert later.changed > begun.changed
     assert rows(store, "SELECT started, changed FROM games") == [(begun.started, later.changed)]
 
 
-def test_who_chooses_the_moves_may_change_during_a_game(store: Store, begun: Kept) -> None:
+def test_who_chooses_the_moves_may_change_during_a_game(store: Store, begun: StoredGame) -> None:
     seats = Seats((None, "gentle"), 7)
-    store.put(begun, drafted(9, 8), seats)
+    store.save(begun, drafted(9, 8), seats)
     assert store.get(begun.id).seats == seats
-    store.put(begun, drafted(9, 8, 5))
+    store.save(begun, drafted(9, 8, 5))
     assert store.get(begun.id).seats == seats
 
 
-def test_what_was_counted_from_a_game_is_void_after_another_change(store: Store, begun: Kept) -> None:
+def test_what_was_counted_from_a_game_is_void_after_another_change(store: Store, begun: StoredGame) -> None:
     rows(store, "UPDATE games SET mattered_1 = 1, kept_1 = 1, mattered_2 = 0, kept_2 = 0")
-    store.put(begun, begun.table.undo())
+    store.save(begun, begun.table.undo())
     assert rows(store, "SELECT mattered_1, kept_1, mattered_2, kept_2 FROM games") == [(None,) * 4]
 
 
 # Each change counts once ----------------------------------------------------------------------------------------------
 
 
-def test_one_who_put_the_same_counts_once_and_another_is_stale(store: Store, begun: Kept) -> None:
-    first = store.put(begun, drafted(9, 8))
-    assert store.put(begun, drafted(9, 8)) == first, "the same change, by whomever"
-    with pytest.raises(Stale) as stale:
-        store.put(begun, drafted(9, 7))
+def test_one_who_put_the_same_counts_once_and_another_is_stale(store: Store, begun: StoredGame) -> None:
+    first = store.save(begun, drafted(9, 8))
+    assert store.save(begun, drafted(9, 8)) == first, "the same change, by whomever"
+    with pytest.raises(StaleError) as stale:
+        store.save(begun, drafted(9, 7))
     assert stale.value.table == drafted(9, 8)
     assert store.get(begun.id) == first
     assert rows(store, "SELECT version, change FROM changes ORDER BY version") == [(0, "9"), (1, "8")]
 
 
-def test_what_both_have_in_common_does_not_make_the_rest_right(store: Store, begun: Kept) -> None:
-    store.put(begun, drafted(9, 8, 5))
-    with pytest.raises(Stale):
-        store.put(begun, drafted(9, 8, 4, 3))
-    assert store.put(begun, drafted(9, 8)).table == drafted(9, 8, 5), "mine is kept, and it has gone on since"
+def test_what_both_have_in_common_does_not_make_the_rest_right(store: Store, begun: StoredGame) -> None:
+    store.save(begun, drafted(9, 8, 5))
+    with pytest.raises(StaleError):
+        store.save(begun, drafted(9, 8, 4, 3))
+    assert store.save(begun, drafted(9, 8)).table == drafted(9, 8, 5), "mine is kept, and it has gone on since"
 
 
 def test_takebacks_that_went_back_differently_far_are_not_the_same(store: Store) -> None:
     """Against a computer an undo takes two moves back, and one between people who resumed the game elsewhere."""
     begun = store.begin(drafted(9, 8), DRAFT)
     between_people, against_computer = begun.table, replace(begun.table, automatic=(False, True))
-    store.put(begun, against_computer.undo())
-    with pytest.raises(Stale):
-        store.put(begun, between_people.undo().play(7))
+    store.save(begun, against_computer.undo())
+    with pytest.raises(StaleError):
+        store.save(begun, between_people.undo().play(7))
     assert store.get(begun.id).table.game.moves == ()
 
 
-def test_a_late_duplicate_after_an_undo_changes_nothing(store: Store, begun: Kept) -> None:
+def test_a_late_duplicate_after_an_undo_changes_nothing(store: Store, begun: StoredGame) -> None:
     store.change(begun.id, 1, Change("place", 8))
     undone = store.change(begun.id, 2, Change("undo", 1))
     assert store.change(begun.id, 1, Change("place", 8)) == undone
@@ -230,14 +229,14 @@ def test_a_late_duplicate_after_an_undo_changes_nothing(store: Store, begun: Kep
     assert undone.table.game.moves == (9,)
 
 
-def test_a_stale_change_is_refused_with_the_table_as_it_is(store: Store, begun: Kept) -> None:
+def test_a_stale_change_is_refused_with_the_table_as_it_is(store: Store, begun: StoredGame) -> None:
     store.change(begun.id, 1, Change("place", 8))
-    with pytest.raises(Stale) as stale:
+    with pytest.raises(StaleError) as stale:
         store.change(begun.id, 1, Change("place", 7))
     assert (stale.value.table, stale.value.table.version) == (drafted(9, 8), 2)
 
 
-def test_what_breaks_a_rule_is_not_kept(store: Store, begun: Kept) -> None:
+def test_what_breaks_a_rule_is_not_kept(store: Store, begun: StoredGame) -> None:
     before = store.get(begun.id)
     with pytest.raises(ValueError, match="cannot be placed"):
         store.change(begun.id, 1, Change("place", 9))
@@ -265,14 +264,14 @@ class LosesAnswers:
 
 
 def test_a_commit_whose_answer_was_lost_can_be_repeated(
-    store: Store, begun: Kept, monkeypatch: pytest.MonkeyPatch
+    store: Store, begun: StoredGame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = LosesAnswers(store, monkeypatch)
     line.lost = True
     with pytest.raises(StoreError):
-        store.put(begun, drafted(9, 8))
+        store.save(begun, drafted(9, 8))
     line.lost = False
-    assert store.put(begun, drafted(9, 8, 5)).table == drafted(9, 8, 5)
+    assert store.save(begun, drafted(9, 8, 5)).table == drafted(9, 8, 5)
     assert rows(store, "SELECT change FROM changes ORDER BY version") == [("9",), ("8",), ("5",)]
 
 
@@ -287,10 +286,10 @@ def test_a_game_whose_beginning_was_not_answered_begins_once(store: Store, monke
     assert rows(store, "SELECT key, moves FROM games") == [("mine", "9,8")]
 
 
-def test_all_of_a_change_is_written_or_nothing(store: Store, begun: Kept) -> None:
+def test_all_of_a_change_is_written_or_nothing(store: Store, begun: StoredGame) -> None:
     rows(store, "CREATE TRIGGER never BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'not today'); END")
     with pytest.raises(StoreError, match="not today"):
-        store.put(begun, drafted(9, 8))
+        store.save(begun, drafted(9, 8))
     assert store.get(begun.id) == begun
     with pytest.raises(StoreError):
         store.begin(drafted(7), DRAFT)
@@ -302,8 +301,8 @@ def test_all_of_a_change_is_written_or_nothing(store: Store, begun: Kept) -> Non
 
 def test_a_game_is_found_by_its_key(store: Store) -> None:
     kept = store.begin(drafted(9, 8), DRAFT)
-    assert store.known_by(kept.key) == kept
-    assert store.known_by("0" * 32) is None
+    assert store.find_by_key(kept.key) == kept
+    assert store.find_by_key("0" * 32) is None
 
 
 def test_another_game_that_got_the_same_id_is_left_alone(store: Store, tmp_path: Path) -> None:
@@ -311,8 +310,8 @@ def test_another_game_that_got_the_same_id_is_left_alone(store: Store, tmp_path:
     other = store_in(tmp_path / "restored.db")
     stranger = other.begin(drafted(9), DRAFT)
     assert stranger.id == kept.id
-    with pytest.raises(NoSuchGame):
-        other.put(kept, drafted(9, 8))
+    with pytest.raises(GameNotFoundError):
+        other.save(kept, drafted(9, 8))
     assert other.get(stranger.id) == stranger
 
 
@@ -320,22 +319,22 @@ def test_another_move_that_got_the_same_version_is_not_written_over(store: Store
     kept = store.begin(drafted(9, 8), DRAFT)
     rows(store, "UPDATE games SET moves = '9,7'")
     rows(store, "UPDATE changes SET change = '7' WHERE version = 1")
-    with pytest.raises(Stale) as stale:
-        store.put(kept, drafted(9, 8, 5))
+    with pytest.raises(StaleError) as stale:
+        store.save(kept, drafted(9, 8, 5))
     assert stale.value.table.game.moves == (9, 7)
 
 
 def test_a_damaged_game_can_be_forgotten(store: Store) -> None:
     kept = store.begin(drafted(9), DRAFT)
     rows(store, "UPDATE games SET rules = '{'")
-    assert store.forget(kept.id) is None
+    assert store.delete(kept.id) is None
     assert rows(store, "SELECT count(*) FROM games") == [(0,)]
 
 
 def test_the_names_that_players_get_later_are_kept(store: Store) -> None:
     kept = store.begin(drafted(9), DRAFT)
     named = replace(drafted(9, 8), names=("Ann", "Perfect"))
-    store.put(kept, named, Seats((None, "perfect"), 7))
+    store.save(kept, named, Seats((None, "perfect"), 7))
     again = store.get(kept.id)
     assert (again.table.names, again.seats) == (("Ann", "Perfect"), Seats((None, "perfect"), 7))
     assert rows(store, "SELECT player_1, player_2 FROM games") == [("ann", "perfect")]
@@ -343,27 +342,27 @@ def test_the_names_that_players_get_later_are_kept(store: Store) -> None:
 
 def test_a_game_that_was_forgotten_is_gone_with_all_its_changes(store: Store) -> None:
     kept, other = store.begin(drafted(9, 8), DRAFT), store.begin(drafted(7), DRAFT)
-    assert store.forget(kept.id) == kept
-    with pytest.raises(NoSuchGame):
+    assert store.delete(kept.id) == kept
+    with pytest.raises(GameNotFoundError):
         store.get(kept.id)
-    with pytest.raises(NoSuchGame):
-        store.forget(kept.id)
-    with pytest.raises(NoSuchGame):
-        store.put(kept, drafted(9, 8, 5))
+    with pytest.raises(GameNotFoundError):
+        store.delete(kept.id)
+    with pytest.raises(GameNotFoundError):
+        store.save(kept, drafted(9, 8, 5))
     assert rows(store, "SELECT game, change FROM changes") == [(other.id, "7")]
 
 
 def test_the_id_of_a_forgotten_game_is_never_used_again(store: Store) -> None:
     ids = [store.begin(drafted(9), DRAFT).id for _ in range(3)]
-    store.forget(ids[-1])
-    store.forget(ids[0])
+    store.delete(ids[-1])
+    store.delete(ids[0])
     assert store.begin(drafted(9), DRAFT).id == 4
 
 
 @pytest.mark.parametrize("identity", [0, 2, -1, 10**15])
-def test_there_is_no_game_of_another_id(store: Store, begun: Kept, identity: int) -> None:
+def test_there_is_no_game_of_another_id(store: Store, begun: StoredGame, identity: int) -> None:
     assert begun.id == 1
-    with pytest.raises(NoSuchGame):
+    with pytest.raises(GameNotFoundError):
         store.get(identity)
 
 
@@ -371,7 +370,7 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
     book = own_book(Rules(blocks=range(1, 5), fit="descending"))
     kept = store.begin(Table(Game(book.rules), book.name), book)
     found = store.get(kept.id)
-    assert Voice(found.book).prompt(found.table) == "Höher? "
+    assert Voice(found.book).format_prompt(found.table) == "Höher? "
 
 
 # What somebody changed by hand ----------------------------------------------------------------------------------------
@@ -415,9 +414,9 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
 def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(store: Store, edit: str, problem: str) -> None:
     kept = store.begin(drafted(9, 8), DRAFT)
     rows(store, edit)
-    touches: list[Callable[[], Kept]] = [
+    touches: list[Callable[[], StoredGame]] = [
         lambda: store.get(kept.id),
-        lambda: store.put(replace(kept, table=drafted(9)), drafted(9, 8, 5)),
+        lambda: store.save(replace(kept, table=drafted(9)), drafted(9, 8, 5)),
         lambda: store.change(kept.id, 2, Change("place", 5)),
     ]
     for touch in touches:
@@ -449,4 +448,4 @@ def test_one_damaged_game_does_not_touch_the_others(store: Store) -> None:
     rows(store, "UPDATE games SET moves = '1' WHERE id = 1")
     assert damaged.id == 1
     assert store.get(whole.id) == whole
-    assert store.put(whole, drafted(7, 8)).table == drafted(7, 8)
+    assert store.save(whole, drafted(7, 8)).table == drafted(7, 8)

@@ -15,14 +15,15 @@ from sqlalchemy import Connection
 
 from number_tower import Game, Table, catalogue, record
 from number_tower.catalogue import Rulebook
-from number_tower.changes import Declaration
-from number_tower.match import Entry, Match, Series
+from number_tower.match import Match, MatchGame, Series
 from number_tower.rules import Fit, Rules, RulesError
-from number_tower.store import games, matches, practice
-from number_tower.store.games import Store
-from number_tower.store.history import Unreadable, Wanted
-from number_tower.store.kept import Kept, Part, Seats
-from number_tower.store.transfer import Taken, TransferError, exported, taken_in
+from number_tower.store import database as database_module
+from number_tower.store import games, matches, puzzles
+from number_tower.store.database import Store
+from number_tower.store.games import DamagedEntry, GameFilter
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
+from number_tower.table import Declaration
 from support.command import TOWER, plain_environment, tower
 from support.stores import own_book, store_in
 
@@ -32,7 +33,7 @@ NAMES = [None, ("Ann", "Ben"), ("Zoë", "李小龍"), ("a,b:(c)=%", "Ann"), ('"'
 def any_book(chance: random.Random) -> tuple[Rulebook, Rules]:
     """A game of the catalogue, perhaps with options, or one of somebody's own."""
     if chance.random() < 0.6:
-        book = chance.choice(catalogue.games())
+        book = chance.choice(catalogue.load_all())
         blocks = range(1, chance.randint(3, 12))
         return book, book.rules.changed({"blocks": blocks}) if chance.random() < 0.3 else book.rules
     while True:
@@ -65,13 +66,13 @@ def played(table: Table, chance: random.Random, *, to_the_end: bool = False) -> 
 def fill(store: Store, number: int, seed: int = 1) -> None:
     """Keep so many games of every kind, some of them in matches, and a few puzzles."""
     chance = random.Random(seed)  # noqa: S311 - games to test with, not secrets
-    with store.writing() as connection:
+    with store.write() as connection:
         kept = 0
         while kept < number:
             kept += some_games(connection, chance)
         for grade in range(1, 6):
             name = chance.choice([None, "Zoë"])
-            practice.add(connection, practice.tried(name, "draft", "draft:9,8", grade, "right"))
+            puzzles.insert_attempt(connection, puzzles.make_attempt(name, "draft", "draft:9,8", grade, "right"))
 
 
 def some_games(connection: Connection, chance: random.Random) -> int:
@@ -89,23 +90,28 @@ def some_games(connection: Connection, chance: random.Random) -> int:
 
 
 def keep(
-    connection: Connection, table: Table, book: Rulebook, seats: Seats, chance: random.Random, part: Part | None = None
+    connection: Connection,
+    table: Table,
+    book: Rulebook,
+    seats: Seats,
+    chance: random.Random,
+    part: MatchSlot | None = None,
 ) -> None:
     times = tuple(f"2027-01-{day:02}T10:00:00.{chance.randrange(10**6):06}Z" for day in range(1, table.version + 2))
-    games.add(connection, Kept(0, f"{chance.getrandbits(128):032x}", table, book, seats, times, part))
+    games.insert_game(connection, StoredGame(0, f"{chance.getrandbits(128):032x}", table, book, seats, times, part))
 
 
 def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random) -> int:
     match = Match(chance.randint(1, 4), chance.randrange(2))
-    entries = (Entry(book, table.game.rules),)
+    entries = (MatchGame(book, table.game.rules),)
     key = f"{chance.getrandbits(128):032x}"
     number = 0
     while not match.over:
         series = Series(entries, match, table.names, hidden=table.hidden)
-        kept = matches.KeptMatch(None, key, series, seats)
+        kept = matches.StoredMatch(None, key, series, seats)
         game = replace(table, game=Game(table.game.rules, match.starter), log=())
         game = played(game, chance, to_the_end=chance.random() < 0.9)
-        keep(connection, game, book, seats, chance, matches.place(connection, kept))
+        keep(connection, game, book, seats, chance, matches.claim_slot(connection, kept))
         number += 1
         if game.outcome is None:
             break
@@ -113,11 +119,11 @@ def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seat
     return number
 
 
-def lines(store: Store, wanted: Wanted | None = None) -> list[str]:
-    with store.looking() as connection:
-        found = list(exported(connection, wanted or Wanted()))
-    assert not any(isinstance(line, Unreadable) for line in found)
-    return [line.text for line in found if not isinstance(line, Unreadable)]
+def lines(store: Store, wanted: GameFilter | None = None) -> list[str]:
+    with store.read() as connection:
+        found = list(export_games(connection, wanted or GameFilter()))
+    assert not any(isinstance(line, DamagedEntry) for line in found)
+    return [line.text for line in found if not isinstance(line, DamagedEntry)]
 
 
 @pytest.fixture(scope="module")
@@ -130,30 +136,30 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
 def test_a_thousand_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
     sent = lines(many)
     other = store_in(tmp_path / "other.db")
-    taken = taken_in(other, sent)
+    taken = import_games(other, sent)
     assert taken.new >= 1000
-    assert taken == Taken(new=len(sent) - 5, went_on=0, known=0, differ=(), puzzles=5)
+    assert taken == ImportResult(new=len(sent) - 5, continued=0, known=0, differ=(), puzzles=5)
     assert lines(other) == sent
     for mine, theirs in zip(everything(many), everything(other), strict=True):
-        assert replace(theirs, id=mine.id, part=mine.part) == mine
+        assert replace(theirs, id=mine.id, slot=mine.slot) == mine
         assert theirs.table.log == mine.table.log
         assert theirs.book.content == mine.book.content
-        assert theirs.part == mine.part
+        assert theirs.slot == mine.slot
 
 
 def test_matches_arrive_with_their_score(many: Store, tmp_path: Path) -> None:
     other = store_in(tmp_path / "other.db")
-    taken_in(other, lines(many))
-    number = games.counted(many).matches
+    import_games(other, lines(many))
+    number = database_module.count_contents(many).matches
     assert number > 5
     for identity in range(1, number + 1):
-        mine, theirs = (matches.get(store, identity) for store in (many, other))
+        mine, theirs = (matches.get_match(store, identity) for store in (many, other))
         assert theirs.series == mine.series
         assert theirs.seats == mine.seats
 
 
-def everything(store: Store) -> list[Kept]:
-    return [store.get(identity) for identity in range(1, games.counted(store).games + 1)]
+def everything(store: Store) -> list[StoredGame]:
+    return [store.get(identity) for identity in range(1, database_module.count_contents(store).games + 1)]
 
 
 def test_every_line_is_a_record(many: Store) -> None:
@@ -164,8 +170,8 @@ def test_every_line_is_a_record(many: Store) -> None:
 def test_taking_in_twice_changes_nothing(many: Store, tmp_path: Path) -> None:
     sent = lines(many)[:100]
     other = store_in(tmp_path / "other.db")
-    taken_in(other, sent)
-    assert taken_in(other, sent) == Taken(new=0, went_on=0, known=100, differ=(), puzzles=0)
+    import_games(other, sent)
+    assert import_games(other, sent) == ImportResult(new=0, continued=0, known=100, differ=(), puzzles=0)
     assert lines(other) == sent
 
 
@@ -173,15 +179,15 @@ def test_a_game_that_went_on_elsewhere_goes_on_here(tmp_path: Path) -> None:
     here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
     book = catalogue.load("draft")
     begun = here.begin(Table(Game(book.rules), "draft").play(9), book)
-    taken_in(there, lines(here))
-    there.put(there.get(1), there.get(1).table.play(8).undo().play(7))
-    assert taken_in(here, lines(there)).went_on == 1
+    import_games(there, lines(here))
+    there.save(there.get(1), there.get(1).table.play(8).undo().play(7))
+    assert import_games(here, lines(there)).continued == 1
     assert lines(here) == lines(there)
-    assert taken_in(there, lines(here)).known == 1
-    here.put(here.get(begun.id), here.get(begun.id).table.play(5))
-    there.put(there.get(1), there.get(1).table.play(6))
+    assert import_games(there, lines(here)).known == 1
+    here.save(here.get(begun.id), here.get(begun.id).table.play(5))
+    there.save(there.get(1), there.get(1).table.play(6))
     before = lines(here)
-    assert taken_in(here, lines(there)) == Taken(new=0, went_on=0, known=0, differ=(1,), puzzles=0)
+    assert import_games(here, lines(there)) == ImportResult(new=0, continued=0, known=0, differ=(1,), puzzles=0)
     assert lines(here) == before
 
 
@@ -189,8 +195,8 @@ def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
     table = record.from_line("summit(names=Ann,Ben):5,4")
     mixed = ["draft:9,8,6\n", "\n", record.to_json(table), "draft:9,8,6\n", "rules(fit=related):3,9\n"]
-    assert taken_in(store, mixed).new == 4
-    assert taken_in(store, mixed) == Taken(new=0, went_on=0, known=4, differ=(), puzzles=0)
+    assert import_games(store, mixed).new == 4
+    assert import_games(store, mixed) == ImportResult(new=0, continued=0, known=4, differ=(), puzzles=0)
     assert [game.table for game in everything(store)] == [
         record.from_line("draft:9,8,6"),
         table,
@@ -201,7 +207,7 @@ def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
 
 def test_only_some_games_are_taken_along_but_matches_whole(many: Store) -> None:
     all_of_them = {json.loads(line)["kept"]["key"]: json.loads(line) for line in lines(many) if '"kept"' in line}
-    some = [json.loads(line) for line in lines(many, Wanted(game="draft"))]
+    some = [json.loads(line) for line in lines(many, GameFilter(game="draft"))]
     together = {line["kept"]["match"]["key"] for line in some if line["kept"]["match"]}
     for line in all_of_them.values():
         match = line["kept"]["match"]
@@ -274,9 +280,9 @@ def test_a_wrong_line_is_refused_and_nothing_is_taken_in(
 ) -> None:
     store = store_in(tmp_path / "games.db")
     with pytest.raises(TransferError, match=r"^line 2: \S"):
-        taken_in(store, ["draft:9\n", spoilt(wrong), "draft:8\n"])
-    assert games.counted(store).games == 0
-    assert games.counted(store).matches == 0
+        import_games(store, ["draft:9\n", spoilt(wrong), "draft:8\n"])
+    assert database_module.count_contents(store).games == 0
+    assert database_module.count_contents(store).matches == 0
 
 
 def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> None:
@@ -285,7 +291,7 @@ def test_a_game_with_the_key_of_another_does_not_touch_it(tmp_path: Path) -> Non
     mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
     other = json.loads(spoilt(lambda line: line["kept"].update(key=mine.key)))
     other["rules"]["target"] = other["options"]["target"] = 21
-    assert taken_in(store, [json.dumps(other)]) == Taken(new=0, went_on=0, known=0, differ=(1,), puzzles=0)
+    assert import_games(store, [json.dumps(other)]) == ImportResult(new=0, continued=0, known=0, differ=(1,), puzzles=0)
     assert store.get(mine.id) == mine
 
 
@@ -293,16 +299,16 @@ def test_a_match_that_is_not_taken_in_leaves_nothing_behind(tmp_path: Path) -> N
     here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
     chance = random.Random(3)  # noqa: S311 - games to test with, not secrets
     book = catalogue.load("climb")
-    with here.writing() as connection:
+    with here.write() as connection:
         in_a_match(connection, book, Table(Game(book.rules), "climb"), Seats(), chance)
     sent = lines(here)
-    taken_in(there, sent)
+    import_games(there, sent)
     before = lines(there)
     changed = [json.loads(line) for line in sent]
     for line in changed:
         line["kept"]["match"]["key"] = "f" * 32
-    assert taken_in(there, map(json.dumps, changed)).known == len(sent)
-    assert games.counted(there).matches == 1
+    assert import_games(there, map(json.dumps, changed)).known == len(sent)
+    assert database_module.count_contents(there).matches == 1
     assert lines(there) == before
 
 
@@ -324,7 +330,7 @@ def test_what_the_system_calls_things_is_no_obstacle(tmp_path: Path) -> None:
 
 def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
-    taken_in(store, ["draft(names=Zoë,李小龍):9\n"])
+    import_games(store, ["draft(names=Zoë,李小龍):9\n"])
     environment = plain_environment(
         NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )
@@ -341,21 +347,21 @@ def test_nobody_waits_while_lines_are_still_arriving(tmp_path: Path) -> None:
         store_in(tmp_path / "games.db", patience=0.1).begin(Table(Game(book.rules), "draft").play(9), book)
         yield "draft:9,7\n"
 
-    assert taken_in(store, slowly()).new == 2
-    assert games.counted(store).games == 3
+    assert import_games(store, slowly()).new == 2
+    assert database_module.count_contents(store).games == 3
 
 
 def test_a_record_that_says_how_a_store_knows_it_is_known(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
     book = catalogue.load("draft")
     mine = store.begin(Table(Game(book.rules), "draft").play(9), book)
-    assert taken_in(store, [record.to_json(mine.table, mine.key)]).known == 1
-    assert taken_in(store, [record.to_json(mine.table.play(8), mine.key)]).went_on == 1
+    assert import_games(store, [record.to_json(mine.table, mine.key)]).known == 1
+    assert import_games(store, [record.to_json(mine.table.play(8), mine.key)]).continued == 1
     assert store.get(mine.id).table.game.moves == (9, 8)
 
 
 def test_the_example_of_a_wrong_line_is_right_before_it_is_spoilt(tmp_path: Path) -> None:
-    assert taken_in(store_in(tmp_path / "games.db"), [spoilt(lambda _: None)]).new == 1
+    assert import_games(store_in(tmp_path / "games.db"), [spoilt(lambda _: None)]).new == 1
 
 
 def test_export_and_import_as_commands(tmp_path: Path) -> None:
@@ -390,8 +396,8 @@ def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_an_export_leaves_out_what_somebody_damaged_and_says_so(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
-    taken_in(store, ["draft:9,8\n", "draft:9,7\n"])
-    with store.writing() as connection:
+    import_games(store, ["draft:9,8\n", "draft:9,7\n"])
+    with store.write() as connection:
         connection.exec_driver_sql("UPDATE games SET moves = '9,9' WHERE id = 1")
     done = tower("export", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert len(done.stdout.splitlines()) == 1

@@ -18,10 +18,9 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from number_tower import Game, Table, catalogue, record
-from number_tower.store import games, opening
-from number_tower.store.games import Store
+from number_tower.store import StoreError, engine, games
+from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
-from number_tower.store.trouble import StoreError
 from support.command import TOWER, limited, plain_environment, tower
 from support.stores import Command, by_hand, store_in
 
@@ -369,7 +368,7 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(tmp_p
         with locked(file):
             yield from ("8", "5")
         elsewhere = store_in(file)
-        elsewhere.put(elsewhere.get(1), elsewhere.get(1).table.play(7))
+        elsewhere.save(elsewhere.get(1), elsewhere.get(1).table.play(7))
         elsewhere.close()
         yield from ("4", "5", "quit")
 
@@ -389,7 +388,7 @@ def replace_by_another(file: Path) -> None:
     other = file.with_name("other.db")
     store = store_in(other)
     store.begin(Table(Game(catalogue.load("race").rules), "race"), catalogue.load("race"))
-    store.forget(1)
+    store.delete(1)
     store.close()
     delete(file)
     other.rename(file)
@@ -431,7 +430,7 @@ def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: C
     def answers() -> Iterator[str]:
         yield "9"
         elsewhere = store_in(file)
-        elsewhere.forget(1)
+        elsewhere.delete(1)
         elsewhere.close()
         yield from ("8", "quit")
 
@@ -450,7 +449,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path, play: Command, m
     def answers() -> Iterator[str]:
         yield "9"
         with monkeypatch.context() as patched:
-            patched.setattr(games, "write", away)
+            patched.setattr(games, "update_game", away)
             yield from ("8", "5", "4")
         yield "1"
 
@@ -559,7 +558,7 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
 )
 def test_what_a_server_says_becomes_part_of_a_sentence(tmp_path: Path, message: str, said: str) -> None:
     store = store_in(tmp_path / "games.db")
-    with pytest.raises(StoreError) as trouble, store.writing():
+    with pytest.raises(StoreError) as trouble, store.write():
         raise OperationalError("SELECT 1", {}, Exception(message))
     assert str(trouble.value) == f"the database {tmp_path / 'games.db'} cannot be used: {said}"
 
@@ -568,6 +567,6 @@ def test_half_of_psycopg_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> 
     def no_wrapper(*_: object, **__: object) -> None:
         raise ImportError("no pq wrapper available")
 
-    monkeypatch.setattr(opening, "create_engine", no_wrapper)
+    monkeypatch.setattr(engine, "create_engine", no_wrapper)
     with pytest.raises(StoreError, match="cannot be used without psycopg: pip install 'number-tower"):
         store_in("postgresql://ann@host/games")

@@ -9,14 +9,14 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from number_tower.store.places import find
+from number_tower.store import find_location
 from number_tower.web.app import make_app
 from number_tower.web.settings import Settings
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
     """Return the settings of a server with its games in a folder, known by the name that Starlette's client uses."""
-    place = find(str(folder / "games.db"))
+    place = find_location(str(folder / "games.db"))
     assert place is not None
     return Settings(place, limits=limits, quiet=True, host_names=("testserver",))
 

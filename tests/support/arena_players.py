@@ -6,7 +6,7 @@ import os
 from random import Random
 
 from number_tower import Game
-from number_tower.players import Forfeit, Player
+from number_tower.players import ForfeitError, Player
 
 OUTRAGEOUS = 10**9
 
@@ -27,7 +27,7 @@ class Stub(Player):
             case "repeat" if game.moves:
                 return game.moves[-1]
             case "quitter":
-                raise Forfeit("it has gone home")
+                raise ForfeitError("it has gone home")
             case "broken":
                 raise ZeroDivisionError("it cannot count")
             case "deadly":

@@ -34,14 +34,14 @@ class Told:
 
     @property
     def worth(self) -> Solved:
-        return self.tree.after(self.position, self.block)
+        return self.tree.evaluate_move(self.position, self.block)
 
     def best(self, position: Position) -> list[int]:
         """The best moves by value and plies."""
-        return [block for block in position.legal if self.tree.after(position, block) == self.tree.solve(position)]
+        return [block for block in position.legal if self.tree.evaluate_move(position, block) == self.tree.solve(position)]
 
     def wins_with(self, position: Position, block: int) -> bool:
-        return block in position.legal and self.tree.after(position, block).value == WIN
+        return block in position.legal and self.tree.evaluate_move(position, block).value == WIN
 
     def gap(self, position: Position) -> int:
         assert position.rules.target is not None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine
 
-from number_tower.store.kept import Part, Seats
+from number_tower.store.rows import MatchSlot, Seats
 from support.command import DATA
 
 FORMS = DATA / "dumps"
@@ -23,7 +23,7 @@ class Known(NamedTuple):
     log: str
     day: str
     seats: Seats = Seats()
-    part: Part | None = None
+    part: MatchSlot | None = None
 
 
 GAMES = {
@@ -45,8 +45,8 @@ GAMES = {
 
 
 OF_A_MATCH = {
-    10: Known("draft(names=Ann,Ben):9,8,6", "9, 8, 6", "2027-01-06", part=Part(1, 1)),
-    11: Known("draft(first=2,names=Ann,Ben):7", "7", "2027-01-06", part=Part(1, 2)),
+    10: Known("draft(names=Ann,Ben):9,8,6", "9, 8, 6", "2027-01-06", part=MatchSlot(1, 1)),
+    11: Known("draft(first=2,names=Ann,Ben):7", "7", "2027-01-06", part=MatchSlot(1, 2)),
 }
 
 

@@ -103,12 +103,12 @@ class Tree:
         at = key(position)
         if at not in self._solved:
             self._solved[at] = max(
-                (self.after(position, block) for block in position.legal),
+                (self.evaluate_move(position, block) for block in position.legal),
                 key=lambda solved: (solved.value, -solved.plies if solved.value > 0 else solved.plies),
             )
         return self._solved[at]
 
-    def after(self, position: Position, block: int) -> Solved:
+    def evaluate_move(self, position: Position, block: int) -> Solved:
         """Return what placing a block is worth to the player who places it."""
         after = position.place(block)
         value, plies = self.solve(after)

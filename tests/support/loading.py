@@ -20,11 +20,11 @@ def loaded(*arguments: str, database: str = "none") -> set[str]:
     script = (
         "import sys\n"
         "before = set(sys.modules)\n"
-        "import number_tower.cli.screen as screen\n"
+        "import number_tower.cli.terminal as screen\n"
         "def prompt(self, text):\n"
         "    print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"
         "    raise SystemExit\n"
-        "screen.Screen.ask = prompt\n"
+        "screen.Terminal.ask = prompt\n"
         "from number_tower.cli.main import main\n"
         f"main({list(arguments)!r})\n"
         "print(*sorted(set(sys.modules) - before), file=sys.stderr)\n"

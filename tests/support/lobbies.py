@@ -8,19 +8,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from number_tower import Game, Table, catalogue
-from number_tower.store.scribe import Scribe
-from number_tower.web.events import Hub
-from number_tower.web.lobby import Lobby, Wish
-from number_tower.web.workers import GaveUpError, Workers
+from number_tower.store.database import Writer
+from number_tower.web.live import Hub
+from number_tower.web.lobby import Lobby, NewRoom
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import Workers
 from support.stores import store_in
 
-BOOK = catalogue.named("draft")
+BOOK = catalogue.load_named("draft")
 
 
 START = Table(Game(BOOK.rules), BOOK.name)
 
 
-LINK = Wish(BOOK, START, "link", names=("Ann", None))
+LINK = NewRoom(BOOK, START, "link", names=("Ann", None))
 
 
 class Instantly(Workers):
@@ -42,7 +43,7 @@ class Instantly(Workers):
 @asynccontextmanager
 async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[Lobby]:
     store = store_in(folder / "games.db")
-    scribe, workers = Scribe(store), workers or Instantly()
+    scribe, workers = Writer(store), workers or Instantly()
     try:
         yield Lobby(store, scribe, Hub(), workers)
     finally:
@@ -62,6 +63,6 @@ def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], workers: Workers | 
 
 
 async def sat(lobby: Lobby) -> tuple[str, str, str]:
-    known, ann = await lobby.begin(LINK)
-    _, ben = await lobby.sit(known.address, "Ben")
+    known, ann = await lobby.open_room(LINK)
+    _, ben = await lobby.join(known.address, "Ben")
     return known.address, ann, ben

@@ -7,18 +7,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from number_tower.store.games import Store
-from number_tower.store.scribe import Scribe
-from number_tower.web.events import Hub
-from number_tower.web.listening import Listener, listen
+from number_tower.store.database import Store, Writer
+from number_tower.web.live import ChangeListener, Hub, start_listener
 from number_tower.web.lobby import Lobby
-from number_tower.web.reconciler import Timing
+from number_tower.web.room_cache import ReconcileTiming
 from support.lobbies import Instantly
 from support.stores import store_in
 
 NEVER = 3600.0
 
-ONLY_NEWS = Timing(check=NEVER, again=0.01, longest_retry=0.05)
+ONLY_NEWS = ReconcileTiming(interval=NEVER, first_retry=0.01, max_retry=0.05)
 """Rooms are compared after news alone."""
 
 
@@ -28,18 +26,18 @@ class Node:
 
     store: Store
     lobby: Lobby
-    listener: Listener | None
+    listener: ChangeListener | None
 
 
 @asynccontextmanager
 async def node(
-    database: str, timing: Timing = ONLY_NEWS, *, listening: bool = True, patience: float = 0.2
+    database: str, timing: ReconcileTiming = ONLY_NEWS, *, listening: bool = True, patience: float = 0.2
 ) -> AsyncIterator[Node]:
     """Have a server; with little patience it does not wait long for a locked database."""
     store = store_in(database, patience=patience)
-    scribe = Scribe(store)
+    scribe = Writer(store)
     lobby = Lobby(store, scribe, Hub(), Instantly(), timing)
-    listener = listen(store, lobby.news) if listening else None
+    listener = start_listener(store, lobby.note_change) if listening else None
     try:
         yield Node(store, lobby, listener)
     finally:

@@ -23,8 +23,8 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from number_tower.store import places
-from number_tower.store.opening import engine_at, upgrade
+from number_tower import store
+from number_tower.store.engine import make_engine, upgrade
 
 VARIABLE = "NUMBER_TOWER_TEST_POSTGRES"
 KINDS = ("sqlite", "postgresql")
@@ -61,9 +61,9 @@ def on_server(database: str) -> bool:
     return database.startswith("postgresql:")
 
 
-def place_of(database: str) -> places.Place:
+def place_of(database: str) -> store.Location:
     """Return where a database is."""
-    place = places.find(database)
+    place = store.find_location(database)
     assert place is not None
     return place
 
@@ -71,7 +71,7 @@ def place_of(database: str) -> places.Place:
 def brought_up_to_date(database: str) -> tuple[str | None, str]:
     """Give a database its tables; return the form it had and the one it has."""
     place = place_of(database)
-    engine = engine_at(place)
+    engine = make_engine(place)
     try:
         return upgrade(engine, place)
     finally:

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any, get_args
 
 from number_tower import Game, Rules, RulesError, rules
-from number_tower.catalogue import names
+from number_tower.catalogue import list_names
 from number_tower.rules import Fit, Stuck, Supply, Towers
 
-FIVE = {name: rules(name) for name in names()}
+FIVE = {name: rules(name) for name in list_names()}
 
 
 def random_rules(seed: int) -> Rules:

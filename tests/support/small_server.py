@@ -28,8 +28,10 @@ from urllib.request import urlopen
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
-from number_tower.store.places import Place
-from number_tower.web import guards, logs, server
+from number_tower.store import Location
+from number_tower.web import app as app_module
+from number_tower.web import server
+from number_tower.web.middleware import access_log
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment
@@ -116,7 +118,7 @@ def make_app(settings: Settings, *, fails: bool = False, hangs: bool = False) ->
 
     app = FastAPI(lifespan=life)
     app.include_router(router)
-    guards.install(app, settings)
+    app_module.install_middleware(app, settings)
     return app
 
 
@@ -129,9 +131,9 @@ def main(options: dict[str, Any]) -> int:
         setattr(found, constant, value)
     given: dict[str, Any] = options.pop("settings")
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    settings = replace(Settings(Place(None, "games.db", "games.db"), port=0), **given)
-    logs.begin(settings)
-    with server.listen(HOST, 0) as listener:
+    settings = replace(Settings(Location(None, "games.db", "games.db"), port=0), **given)
+    access_log.configure_logging(settings)
+    with server.open_listener(HOST, 0) as listener:
         return server.serve(make_app(settings, **options), settings, listener, lambda text: print(text, flush=True))
 
 

@@ -13,24 +13,22 @@ from typing import Any, NamedTuple, get_args
 import pytest
 from hypothesis import strategies as st
 
-from number_tower import Game, Table, catalogue
+from number_tower import Game, Table, catalogue, store
 from number_tower.catalogue import Rulebook
-from number_tower.changes import Change, Declaration
-from number_tower.cli.failure import InputEnded
+from number_tower.cli.errors import InputEndedError
 from number_tower.cli.main import main
-from number_tower.cli.screen import Screen
+from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules
-from number_tower.store import places
-from number_tower.store.games import Store
-from number_tower.store.kept import Seats
-from number_tower.table import TableError, player_names
+from number_tower.store.database import Store
+from number_tower.store.rows import Seats
+from number_tower.table import Change, Declaration, TableError, check_player_names
 from support.command import TOWER
 from support.strategies import any_rules
 
 
 def store_in(file: Path | str, patience: float = 10.0) -> Store:
     """Open the store in a file, or at any place by its name."""
-    place = places.find(str(file))
+    place = store.find_location(str(file))
     assert place is not None
     return Store(place, patience=patience)
 
@@ -39,12 +37,12 @@ def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> 
     """Make a rulebook as it is read from a player's own file."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in rules.written().items()]
     text = "\n".join(['title = "Mine, all mine"', "[rules]", *lines, "[voice]", 'prompt = "Höher? "'])
-    return catalogue.parse(text.encode(), name, source or f"somewhere/{name}.toml")
+    return catalogue.parse_rulebook(text.encode(), name, source or f"somewhere/{name}.toml")
 
 
 def _names_or_none(first: str, second: str) -> tuple[str, str] | None:
     try:
-        return player_names((first, second))
+        return check_player_names((first, second))
     except TableError:
         return None
 
@@ -68,14 +66,14 @@ class Command:
     def __call__(self, *call: str, answers: Iterable[str] = ()) -> Played:
         left = iter(answers)
 
-        def ask(_: Screen, prompt: str) -> str:
+        def ask(_: Terminal, prompt: str) -> str:
             answer = next(left, None)
             if answer is None:
-                raise InputEnded
+                raise InputEndedError
             print(f"{prompt}{answer}")
             return answer
 
-        self.monkeypatch.setattr(Screen, "ask", ask)
+        self.monkeypatch.setattr(Terminal, "ask", ask)
         return Played(main(call), *self.capsys.readouterr())
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from number_tower import record
 from number_tower.catalogue import Rulebook
-from number_tower.coach.analysis import Analysis
-from number_tower.solve.limits import NotSolved
+from number_tower.coach.analysis import PositionAnalysis
+from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table
-from number_tower.web.worker_process import Answer
+from number_tower.web.worker_process import TaskResult
 
 FOLDER = "NUMBER_TOWER_TEST_FOLDER"
 """The variable that names the folder with the gate and the log of `gated_analysis`."""
@@ -33,9 +33,9 @@ class ThreadProcess:
     async def start(self) -> None:
         pass
 
-    async def answer(self, pickled: bytes, _seconds: float) -> Answer:
+    async def answer(self, pickled: bytes, _seconds: float) -> TaskResult:
         task, args = pickle.loads(pickled)  # noqa: S301 - our own
-        return Answer(await asyncio.to_thread(task, *args))
+        return TaskResult(await asyncio.to_thread(task, *args))
 
     async def close(self) -> None:
         pass
@@ -49,7 +49,7 @@ class Awkward(Exception):  # noqa: N818 - a name for a test
 
 
 def unsolved() -> None:
-    raise NotSolved("not solved within 3 seconds")
+    raise NotSolvedError("not solved within 3 seconds")
 
 
 def awkward() -> None:
@@ -93,12 +93,12 @@ def noted(log: Path, word: str) -> str:
     return word
 
 
-def gated_analysis(table: Table, book: Rulebook) -> Analysis:
+def gated_analysis(table: Table, book: Rulebook) -> PositionAnalysis:
     """Note which game is analysed, and wait at the gate."""
     folder = Path(os.environ[FOLDER])
     noted(folder / "log", record.to_line(table, book))
     released(folder / "gate")
-    return Analysis("win", 1, "", "", (), "")
+    return PositionAnalysis("win", 1, "", "", (), "")
 
 
 def prepare() -> None:

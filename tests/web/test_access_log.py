@@ -16,11 +16,12 @@ from fastapi.responses import PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.types import Message
 
-from number_tower.store.places import Place
-from number_tower.web import guards, logs
+from number_tower.store import Location
+from number_tower.web import app as app_module
+from number_tower.web.middleware import access_log
 from number_tower.web.settings import Settings
 
-PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
+PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 HELD = "WS-7kLwxGU5g4XbehRPTrGc-mG7pSmLiTDhyOkRcH-I"
 
 
@@ -54,7 +55,7 @@ def make() -> FastAPI:
     whole = APIRouter(prefix="/api")
     whole.include_router(part)
     app.include_router(whole)
-    guards.install(app, Settings(PLACE, host_names=("testserver",)))
+    app_module.install_middleware(app, Settings(PLACE, host_names=("testserver",)))
     return app
 
 
@@ -63,7 +64,7 @@ class Kept:
 
     def __init__(self, **settings: Any) -> None:
         self.stream = io.StringIO()
-        logs.begin(Settings(PLACE, **settings), self.stream)
+        access_log.configure_logging(Settings(PLACE, **settings), self.stream)
         self.client = TestClient(make(), raise_server_exceptions=True)
 
     @property
@@ -166,7 +167,7 @@ def test_an_error_in_the_middle_of_an_answer_is_told_and_nothing_is_added_to_it(
         sent.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": [], "client": None}
-    asyncio.run(logs.Logged(broken)(scope, None, send))  # type: ignore[arg-type]  # nothing is received
+    asyncio.run(access_log.AccessLogMiddleware(broken)(scope, None, send))  # type: ignore[arg-type]  # nothing is received
     assert [message["type"] for message in sent] == ["http.response.start"]
     assert [line["event"] for line in kept.lines] == ["a request failed", "request"]
     assert kept.lines[1]["client"] == "here"
@@ -175,7 +176,7 @@ def test_an_error_in_the_middle_of_an_answer_is_told_and_nothing_is_added_to_it(
 def test_what_was_written_to_a_database_is_left_out() -> None:
     text = f"Traceback\nError: no\n[SQL: SELECT 1]\n[parameters: ('{HELD}', 'Ann')]\n(Background)"
     both = f"{text}\n\nThe above exception was the direct cause of the following exception:\n\nStoreError: the disk"
-    cut = logs.without_secrets(both)
+    cut = access_log.remove_secrets(both)
     assert "Ann" not in cut
     assert HELD not in cut
     assert "[SQL: SELECT 1]" in cut
@@ -207,12 +208,12 @@ def test_text_is_for_terminals_and_json_for_everything_else() -> None:
             return True
 
     stream = Terminal()
-    logs.begin(Settings(PLACE), stream)
-    logs.tell("started", port=8000)
+    access_log.configure_logging(Settings(PLACE), stream)
+    access_log.log_event("started", port=8000)
     assert stream.getvalue().endswith("started port=8000\n")
     assert not stream.getvalue().startswith("{")
-    logs.begin(Settings(PLACE), plain := io.StringIO())
-    logs.tell("started", port=8000)
+    access_log.configure_logging(Settings(PLACE), plain := io.StringIO())
+    access_log.log_event("started", port=8000)
     assert json.loads(plain.getvalue())["port"] == 8000
 
 
@@ -243,4 +244,4 @@ def test_what_says_nothing_about_games_is_told_only_when_it_fails() -> None:
     ],
 )
 def test_nobody_is_found_by_the_address_that_is_kept(host: str, short: str) -> None:
-    assert logs.shortened(host) == short
+    assert access_log.shorten_address(host) == short

@@ -15,8 +15,7 @@ from starlette.testclient import TestClient
 
 from number_tower import catalogue, record
 from number_tower.players import LEVELS
-from number_tower.web.models import NewGame
-from number_tower.web.replies import ProblemDetails, State
+from number_tower.web.api.schemas import NewGame, ProblemDetails, StateResponse
 from support.apps import Player, bearing, begun, linked, opened
 from support.command import ROOT, plain_environment
 from support.servers import serving
@@ -67,9 +66,9 @@ def events(player: Player, count: int) -> list[dict[str, Any]]:
 
 def test_the_catalogue_is_listed_with_rules_and_options(client: TestClient) -> None:
     listed = client.get("/api/rulebooks").json()["rulebooks"]
-    assert [each["name"] for each in listed] == list(catalogue.names())
+    assert [each["name"] for each in listed] == list(catalogue.list_names())
     for each in listed:
-        book = catalogue.named(each["name"])
+        book = catalogue.load_named(each["name"])
         assert each["rules"] == book.rules.written()
         assert each["options"] == list(book.options)
         assert each["how"]
@@ -88,12 +87,12 @@ def test_the_levels_are_listed_from_the_weakest(client: TestClient) -> None:
 # To begin -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.list_names())
 def test_every_game_can_be_begun_and_its_state_is_as_described(client: TestClient, name: str) -> None:
     player, made = begun(client, game=name)
     state = player.get()
     assert state.json() == made["state"]
-    described = State.model_validate_json(state.content, extra="forbid")
+    described = StateResponse.model_validate_json(state.content, extra="forbid")
     assert described.rulebook.name == name
     assert described.players[0].seat == 1
     assert made["seats"] == [1, 2]

@@ -20,7 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from schemathesis.python import asgi
 
 from number_tower.web.app import make_app
-from number_tower.web.reconciler import Timing
+from number_tower.web.room_cache import ReconcileTiming
 from support.apps import bearing, settings
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
@@ -69,7 +69,7 @@ class Rooms:
 
 
 FOLDER = Path(gettempdir()) / f"number-tower-fuzz-{os.getpid()}"
-APP: Any = make_app(settings(FOLDER), Timing(wait=0.01))
+APP: Any = make_app(settings(FOLDER), ReconcileTiming(state_timeout=0.01))
 """Put together to be described; it opens its database with the first request."""
 
 schema = schemathesis.openapi.from_dict(APP.openapi(), config=CONFIG)

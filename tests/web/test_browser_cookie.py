@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.store import browsers
-from number_tower.store.trouble import StoreError
-from number_tower.web.browser_cookie import MOST_DELETED
-from number_tower.web.pages.start import MOST_LISTED
+from number_tower.store import StoreError
+from number_tower.store import seats as browsers
+from number_tower.web.middleware.browser_cookie import MAX_DELETED
+from number_tower.web.pages.new_game import MOST_LISTED
 from support.apps import Player, bearing, begun, linked, opened
 from support.cookies import Browser, room_of
 
@@ -240,7 +240,7 @@ def test_old_cookies_are_honoured_and_replaced_a_few_at_a_time(
     while browser.jar.seat_cookies:
         left = len(browser.jar.seat_cookies)
         assert browser.ask("GET", rooms[views], https=https).status_code == 200
-        assert len(browser.jar.seat_cookies) == max(0, left - MOST_DELETED)
+        assert len(browser.jar.seat_cookies) == max(0, left - MAX_DELETED)
         views += 1
     assert views <= 10
     assert len(browser.jar.cookies) == 1
@@ -336,7 +336,7 @@ def test_over_https_a_cookie_that_others_could_have_set_is_given_no_seat(client:
 
 
 def test_very_many_seats_are_moved_in_portions(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsers, "MOST_MOVED", 4)
+    monkeypatch.setattr(browsers, "MAX_MOVED", 4)
     rooms = [browser.begin() for _ in range(5)]
     old = browser.jar.browser_cookies[0]
     views = 0

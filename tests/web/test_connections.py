@@ -14,8 +14,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from number_tower.web import connections, rates, streams
-from number_tower.web.http_connection import (
+from number_tower.web import connections
+from number_tower.web.connections import (
     BODY_GRACE,
     BODY_RATE,
     BODY_TIME,
@@ -25,6 +25,7 @@ from number_tower.web.http_connection import (
     READ_TIME,
     HttpConnection,
 )
+from number_tower.web.middleware import rate_limit, streams
 from support.servers import serving
 from support.small_server import (
     HOST,
@@ -163,12 +164,12 @@ def test_without_limits_there_are_no_caps(tmp_path: Path) -> None:
 
 def test_a_school_behind_one_address_is_admitted() -> None:
     assert connections.MAX_PER_ADDRESS >= 1500
-    assert streams.MOST_OF_ONE >= 400
+    assert streams.MAX_STREAMS_PER_CLIENT >= 400
     clock = [0.0]
-    buckets = rates.Rates(clock=lambda: clock[0])
+    buckets = rate_limit.RateLimiter(clock=lambda: clock[0])
     for _ in range(500):  # rooms, in one lesson
         clock[0] += 2700 / 500
-        assert buckets.wait("192.0.2.1", rates.CREATING) == 0
+        assert buckets.take("192.0.2.1", rate_limit.CREATE_LIMIT) == 0
 
 
 # Many, counted without a network --------------------------------------------------------------------------------------
@@ -429,7 +430,7 @@ def test_an_answer_that_is_not_read_is_dropped_and_one_that_is_read_slowly_is_no
 
 
 def test_slow_clients_are_not_waited_for(tmp_path: Path) -> None:
-    quick = {"connections.SWEEP_INTERVAL": 0.05, "http_connection.BODY_GRACE": 0.2, "http_connection.READ_TIME": 0.2}
+    quick = {"connections.SWEEP_INTERVAL": 0.05, "connections.BODY_GRACE": 0.2, "connections.READ_TIME": 0.2}
     with running(small(patch=quick), tmp_path) as (_, port):
         assert said_raw(port, post("/sent", b"x" * 10, 1000)) == b""
         assert said_raw(port, post("/json", b'{"a":', 1000, "Content-Type: application/json")) == b""

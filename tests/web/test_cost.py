@@ -19,15 +19,15 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from number_tower import catalogue, record
-from number_tower.blocks import block_set, count_written, misread, whole_number
-from number_tower.changes import Change
-from number_tower.cli.answers import understand
+from number_tower import catalogue, record, store
+from number_tower.blocks import classify_misread, count_blocks, parse_blocks, parse_number
+from number_tower.cli.input import parse_input
 from number_tower.prompt import read_answer
-from number_tower.store import places, rooms
-from number_tower.table import player_names
-from number_tower.template import Template
-from number_tower.web import bounds, lines, logs, pages, settings
+from number_tower.store import rooms
+from number_tower.table import Change, check_player_names
+from number_tower.text import Template
+from number_tower.web import limits, pages, settings, tasks
+from number_tower.web.middleware import access_log
 from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
 
 MOST_COST = 60
@@ -313,29 +313,29 @@ def test_what_once_stopped_a_server_does_not(text: str, tmp_path: Path) -> None:
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
-    "blocks": block_set,
-    "blocks counted": count_written,
-    "a whole number": whole_number,
-    "what is no number": misread,
+    "blocks": parse_blocks,
+    "blocks counted": count_blocks,
+    "a whole number": parse_number,
+    "what is no number": classify_misread,
     "a record on one line": record.from_line,
     "a record of JSON": record.from_json,
     "the options of a record": lambda text: record.from_line(f"draft({text}):9"),
     "the moves of a record": lambda text: record.from_line(f"draft:{text}"),
     "a change": Change.read,
-    "a rule file": lambda text: catalogue.parse(text.encode(), "name", "file"),
+    "a rule file": lambda text: catalogue.parse_rulebook(text.encode(), "name", "file"),
     "the words of a game": lambda text: Template(text, ["legal"]),
-    "names": lambda text: player_names([text, "Ben"]),
+    "names": lambda text: check_player_names([text, "Ben"]),
     "an answer of a language model": read_answer,
-    "an answer at the prompt": understand,
-    "the bounds of a record": bounds.check_text,
-    "a strange record": lines.read,
-    "a strange rule file": lambda text: lines.read_rule_file(text.encode(), "name", "file"),
-    "a database's address": lambda text: places.find(f"postgresql://{text}"),
-    "a line of the log": logs.without_secrets,
-    "runs in a page": pages.runs,
-    "a mark": rooms.parse_mark,
-    "a proxy's address": settings.trusted,
-    "a public address": settings.public,
+    "an answer at the prompt": parse_input,
+    "the bounds of a record": limits.check_text,
+    "a strange record": tasks.parse_record,
+    "a strange rule file": lambda text: limits.read_rule_file(text.encode(), "name", "file"),
+    "a database's address": lambda text: store.find_location(f"postgresql://{text}"),
+    "a line of the log": access_log.remove_secrets,
+    "runs in a page": pages.wrap_ranges,
+    "a mark": rooms.parse_tag,
+    "a proxy's address": settings.parse_proxies,
+    "a public address": settings.parse_public_url,
 }
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from number_tower.changes import Change
-from number_tower.store.games import Store
+from number_tower.store.database import Store
+from number_tower.table import Change
 from support.postgres import KINDS, brought_up_to_date, fresh
 from support.servers import PATIENT, Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
 from support.stores import store_in
@@ -120,7 +120,7 @@ def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str)
 
 
 def _played_on(store: Store, version: int, change: Change) -> None:
-    left = store.unfinished()
+    left = store.find_unfinished()
     assert left is not None
     store.change(left.id, version, change)
 

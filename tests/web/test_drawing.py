@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, catalogue
-from number_tower.catalogue import rulebook_for
+from number_tower.catalogue import find_rulebook
 from number_tower.table import Table
 from number_tower.voice import Voice
-from number_tower.web import drawing, story
-from number_tower.web.drawing import HEIGHT, MOST_BLOCKS, MOST_PIECES, MOST_ROWS, Tower
+from number_tower.web import drawing, view
+from number_tower.web.drawing import HEIGHT, MOST_BLOCKS, MOST_ROWS, MOST_SCALED_BLOCKS, Tower
 from support.strategies import any_game
 
 NAMES = ("Ann", "Ben")
@@ -25,17 +25,17 @@ def played(*moves: int, **rules: Any) -> Table:
 
 
 def voice_of(table: Table) -> Voice:
-    return Voice(rulebook_for(table.rulebook, table.game.rules))
+    return Voice(find_rulebook(table.rulebook, table.game.rules))
 
 
 def one(table: Table) -> Tower:
-    (tower,) = drawing.towers(table, NAMES)
+    (tower,) = drawing.draw_towers(table, NAMES)
     return tower
 
 
 @given(any_game())
 def test_every_block_lies_within_the_picture_and_on_the_one_before(game: Game) -> None:
-    for tower in drawing.towers(Table(game), NAMES):
+    for tower in drawing.draw_towers(Table(game), NAMES):
         assert sum(1 for piece in tower.pieces if piece.newest) <= 1
         for piece in tower.pieces:
             assert piece.x >= 0
@@ -48,7 +48,7 @@ def test_every_block_lies_within_the_picture_and_on_the_one_before(game: Game) -
 
 @given(any_game())
 def test_every_block_is_drawn_or_counted(game: Game) -> None:
-    towers = drawing.towers(Table(game), NAMES)
+    towers = drawing.draw_towers(Table(game), NAMES)
     drawn = sum(len(tower.pieces) + (tower.rest.many if tower.rest else 0) for tower in towers)
     assert drawn == len(game.moves)
     assert len(towers) == (1 if game.rules.towers == "shared" else 2)
@@ -56,7 +56,7 @@ def test_every_block_is_drawn_or_counted(game: Game) -> None:
 
 @given(any_game())
 def test_labels_never_run_into_each_other(game: Game) -> None:
-    for tower in drawing.towers(Table(game), NAMES):
+    for tower in drawing.draw_towers(Table(game), NAMES):
         beside = sorted(piece.middle for piece in tower.pieces if piece.beside and piece.label_size)
         assert all(lower - upper >= 7.5 for upper, lower in pairwise(beside))
         for piece in tower.pieces:
@@ -93,14 +93,14 @@ def test_of_a_long_tower_the_upper_blocks_are_drawn_and_the_rest_counted() -> No
     assert plain.rest is not None
     assert plain.rest.many == 50 - MOST_ROWS
     scaled = one(played(*[1] * 100, supply="endless", target=200))
-    assert len(scaled.pieces) == MOST_PIECES
+    assert len(scaled.pieces) == MOST_SCALED_BLOCKS
     assert scaled.rest is not None
-    assert scaled.rest.many == 100 - MOST_PIECES
+    assert scaled.rest.many == 100 - MOST_SCALED_BLOCKS
     assert scaled.rest.y == pytest.approx(scaled.pieces[0].y + scaled.pieces[0].height, abs=1)
 
 
 def test_a_tower_is_told_to_those_who_do_not_see_it() -> None:
-    ann, ben = drawing.towers(played(9, 8, towers="own", target=15), NAMES)
+    ann, ben = drawing.draw_towers(played(9, 8, towers="own", target=15), NAMES)
     assert (ann.said, ben.said) == ("Ann's tower, height 9 of 15: 9", "Ben's tower, height 8 of 15: 8")
     assert one(played()).said == "The tower, empty"
     long = one(Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 31)))))
@@ -108,15 +108,15 @@ def test_a_tower_is_told_to_those_who_do_not_see_it() -> None:
 
 
 def test_of_two_towers_each_holds_what_its_owner_placed() -> None:
-    ann, ben = drawing.towers(played(9, 8, 6, towers="own", target=30), NAMES)
+    ann, ben = drawing.draw_towers(played(9, 8, 6, towers="own", target=30), NAMES)
     assert [(piece.number, piece.seat) for piece in ann.pieces] == [(9, 0), (6, 0)]
     assert [(piece.number, piece.newest) for piece in ben.pieces] == [(8, False)]
     assert ann.pieces[-1].newest
 
 
-@pytest.mark.parametrize("book", catalogue.games(), ids=lambda book: book.name)
+@pytest.mark.parametrize("book", catalogue.load_all(), ids=lambda book: book.name)
 def test_every_game_has_a_picture_of_its_idea(book: catalogue.Rulebook) -> None:
-    towers = drawing.idea(book)
+    towers = drawing.draw_sample(book)
     assert sum(len(tower.pieces) for tower in towers) >= 3
 
 
@@ -125,7 +125,7 @@ def test_what_is_offered_can_be_placed_and_the_rest_says_why(game: Game) -> None
     table = Table(game)
     if table.outcome is not None:
         return
-    offered = drawing.hand(table, voice_of(table), game.to_move).choices
+    offered = drawing.build_menu(table, voice_of(table), game.to_move).choices
     assert tuple(choice.block for choice in offered if not choice.why) == game.legal
     assert [choice.block for choice in offered] == list(game.rules.blocks)
 
@@ -133,37 +133,37 @@ def test_what_is_offered_can_be_placed_and_the_rest_says_why(game: Game) -> None
 @given(any_game(), st.integers(0, 1))
 def test_where_blocks_are_hidden_all_are_offered_alike(game: Game, seat: int) -> None:
     table = Table(game, hidden=True)
-    offered = drawing.hand(table, voice_of(table), seat)
-    assert offered.choices == tuple(drawing.Choice(block, "") for block in game.rules.blocks)
-    assert drawing.remaining(table, seat) is None
+    offered = drawing.build_menu(table, voice_of(table), seat)
+    assert offered.choices == tuple(drawing.BlockOption(block, "") for block in game.rules.blocks)
+    assert drawing.format_remaining(table, seat) is None
 
 
 def test_whoever_has_to_wait_is_told_why_at_every_block() -> None:
     table = played(9, supply="own", target=20)
-    offered = drawing.hand(table, voice_of(table), 0, "It is Ben's turn.").choices
+    offered = drawing.build_menu(table, voice_of(table), 0, "It is Ben's turn.").choices
     assert {choice.why for choice in offered} == {"It is Ben's turn."}
     assert [choice.block for choice in offered if choice.used] == [9]
 
 
 def test_of_very_many_blocks_some_that_can_be_placed_are_offered() -> None:
     table = Table(Game(Rules(blocks=range(1, 1001), fit="ascending"), moves=(100,)))
-    offered = drawing.hand(table, voice_of(table), 1)
+    offered = drawing.build_menu(table, voice_of(table), 1)
     assert [choice.block for choice in offered.choices] == list(range(101, 101 + MOST_BLOCKS))
     assert offered.more == 900 - MOST_BLOCKS
     ended = Table(Game(Rules(blocks=range(1, 1001), fit="ascending"), moves=(1000,)))
-    assert drawing.hand(ended, voice_of(ended), 1).choices == ()
+    assert drawing.build_menu(ended, voice_of(ended), 1).choices == ()
 
 
 def test_what_a_seat_has_left_is_said_in_short() -> None:
     table = played(9, supply="own", target=20)
-    assert drawing.remaining(table, 0) == "1-8"
-    assert drawing.remaining(played(target=20, supply="endless"), 0) is None
-    assert drawing.remaining(played(1, blocks=[1]), 0) == "none"
+    assert drawing.format_remaining(table, 0) == "1-8"
+    assert drawing.format_remaining(played(target=20, supply="endless"), 0) is None
+    assert drawing.format_remaining(played(1, blocks=[1]), 0) == "none"
 
 
 def test_the_log_tells_every_change_and_takebacks_too() -> None:
     table = played(9, 8).undo().play(7)
-    told = story.log(table, voice_of(table))
+    told = view.build_log(table, voice_of(table))
     assert [(line.number, line.kind, line.seat, line.block) for line in told] == [
         (0, "start", None, None),
         (1, "placed", 0, 9),
@@ -175,20 +175,20 @@ def test_the_log_tells_every_change_and_takebacks_too() -> None:
 
 def test_the_log_tells_a_result_that_was_declared() -> None:
     table = played(9).declare("resigned", 1)
-    told = story.log(table, voice_of(table))
+    told = view.build_log(table, voice_of(table))
     assert told[-1].kind == "end"
     assert "Player 2 resigns" in told[-1].text
 
 
 def test_of_a_long_story_the_end_is_told() -> None:
     table = Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 91))))
-    told = story.log(table, voice_of(table), 10)
+    told = view.build_log(table, voice_of(table), 10)
     assert [line.block for line in told] == list(range(81, 91))
 
 
 @given(any_game())
 def test_the_log_leaves_no_empty_lines(game: Game) -> None:
     table = Table(game)
-    for line in story.log(table, voice_of(table)):
+    for line in view.build_log(table, voice_of(table)):
         assert line.text
         assert all(part.strip() for part in line.text.split("\n"))

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Table, catalogue
-from number_tower.store.games import Store
+from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
-from number_tower.web.events import Hub
-from number_tower.web.listening import Listener, News, listen
+from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
 from support.postgres import brought_up_to_date, fresh
 from support.stores import store_in
 
@@ -49,7 +48,7 @@ class Follower:
         self.task = asyncio.create_task(self._follow(hub, room, beat))
 
     async def _follow(self, hub: Hub, room: int, beat: float | None) -> None:
-        async for news in hub.wakeups(room, beat):
+        async for news in hub.subscribe(room, beat):
             self.heard.append(news)
 
     async def leave(self) -> None:
@@ -91,7 +90,7 @@ def test_nobody_hears_of_other_rooms() -> None:
 def test_whatever_happens_while_a_follower_is_busy_wakes_it_once() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.wakeups(7)) as wakeups:
+        async with aclosing(hub.subscribe(7)) as wakeups:
             assert await anext(wakeups)
             for _ in range(1000):
                 hub.publish(7)
@@ -114,7 +113,7 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
         hub, state = Hub(), 0
 
         async def follow() -> None:
-            async for _ in hub.wakeups(7):
+            async for _ in hub.subscribe(7):
                 seen.append(state)
                 await asyncio.sleep(0)
 
@@ -137,7 +136,7 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
 def test_a_beat_says_that_nothing_happened() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.wakeups(7, beat=0.001)) as wakeups:
+        async with aclosing(hub.subscribe(7, beat=0.001)) as wakeups:
             assert [await anext(wakeups) for _ in range(3)] == [True, False, False]
             hub.publish(7)
             assert await anext(wakeups)
@@ -151,15 +150,15 @@ def test_who_follows_is_known_until_they_leave() -> None:
         hub = Hub()
         first, second, third = (Follower(hub, room) for room in (1, 1, 2))
         await turns()
-        assert hub.watched() == {1, 2}
+        assert hub.list_followed() == {1, 2}
         await second.leave()
         await third.leave()
-        assert hub.watched() == {1}
+        assert hub.list_followed() == {1}
         hub.publish(1)
         await turns()
         assert len(first.heard) == 2
         await first.leave()
-        assert not hub.watched()
+        assert not hub.list_followed()
 
     playing(script())
 
@@ -169,14 +168,14 @@ def test_closing_ends_everybody_and_whoever_comes_later() -> None:
         hub = Hub()
         asleep = Follower(hub, 1)
         await turns()
-        async with aclosing(hub.wakeups(2)) as busy:
+        async with aclosing(hub.subscribe(2)) as busy:
             await anext(busy)
             hub.close()
             assert [news async for news in busy] == []
         await asleep.task
         assert asleep.heard == [True]
-        assert [news async for news in hub.wakeups(3)] == []
-        assert not hub.watched()
+        assert [news async for news in hub.subscribe(3)] == []
+        assert not hub.list_followed()
 
     playing(script())
 
@@ -185,13 +184,13 @@ class Heard:
     """What is heard from other processes."""
 
     def __init__(self, store: Store) -> None:
-        self.queue: asyncio.Queue[News | None] = asyncio.Queue()
-        self.listener: Listener = listen(store, self.queue.put_nowait)
+        self.queue: asyncio.Queue[RoomChange | None] = asyncio.Queue()
+        self.listener: ChangeListener = start_listener(store, self.queue.put_nowait)
 
-    async def next(self) -> News | None:
+    async def next(self) -> RoomChange | None:
         return await self.queue.get()
 
-    async def until(self, wanted: News | None) -> None:
+    async def until(self, wanted: RoomChange | None) -> None:
         """Wait for some news; on the way others may come."""
         while await self.next() != wanted:
             pass
@@ -203,7 +202,7 @@ async def news_at(database: str | Path) -> AsyncIterator[Heard]:
     news = Heard(store)
     try:
         assert await news.next() is None
-        assert news.listener.hearing
+        assert news.listener.is_connected
         yield news
     finally:
         news.listener.close()
@@ -213,7 +212,7 @@ async def news_at(database: str | Path) -> AsyncIterator[Heard]:
 def some_game(database: str | Path) -> None:
     """Let somebody else begin a game at a database."""
     store = store_in(database)
-    book = catalogue.named("draft")
+    book = catalogue.load_named("draft")
     store.begin(Table(Game(book.rules), book.name), book)
     store.close()
 
@@ -272,7 +271,7 @@ def test_a_file_that_is_gone_is_waited_for(tmp_path: Path) -> None:
     async def script() -> None:
         async with news_at(file) as news:
             file.rename(away)
-            while news.listener.hearing:
+            while news.listener.is_connected:
                 await asyncio.sleep(0.01)
             assert news.queue.empty()
             away.rename(file)
@@ -287,7 +286,7 @@ def test_a_server_says_which_room_has_changed(on_server: str) -> None:
             for payload in ("17", "9007199254740993 1.3.2"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
             await other.commit()
-            assert [await news.next(), await news.next()] == [News(17), News(9007199254740993, "1.3.2")]
+            assert [await news.next(), await news.next()] == [RoomChange(17), RoomChange(9007199254740993, "1.3.2")]
             for payload in ("", "all of them", "-1", "1" * 100, "٣ 1.3.2"):
                 await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
                 await other.commit()
@@ -303,7 +302,7 @@ def test_what_was_not_committed_on_a_server_is_not_told(on_server: str) -> None:
             await other.rollback()
             await other.execute("SELECT pg_notify(%s, '2')", (CHANNEL,))
             await other.commit()
-            assert await news.next() == News(2)
+            assert await news.next() == RoomChange(2)
 
     playing(script())
 
@@ -318,7 +317,7 @@ def test_a_lost_connection_is_made_again_and_anything_may_have_changed(on_server
                     assert await found.fetchall() == [(True,)]
                     await news.until(None)
                     await other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, str(room)))
-                    await news.until(News(room))
+                    await news.until(RoomChange(room))
 
     playing(script())
 
@@ -334,12 +333,12 @@ def test_a_server_that_refuses_everybody_is_tried_until_it_does_not(on_server: s
                 await admin.execute(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
                 )
-                while news.listener.hearing:
+                while news.listener.is_connected:
                     await asyncio.sleep(0.01)
                 assert news.queue.empty()
                 await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
                 await news.until(None)
-            assert news.listener.hearing
+            assert news.listener.is_connected
 
     playing(script())
 

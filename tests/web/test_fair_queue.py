@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.web.fair_queue import FairQueue, QueueFullError
+from number_tower.web.workers import FairQueue, QueueFullError
 
 
 def filled(*entries: str, most: int = 1000, of_one: int = 1000) -> FairQueue[str]:

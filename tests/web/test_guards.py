@@ -14,13 +14,14 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response, Streami
 from starlette.testclient import TestClient
 from starlette.types import Message
 
-from number_tower.store.places import Place
-from number_tower.web import guards
-from number_tower.web.refusals import Refusal
+from number_tower.store import Location
+from number_tower.web import app as app_module
+from number_tower.web.errors import RefusedRequest
+from number_tower.web.middleware import body_limit
+from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.settings import Settings
-from number_tower.web.streams import Streams, Watched
 
-PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
+PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 SENT = "http://testserver"
 
 
@@ -47,7 +48,7 @@ def guarded(**settings: Any) -> FastAPI:
     async def create(request: Request) -> Any:
         return await request.json()
 
-    guards.install(app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings}))
+    app_module.install_middleware(app, Settings(PLACE, **{"host_names": ("testserver", "tower.example"), **settings}))
     return app
 
 
@@ -192,7 +193,7 @@ def test_nobody_is_given_more_than_the_bound_to_read() -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"transfer-encoding", b"chunked")]}
-    asyncio.run(guards.Bodies(reader)(scope, receive, send))
+    asyncio.run(body_limit.BodyLimitMiddleware(reader)(scope, receive, send))
     assert 0 < read <= MOST
     assert sent[0]["status"] == 413
 
@@ -206,13 +207,13 @@ def test_a_length_that_is_none_is_refused(client: TestClient, length: str) -> No
 
 
 def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails() -> None:
-    def telling(request: Request, refusal: Refusal) -> Response:
+    def telling(request: Request, refusal: RefusedRequest) -> Response:
         if request.url.path == "/g/abc/move":
             raise RuntimeError("the template is broken")
         return PlainTextResponse(f"our own: {refusal.detail}", refusal.status)
 
     app = FastAPI()
-    guards.install(app, Settings(PLACE, host_names=("testserver",)), telling)
+    app_module.install_middleware(app, Settings(PLACE, host_names=("testserver",)), telling)
     with TestClient(app) as client:
         assert client.post("/new", headers={"Origin": "null"}).text.startswith("our own: This came")
         plain = client.post("/g/abc/move", headers={"Origin": "null"})
@@ -228,7 +229,7 @@ async def endless() -> AsyncIterator[bytes]:
     await asyncio.Event().wait()
 
 
-async def followed(streams: Streams, host: str = "203.0.113.1") -> tuple[asyncio.Task[None], list[Message]]:
+async def followed(streams: StreamRegistry, host: str = "203.0.113.1") -> tuple[asyncio.Task[None], list[Message]]:
     """Open a stream as a server would; return the task that serves it and what it sent."""
     sent: list[Message] = []
 
@@ -241,7 +242,7 @@ async def followed(streams: Streams, host: str = "203.0.113.1") -> tuple[asyncio
 
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET", "path": "/g/abc/events",
              "headers": [], "query_string": b"", "client": (host, 1)}  # fmt: skip
-    watched = Watched(StreamingResponse(endless(), media_type="text/event-stream"), streams)
+    watched = StreamLimitMiddleware(StreamingResponse(endless(), media_type="text/event-stream"), streams)
     task = asyncio.create_task(watched(scope, receive, send))
     while len(sent) < 2 and not task.done():
         await asyncio.sleep(0)
@@ -250,14 +251,14 @@ async def followed(streams: Streams, host: str = "203.0.113.1") -> tuple[asyncio
 
 def test_streams_end_properly_when_the_server_stops() -> None:
     async def play() -> None:
-        streams = Streams()
+        streams = StreamRegistry()
         opened = [await followed(streams) for _ in range(3)]
         assert len(streams) == 3
         streams.end()
         await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), 10)
         assert len(streams) == 0
         assert not any(task.cancelling() for task, _ in opened), "whoever serves goes on"
-        assert not streams._of, "nobody is remembered"  # noqa: SLF001 - that it does not grow is not to be seen elsewhere
+        assert not streams._counts, "nobody is remembered"  # noqa: SLF001 - that it does not grow is not to be seen elsewhere
         for _, sent in opened:
             assert [message.get("body") for message in sent[:-1]] == [None, b"data: first\n\n"]
             assert re.fullmatch(rb"retry: [123]\d{3}\n\n", sent[-1]["body"]), "it says when to come back"
@@ -270,7 +271,7 @@ def test_streams_end_properly_when_the_server_stops() -> None:
 
 def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
     async def play() -> None:
-        streams = Streams()
+        streams = StreamRegistry()
         task, sent = await followed(streams)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -283,7 +284,7 @@ def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
 
 def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
     async def play() -> None:
-        streams = Streams(most=3, most_of_one=2)
+        streams = StreamRegistry(most=3, most_of_one=2)
         one = [await followed(streams, "203.0.113.1") for _ in range(3)]
         assert [sent[0]["status"] for _, sent in one] == [200, 200, 429]
         other = [await followed(streams, "203.0.113.2") for _ in range(2)]
@@ -301,7 +302,7 @@ def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
 
 def test_without_limits_streams_are_not_counted_out() -> None:
     async def play() -> None:
-        streams = Streams(most=1, most_of_one=1, limited=False)
+        streams = StreamRegistry(most=1, most_of_one=1, limited=False)
         opened = [await followed(streams) for _ in range(3)]
         assert [sent[0]["status"] for _, sent in opened] == [200, 200, 200]
         streams.end()

@@ -22,14 +22,13 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 from number_tower import __version__
+from number_tower.store import StoreError
+from number_tower.store.database import Writer, probe_write
 from number_tower.store.schema import rulebooks
-from number_tower.store.scribe import Scribe, probe_write
-from number_tower.store.trouble import StoreError
 from number_tower.web import health
 from number_tower.web.app import make_app
-from number_tower.web.health import WriteCheck, describe_publicly
+from number_tower.web.health import Watchdog, WriteCheck, describe_publicly
 from number_tower.web.settings import Settings
-from number_tower.web.watchdog import Watchdog
 from support.apps import begun, opened
 from support.clocks import SLOW, Clock, until
 from support.command import TOWER, plain_environment, tower
@@ -53,7 +52,7 @@ class FakeScribe:
 
 
 def check_of(scribe: FakeScribe, clock: Clock, patience: float = SLOW) -> WriteCheck:
-    return WriteCheck(cast(Scribe, scribe), patience, clock)
+    return WriteCheck(cast(Writer, scribe), patience, clock)
 
 
 # The check of writes --------------------------------------------------------------------------------------------------
@@ -61,12 +60,12 @@ def check_of(scribe: FakeScribe, clock: Clock, patience: float = SLOW) -> WriteC
 
 def test_a_recent_move_shows_that_writes_succeed() -> None:
     scribe, clock = FakeScribe(), Clock()
-    scribe.succeeded_at = clock.now - health.RECENT + 1
+    scribe.succeeded_at = clock.now - health.WRITE_MAX_AGE + 1
     assert asyncio.run(check_of(scribe, clock).find_problem()) is None
     assert not scribe.writes, "the server's own writes are enough"
 
 
-@pytest.mark.parametrize("age", [health.RECENT + 1, 1.0])
+@pytest.mark.parametrize("age", [health.WRITE_MAX_AGE + 1, 1.0])
 def test_without_a_recent_success_one_write_is_made_however_many_ask(age: float) -> None:
     """The last success is too old, or a failure came after it."""
     scribe, clock = FakeScribe(), Clock()
@@ -114,7 +113,7 @@ def test_a_database_that_fails_is_tried_again_but_not_for_every_question() -> No
         scribe.writes[0].set_exception(StoreError("the database /a/games.db cannot be used: the disk is full"))
         found = [await asking, *[await check.find_problem() for _ in range(5)]]
         assert len(scribe.writes) == 1
-        clock.now += health.RETRY
+        clock.now += health.WRITE_RETRY
         asking = asyncio.create_task(check.find_problem())
         await until(lambda: len(scribe.writes) == 2)
         scribe.writes[1].set_result(None)
@@ -129,7 +128,7 @@ def test_a_problem_is_logged_once_with_all_that_is_known_and_so_is_its_end(caplo
     scribe, clock = FakeScribe(), Clock()
 
     async def fail(check: WriteCheck) -> None:
-        clock.now += health.RETRY
+        clock.now += health.WRITE_RETRY
         asking = asyncio.create_task(check.find_problem())
         number = len(scribe.writes) + 1
         await until(lambda: len(scribe.writes) == number)
@@ -181,15 +180,15 @@ def test_what_is_told_names_no_path_no_address_and_no_user(error: str, told: str
 def test_a_probe_leaves_nothing_behind(database: str) -> None:
     store = store_in(database)
     for _ in range(3):
-        with store.writing() as connection:
+        with store.write() as connection:
             probe_write(connection)
-    with store.looking() as connection:
+    with store.read() as connection:
         assert connection.execute(select(rulebooks)).all() == []
     store.close()
 
 
 def probe(database: str) -> None:
-    with closing(store_in(database, patience=0.05)) as store, store.writing() as connection:
+    with closing(store_in(database, patience=0.05)) as store, store.write() as connection:
         probe_write(connection)
 
 
@@ -222,7 +221,7 @@ def test_a_probe_fails_where_a_database_cannot_grow(tmp_path: Path) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
 
-    with pytest.raises(StoreError, match="the disk is full"), store.writing() as connection:
+    with pytest.raises(StoreError, match="the disk is full"), store.write() as connection:
         probe_write(connection)
     store.close()
 
@@ -269,7 +268,7 @@ def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     with closing(store_in(file)) as store:
         for _ in range(4):
-            with store.writing() as connection:
+            with store.write() as connection:
                 probe_write(connection)
         kib = (tmp_path / "games.db-wal").stat().st_size // 1024
         done = subprocess.run(
@@ -344,8 +343,8 @@ def test_a_disk_that_becomes_full_is_told_until_there_is_room_again(tmp_path: Pa
 
 def set_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every question make a write."""
-    monkeypatch.setattr(health, "RECENT", 0.0)
-    monkeypatch.setattr(health, "RETRY", 0.0)
+    monkeypatch.setattr(health, "WRITE_MAX_AGE", 0.0)
+    monkeypatch.setattr(health, "WRITE_RETRY", 0.0)
 
 
 def wait_for(client: TestClient, status: int) -> Any:
@@ -423,7 +422,7 @@ def test_a_server_that_stops_is_not_ready_and_writes_nothing_for_it(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("part", "attribute", "value", "name"),
-    [("listener", "hearing", False, "news"), ("lobby", "stale_for", 12.5, "rooms")],
+    [("listener", "is_connected", False, "news"), ("lobby", "stale_for", 12.5, "rooms")],
 )
 def test_a_server_that_may_show_old_games_is_not_ready(
     part: str, attribute: str, value: object, name: str, tmp_path: Path
@@ -441,7 +440,7 @@ def test_a_full_quota_is_told_and_the_games_go_on(tmp_path: Path) -> None:
         assert "no new games" in wait_for(client, 200)["quota"]
 
 
-@pytest.mark.parametrize(("lag", "status"), [(health.WORST_LAG - 1, 200), (health.WORST_LAG + 1, 503)])
+@pytest.mark.parametrize(("lag", "status"), [(health.MAX_LAG - 1, 200), (health.MAX_LAG + 1, 503)])
 def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(lag: float, status: int, tmp_path: Path) -> None:
     clock = Clock()
 

@@ -16,24 +16,26 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
-from number_tower.record.line import with_rulebook
-from number_tower.solve.deep import Deep
-from number_tower.solve.matching import Matching
-from number_tower.solve.top import Top
-from number_tower.solve.towers import Towers
-from number_tower.store.places import Place
+from number_tower.record.line import parse_line
+from number_tower.solve.deep import DeepSolver
+from number_tower.solve.matching import MatchingSolver
+from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.top import TopSolver
+from number_tower.store import Location
 from number_tower.table import Table
-from number_tower.web import bounds, lines, tasks, worths
-from number_tower.web.browser_cookie import BrowserCookies
-from number_tower.web.lobby import Wish
+from number_tower.web import charts, limits, tasks
+from number_tower.web import tasks as lines
+from number_tower.web.lobby import NewRoom
+from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import games, learn
 from number_tower.web.settings import Settings
-from number_tower.web.workers import BusyError, GaveUpError
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import BusyError
 
 PATIENT = 600.0
 """Seconds that nothing here needs, however busy the machine is."""
 
-GAMES = catalogue.names()
+GAMES = catalogue.list_names()
 SIGNS = {"win": "+", "draw": "=", "loss": "\u2212"}
 ODD = (
     "rules(blocks=1):",
@@ -62,11 +64,11 @@ class Workers:
 
 class Lobby:
     def __init__(self) -> None:
-        self.wishes: list[Wish] = []
+        self.wishes: list[NewRoom] = []
         self.browsers: list[str] = []
 
-    async def begin(self, wish: Wish, browser: str) -> tuple[SimpleNamespace, str]:
-        wish.room()
+    async def begin(self, wish: NewRoom, browser: str) -> tuple[SimpleNamespace, str]:
+        wish.make_room()
         self.wishes.append(wish)
         self.browsers.append(browser)
         return SimpleNamespace(address="abc"), "secret"
@@ -77,12 +79,12 @@ class Lobby:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr(tasks.analysed, "__defaults__", (PATIENT,))
-    monkeypatch.setattr(tasks.reviewed, "__defaults__", (PATIENT, PATIENT))
+    monkeypatch.setattr(tasks.analyse_table, "__defaults__", (PATIENT,))
+    monkeypatch.setattr(tasks.review_table, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
     app.include_router(learn.router)
-    app.add_middleware(BrowserCookies)
-    app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Place(None, None, ""))
+    app.add_middleware(BrowserCookieMiddleware)
+    app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Location(None, None, ""))
     with TestClient(app, follow_redirects=False) as visitor:
         yield visitor
 
@@ -91,7 +93,7 @@ def workers(client: TestClient) -> Workers:
     return client.app.state.workers  # type: ignore[attr-defined,no-any-return] # ours
 
 
-def wishes(client: TestClient) -> list[Wish]:
+def wishes(client: TestClient) -> list[NewRoom]:
     return client.app.state.lobby.wishes  # type: ignore[attr-defined,no-any-return] # ours
 
 
@@ -120,7 +122,7 @@ def valued(html: str) -> dict[int, tuple[str, str]]:
 
 
 def played(name: str, seed: int) -> Table:
-    rng, game = Random(seed), Game(catalogue.named(name).rules)  # noqa: S311 - play, not secrets
+    rng, game = Random(seed), Game(catalogue.load_named(name).rules)  # noqa: S311 - play, not secrets
     while game.outcome is None:
         game = game.play(rng.choice(game.legal))
     return Table(game, name)
@@ -201,18 +203,18 @@ def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.M
 
     def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
         read.append(line)
-        return with_rulebook(line)
+        return parse_line(line)
 
-    monkeypatch.setattr(lines, "with_rulebook", noted)
-    with pytest.raises(lines.Unreadable):
-        lines.read("rules(blocks=1-10000,fit=related):10000,1,2")
+    monkeypatch.setattr(lines, "parse_line", noted)
+    with pytest.raises(lines.UnreadableRecordError):
+        lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
     assert read == ["rules(blocks=1-10000,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "with_rulebook", None)
-    with pytest.raises(lines.Unreadable):
-        lines.read("rules(blocks=1-500000,500002-999999):1")
+    monkeypatch.setattr(lines, "parse_line", None)
+    with pytest.raises(lines.UnreadableRecordError):
+        lines.parse_record("rules(blocks=1-500000,500002-999999):1")
 
 
 def test_no_file_is_opened_that_a_line_names(client: TestClient) -> None:
@@ -221,7 +223,7 @@ def test_no_file_is_opened_that_a_line_names(client: TestClient) -> None:
 
 def test_html_in_names_is_inert(client: TestClient) -> None:
     name = "<img src=x>\"'&"
-    line = record.to_line(Table(Game(catalogue.named("draft").rules, 0, (9, 8)), "draft", (name, "Ben")))
+    line = record.to_line(Table(Game(catalogue.load_named("draft").rules, 0, (9, 8)), "draft", (name, "Ben")))
     html = shown(client, analysis(line))
     assert "<img" not in html
     assert "&lt;img src=x&gt;&#34;&#39;&amp;" in html
@@ -246,8 +248,8 @@ def test_of_a_hidden_game_nothing_is_said_until_it_is_over(client: TestClient) -
 
 
 def test_what_is_not_solved_is_said_to_be_unknown(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks.analysed, "__defaults__", (0.0,))
-    monkeypatch.setattr(tasks.reviewed, "__defaults__", (0.0, 0.0))
+    monkeypatch.setattr(tasks.analyse_table, "__defaults__", (0.0,))
+    monkeypatch.setattr(tasks.review_table, "__defaults__", (0.0, 0.0))
     html = shown(client, analysis("draft:9,8"))
     assert "a guess would be no help" in html
     assert valued(html)[1] == ("unknown", "? not known")
@@ -268,7 +270,7 @@ def test_trouble_becomes_friendly_words(client: TestClient) -> None:
 
 
 def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
-    moves = ",".join(map(str, range(1, tasks.LONGEST_REVIEW + 2)))
+    moves = ",".join(map(str, range(1, tasks.MAX_REVIEWED_MOVES + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
     assert "A game of more than 400 moves is not gone through here" in html
     assert workers(client).asked == ["read", "analysed"]
@@ -276,7 +278,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
     html = shown(client, analysis("climb(blocks=1-1000):"))
-    assert len(valued(html)) == worths.MOST_SHOWN
+    assert len(valued(html)) == charts.MOST_SHOWN
     assert "more: loses:" in html
 
 
@@ -325,10 +327,10 @@ def buttons(html: str) -> list[int]:
 
 
 def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> None:
-    posed = tasks.puzzle_of("2026-01-05")
+    posed = tasks.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
-    assert posed.shown not in html
+    assert posed.solution_text not in html
     assert "Right!" not in html
     assert "wins:" not in html
     assert "/analysis?game" not in html
@@ -336,10 +338,10 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
 
 
 def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None:
-    posed = tasks.puzzle_of("2026-01-05")
-    wrong = next(choice for choice in posed.choices if not choice.right)
+    posed = tasks.make_daily_puzzle("2026-01-05")
+    wrong = next(choice for choice in posed.choices if not choice.is_right)
     html = shown(client, f"/puzzle?day=2026-01-05&answer={wrong.block}")
-    assert wrong.said in html.replace("&#39;", "'")
+    assert wrong.feedback in html.replace("&#39;", "'")
     assert wrong.block not in buttons(html)
     assert posed.answer in buttons(html)
     assert "/analysis?game" not in html
@@ -351,7 +353,7 @@ def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None
 
 def test_one_can_be_shown_the_answer(client: TestClient) -> None:
     html = shown(client, "/puzzle?day=2026-01-05&answer=show")
-    assert tasks.puzzle_of("2026-01-05").shown in html.replace("&#39;", "'")
+    assert tasks.make_daily_puzzle("2026-01-05").solution_text in html.replace("&#39;", "'")
     assert not buttons(html)
 
 
@@ -401,7 +403,7 @@ def test_an_answer_can_be_posted(client: TestClient) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_lesson_goes_from_the_rules_to_a_game(client: TestClient, name: str) -> None:
     assert "Position 1 of 3" in shown(client, f"/learn/{name}")
-    for place, posed in enumerate(tasks.lesson(catalogue.named(name)), 1):
+    for place, posed in enumerate(tasks.make_lesson(catalogue.load_named(name)), 1):
         html = shown(client, f"/learn/{name}?at={place}")
         assert buttons(html) == [choice.block for choice in posed.choices]
         right = shown(client, f"/learn/{name}?at={place}&answer={posed.answer}")
@@ -413,15 +415,15 @@ def test_a_lesson_goes_from_the_rules_to_a_game(client: TestClient, name: str) -
 
 
 def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
-    posed = tasks.lesson(catalogue.named("summit"))[2]
-    misses = [choice.block for choice in posed.choices if not choice.right][:3]
+    posed = tasks.make_lesson(catalogue.load_named("summit"))[2]
+    misses = [choice.block for choice in posed.choices if not choice.is_right][:3]
     address = "/learn/summit?at=3"
     for count, words in enumerate(("Two more tries.", "One more try."), 1):
         html = shown(client, address + "".join(f"&answer={block}" for block in misses[:count]))
         assert words in html
-        assert posed.shown not in html.replace("&#39;", "'")
+        assert posed.solution_text not in html.replace("&#39;", "'")
     html = shown(client, address + "".join(f"&answer={block}" for block in misses))
-    assert posed.shown in html.replace("&#39;", "'")
+    assert posed.solution_text in html.replace("&#39;", "'")
     assert "/learn/summit?at=4" in html
 
 
@@ -431,7 +433,7 @@ def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestClient, name: str) -> None:
     html = shown(client, f"/games/{name}")
-    truth = nt.solve(Game(catalogue.named(name).rules))
+    truth = nt.solve(Game(catalogue.load_named(name).rules))
     assert {block: value for block, (value, _) in valued(html).items()} == {
         block: worth.value for block, worth in truth.moves.items()
     }
@@ -442,8 +444,8 @@ def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestC
 
 def test_the_theory_is_what_is_known() -> None:
     def told(name: str) -> str:
-        book = catalogue.named(name)
-        return " ".join(games.told(tasks.analysed(Table(Game(book.rules), name), book), "block"))
+        book = catalogue.load_named(name)
+        return " ".join(games.describe_theory(tasks.analyse_table(Table(Game(book.rules), name), book), "block"))
 
     assert "Whoever begins can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")
@@ -456,7 +458,9 @@ def test_the_theory_is_what_is_known() -> None:
 
 
 def test_every_method_is_explained() -> None:
-    assert set(games.METHODS) == {solver.method for solver in (Top, Towers, Matching, Deep)}
+    assert set(games.METHODS) == {
+        solver.method for solver in (TopSolver, SeparateTowersSolver, MatchingSolver, DeepSolver)
+    }
 
 
 def test_there_is_no_page_for_a_game_that_there_is_not(client: TestClient) -> None:
@@ -471,4 +475,4 @@ def test_the_main_part_of_a_page_can_be_had_alone(client: TestClient) -> None:
 
 
 def test_bounds_are_those_of_the_server() -> None:
-    assert bounds.LONGEST_LINE == 12_000
+    assert limits.MAX_RECORD_LENGTH == 12_000

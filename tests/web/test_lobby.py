@@ -11,21 +11,20 @@ import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Rules, Table, catalogue
-from number_tower.changes import Change
-from number_tower.room import Accept, Move, Offering, Resign, RoomError, Undo
+from number_tower.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
 from number_tower.rules import UNNAMED
-from number_tower.store.credentials import Credentials
-from number_tower.store.rooms import NoSuchRoom
-from number_tower.store.trouble import StoreError
-from number_tower.table import Stale, TableError
-from number_tower.web.bounds import TooLarge
-from number_tower.web.listening import News
-from number_tower.web.lobby import Known, Lobby, Wish
+from number_tower.store import StoreError
+from number_tower.store.rooms import Credentials, RoomNotFoundError
+from number_tower.table import Change, StaleError, TableError
+from number_tower.web.cached_room import CachedRoom
+from number_tower.web.limits import TooLargeError
+from number_tower.web.live import RoomChange
+from number_tower.web.lobby import Lobby, NewRoom
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in
 
 
-async def following(followed: AsyncGenerator[Known | None, None]) -> Known:
+async def following(followed: AsyncGenerator[CachedRoom | None, None]) -> CachedRoom:
     """Return what is seen next by somebody who follows a room."""
     known = await asyncio.wait_for(anext(followed), 10)
     assert known is not None
@@ -48,11 +47,11 @@ def test_a_game_over_a_link_is_played_by_two_tokens(tmp_path: Path) -> None:
 def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
-        watch = (await lobby.look(address)).watch
-        seen: list[Known] = []
+        watch = (await lobby.find_room(address)).watch
+        seen: list[CachedRoom] = []
 
         async def follow() -> None:
-            async for known in lobby.stream(watch):
+            async for known in lobby.follow(watch):
                 if known is not None:
                     seen.append(known)
                     if known.room.over:
@@ -63,7 +62,7 @@ def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: 
         await lobby.act(address, ann, Move(0, 9))
         await lobby.act(address, ben, Resign())
         await following
-        moments = [known.kept_room.moment for known in seen]
+        moments = [known.kept_room.revision for known in seen]
         assert moments == sorted(set(moments))
         assert seen[-1].room.table.outcome == (0, "resigned")
 
@@ -72,36 +71,36 @@ def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: 
 
 def test_whoever_only_watches_can_neither_sit_nor_act_nor_move_a_seat(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, ann = await lobby.begin(LINK)
+        known, ann = await lobby.open_room(LINK)
         for doing in (
-            lobby.sit(known.watch, None),
+            lobby.join(known.watch, None),
             lobby.act(known.watch, ann, Resign()),
-            lobby.take(known.watch, "code"),
+            lobby.take_over(known.watch, "code"),
         ):
-            with pytest.raises(NoSuchRoom):
+            with pytest.raises(RoomNotFoundError):
                 await doing
         with pytest.raises(RoomError):
-            await lobby.handover(known.address, "no token")
+            await lobby.make_handover_code(known.address, "no token")
 
     at(tmp_path, do)
 
 
 def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(Wish(BOOK, START))
+        known, token = await lobby.open_room(NewRoom(BOOK, START))
         moves = [lobby.act(known.address, token, Move(0, block)) for block in BOOK.rules.blocks]
         answers = await asyncio.gather(*moves, return_exceptions=True)
-        assert sum(isinstance(answer, Known) for answer in answers) == 1
-        assert sum(isinstance(answer, Stale) for answer in answers) == len(BOOK.rules.blocks) - 1
-        assert len((await lobby.look(known.address)).room.table.game.moves) == 1
+        assert sum(isinstance(answer, CachedRoom) for answer in answers) == 1
+        assert sum(isinstance(answer, StaleError) for answer in answers) == len(BOOK.rules.blocks) - 1
+        assert len((await lobby.find_room(known.address)).room.table.game.moves) == 1
 
     at(tmp_path, do)
 
 
 def test_the_free_seat_goes_to_one_of_many(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, _ = await lobby.begin(LINK)
-        answers = await asyncio.gather(*(lobby.sit(known.address, None) for _ in range(8)), return_exceptions=True)
+        known, _ = await lobby.open_room(LINK)
+        answers = await asyncio.gather(*(lobby.join(known.address, None) for _ in range(8)), return_exceptions=True)
         assert sum(isinstance(answer, tuple) for answer in answers) == 1
         assert {answer.reason for answer in answers if isinstance(answer, RoomError)} == {"taken"}
 
@@ -112,11 +111,11 @@ def test_another_server_finds_the_room_and_what_it_overtakes_is_tried_again(tmp_
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
         async with opened(tmp_path) as other:
-            assert (await other.look(address)).room == (await lobby.look(address)).room
+            assert (await other.find_room(address)).room == (await lobby.find_room(address)).room
             await lobby.act(address, ann, Move(0, 9))
             known = await other.act(address, ben, Move(1, 8))
             assert known.room.table.game.moves == (9, 8)
-            with pytest.raises(Stale):
+            with pytest.raises(StaleError):
                 await lobby.act(address, ann, Move(1, 7))
 
     at(tmp_path, do)
@@ -125,17 +124,17 @@ def test_another_server_finds_the_room_and_what_it_overtakes_is_tried_again(tmp_
 def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        identity = (await lobby.look(address)).kept_room.id
-        for told in (None, News(identity)):
-            table = (await lobby.look(address)).room.table
-            followed = lobby.stream(address)
+        identity = (await lobby.find_room(address)).kept_room.id
+        for told in (None, RoomChange(identity)):
+            table = (await lobby.find_room(address)).room.table
+            followed = lobby.follow(address)
             await anext(followed)
             async with opened(tmp_path) as other:
-                kept = (await other.look(address)).kept
+                kept = (await other.find_room(address)).game
                 store = store_in(tmp_path / "games.db")
                 store.change(kept.id, table.version, Change("place", table.game.legal[-1]))
                 store.close()
-            lobby.news(told)
+            lobby.note_change(told)
             assert (await following(followed)).room.table.version == table.version + 1
             await followed.aclose()
         assert ann
@@ -146,9 +145,9 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
 def test_a_room_is_read_late_and_still_no_later_state_is_lost(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        before = (await lobby.look(address)).kept_room
+        before = (await lobby.find_room(address)).kept_room
         after = await lobby.act(address, ann, Move(0, 9))
-        assert lobby._learned(before) is after  # noqa: SLF001 - what a slow reader would do
+        assert lobby._remember(before) is after  # noqa: SLF001 - what a slow reader would do
 
     at(tmp_path, do)
 
@@ -156,17 +155,17 @@ def test_a_room_is_read_late_and_still_no_later_state_is_lost(tmp_path: Path) ->
 # Computers ------------------------------------------------------------------------------------------------------------
 
 
-def against(level: str, table: Table = START) -> Wish:
-    return Wish(BOOK, table, "computer", level)
+def against(level: str, table: Table = START) -> NewRoom:
+    return NewRoom(BOOK, table, "computer", level)
 
 
 def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("gentle"))
+        known, token = await lobby.open_room(against("gentle"))
         while not known.room.over:
             assert known.room.table.game.to_move == 0
             move = Move(known.room.table.version, known.room.table.game.legal[0])
-            known = await lobby.settled(await lobby.act(known.address, token, move))
+            known = await lobby.wait_for_computer(await lobby.act(known.address, token, move))
         assert known.room.seats[1].name == "Gentle"
 
     at(tmp_path, do)
@@ -174,8 +173,8 @@ def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
 
 def test_a_computer_that_begins_has_moved_soon(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, _ = await lobby.begin(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
-        known = await lobby.settled(await lobby.look(known.address))
+        known, _ = await lobby.open_room(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
+        known = await lobby.wait_for_computer(await lobby.find_room(known.address))
         assert len(known.room.table.game.moves) == 1
 
     at(tmp_path, do)
@@ -183,11 +182,11 @@ def test_a_computer_that_begins_has_moved_soon(tmp_path: Path) -> None:
 
 def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(tmp_path: Path) -> None:
     async def first(lobby: Lobby) -> None:
-        known, _ = await lobby.begin(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
+        known, _ = await lobby.open_room(against("gentle", Table(Game(BOOK.rules, 1), BOOK.name)))
         addresses.append(known.address)
 
     async def then(lobby: Lobby) -> None:
-        known = await lobby.settled(await lobby.look(addresses[0]))
+        known = await lobby.wait_for_computer(await lobby.find_room(addresses[0]))
         assert len(known.room.table.game.moves) == 1
 
     addresses: list[str] = []
@@ -197,11 +196,11 @@ def test_a_computer_that_was_stopped_while_it_thought_moves_when_somebody_looks(
 
 def test_a_server_that_stops_makes_no_computer_play_worse(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("perfect"))
+        known, token = await lobby.open_room(against("perfect"))
         await lobby.act(known.address, token, Move(0, 5))
         await lobby.close()
         await asyncio.sleep(0.05)
-        assert (await lobby.look(known.address)).room.table.game.moves == (5,)
+        assert (await lobby.find_room(known.address)).room.table.game.moves == (5,)
 
     class Never(Instantly):
         async def ask(self, *_, **__):  # type: ignore[no-untyped-def]  # whatever it is asked
@@ -212,8 +211,8 @@ def test_a_server_that_stops_makes_no_computer_play_worse(tmp_path: Path) -> Non
 
 def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("perfect"))
-        known = await lobby.settled(await lobby.act(known.address, token, Move(0, 5)))
+        known, token = await lobby.open_room(against("perfect"))
+        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
 
     class Broken(Instantly):
@@ -224,14 +223,14 @@ def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
 
 
 def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("number_tower.web.lobby._LATER", 0.01)
+    monkeypatch.setattr("number_tower.web.lobby._LONG_PAUSE", 0.01)
 
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("gentle"))
+        known, token = await lobby.open_room(against("gentle"))
         write, failures = lobby._write, [1, 1]  # noqa: SLF001 - a database that fails twice
 
         async def fails(do: Callable[[Connection], object]) -> object:
-            if len(failures) == 2 and (await lobby.look(known.address)).room.table.version == 0:
+            if len(failures) == 2 and (await lobby.find_room(known.address)).room.table.version == 0:
                 return await write(do)
             if failures:
                 failures.pop()
@@ -239,7 +238,7 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, mon
             return await write(do)
 
         monkeypatch.setattr(lobby, "_write", fails)
-        known_after = await lobby.settled(await lobby.act(known.address, token, Move(0, 5)), 10)
+        known_after = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)), 10)
         assert len(known_after.room.table.game.moves) == 2
         assert not failures
 
@@ -248,31 +247,31 @@ def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, mon
 
 def test_a_seat_that_another_process_gave_away_is_held_here_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, ann = await lobby.begin(LINK)
+        known, ann = await lobby.open_room(LINK)
         async with opened(tmp_path) as other:
-            await other.look(known.address)
-            _, ben = await lobby.sit(known.address, "Ben")
-            assert (await other.look_for(known.address, ben)).held(ben) == {1}
-            code = await other.handover(known.address, ann)
-            _, moved = await lobby.take(known.address, code)
-            assert (await other.look_for(known.address, moved)).held(moved) == {0}
+            await other.find_room(known.address)
+            _, ben = await lobby.join(known.address, "Ben")
+            assert (await other.find_room_for(known.address, ben)).find_seats(ben) == {1}
+            code = await other.make_handover_code(known.address, ann)
+            _, moved = await lobby.take_over(known.address, code)
+            assert (await other.find_room_for(known.address, moved)).find_seats(moved) == {0}
             with pytest.raises(RoomError):
-                await other.handover(known.address, "nobody's")
+                await other.make_handover_code(known.address, "nobody's")
 
     at(tmp_path, do)
 
 
 def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, ann = await lobby.begin(LINK)
-        await lobby.sit(known.address, "Ben")
+        known, ann = await lobby.open_room(LINK)
+        await lobby.join(known.address, "Ben")
         browser = Credentials(browsers=("mine",))
         async with opened(tmp_path) as other:
-            assert not (await other.look_for(known.address, browser)).held(browser)
+            assert not (await other.find_room_for(known.address, browser)).find_seats(browser)
             survey = await lobby.survey_seats("mine", {known.address: ann}, [])
             await lobby.move_seats("mine", survey.by_token)
-            assert (await other.look_for(known.address, browser)).held(browser) == {0}
-            assert (await lobby.look_for(known.address, browser)).held(browser) == {0}
+            assert (await other.find_room_for(known.address, browser)).find_seats(browser) == {0}
+            assert (await lobby.find_room_for(known.address, browser)).find_seats(browser) == {0}
             assert await other.list_rooms(["mine"], 5) == [known.address]
             assert (await other.act(known.address, browser, Resign(1))).room.over
 
@@ -281,9 +280,9 @@ def test_a_seat_that_another_process_moved_to_a_browser_is_held_here_at_once(tmp
 
 def test_many_rooms_can_be_looked_for_at_once(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        addresses = [(await lobby.begin(LINK))[0].address for _ in range(8)]
+        addresses = [(await lobby.open_room(LINK))[0].address for _ in range(8)]
         async with opened(tmp_path) as other:
-            found = await asyncio.gather(*(other.look(address) for address in addresses))
+            found = await asyncio.gather(*(other.find_room(address) for address in addresses))
             assert [known.address for known in found] == addresses
 
     at(tmp_path, do)
@@ -293,9 +292,9 @@ def test_a_room_is_found_however_much_news_there_is_of_others(tmp_path: Path) ->
     async def do(lobby: Lobby) -> None:
         address, _, _ = await sat(lobby)
         async with opened(tmp_path) as other:
-            finding = asyncio.create_task(other.look(address))
+            finding = asyncio.create_task(other.find_room(address))
             while not finding.done():
-                other.news(News(999))
+                other.note_change(RoomChange(999))
                 await asyncio.sleep(0)
             assert (await finding).address == address
 
@@ -306,10 +305,10 @@ def test_what_is_learned_on_the_way_wakes_those_who_follow(tmp_path: Path) -> No
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
         async with opened(tmp_path) as other:
-            followed = other.stream(address)
+            followed = other.follow(address)
             await anext(followed)
             await lobby.act(address, ann, Move(0, 9))
-            with pytest.raises(Stale):
+            with pytest.raises(StaleError):
                 await other.act(address, ann, Move(0, 8))
             assert (await following(followed)).room.table.game.moves == (9,)
 
@@ -319,14 +318,14 @@ def test_what_is_learned_on_the_way_wakes_those_who_follow(tmp_path: Path) -> No
 def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        known = await lobby.look(address)
-        followed = lobby.stream(address)
+        known = await lobby.find_room(address)
+        followed = lobby.follow(address)
         await anext(followed)
-        lock = lobby._busy.setdefault(known.kept_room.id, asyncio.Lock())  # noqa: SLF001 - somebody acts at this moment
+        lock = lobby._locks.setdefault(known.kept_room.id, asyncio.Lock())  # noqa: SLF001 - somebody acts at this moment
         async with opened(tmp_path) as other:
             await lock.acquire()
             await other.act(address, ann, Move(0, 9))
-            lobby.news(None)
+            lobby.note_change(None)
             await asyncio.sleep(0.05)
             lock.release()
             assert (await following(followed)).room.table.game.moves == (9,)
@@ -336,8 +335,8 @@ def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(t
 
 def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("perfect"))
-        known = await lobby.settled(await lobby.act(known.address, token, Move(0, 5)))
+        known, token = await lobby.open_room(against("perfect"))
+        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
         assert known.remark.startswith("Perfect had no time to think")
         assert known.remark.encode() in known.state
@@ -349,10 +348,10 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
 
 def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.begin(against("gentle"))
+        known, token = await lobby.open_room(against("gentle"))
         await lobby.act(known.address, token, Move(0, 5))
         await lobby.act(known.address, token, Undo(1))
-        known = await lobby.settled(await lobby.act(known.address, token, Move(2, 6)))
+        known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(2, 6)))
         assert known.room.table.game.moves[0] == 6
         assert len(known.room.table.game.moves) == 2
 
@@ -364,11 +363,11 @@ def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path:
 
 def test_names_that_nobody_chose_are_the_rulebooks(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, _ = await lobby.begin(Wish(BOOK, START))
+        known, _ = await lobby.open_room(NewRoom(BOOK, START))
         assert known.room.table.names is None
         assert [seat.name for seat in known.room.seats] == ["Player 1", "Player 2"]
         with pytest.raises(TableError):
-            await lobby.begin(Wish(BOOK, START, names=("Ann", "ann")))
+            await lobby.open_room(NewRoom(BOOK, START, names=("Ann", "ann")))
 
     at(tmp_path, do)
 
@@ -380,8 +379,8 @@ def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
             Rules(blocks=range(1, 10), target=10_001),
             Rules(blocks=range(1, 10), supply="endless", target=9_999),
         ):
-            with pytest.raises(TooLarge):
-                await lobby.begin(Wish(catalogue.rulebook_for(UNNAMED, rules), Table(Game(rules))))
+            with pytest.raises(TooLargeError):
+                await lobby.open_room(NewRoom(catalogue.find_rulebook(UNNAMED, rules), Table(Game(rules))))
 
     at(tmp_path, do)
 
@@ -389,7 +388,7 @@ def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
 def test_a_position_is_played_on_from(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         table = Table(Game(BOOK.rules, 0, (9, 8)), BOOK.name, ("Ann", "Ben"))
-        known, token = await lobby.begin(Wish(BOOK, table))
+        known, token = await lobby.open_room(NewRoom(BOOK, table))
         known = await lobby.act(known.address, token, Move(2, 5))
         assert known.room.table.game.moves == (9, 8, 5)
         again = await lobby.act(known.address, token, Resign())
@@ -399,11 +398,11 @@ def test_a_position_is_played_on_from(tmp_path: Path) -> None:
 
 
 def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
-    book = catalogue.named("summit")
+    book = catalogue.load_named("summit")
 
     async def do(lobby: Lobby) -> None:
         table = replace(Table(Game(book.rules), book.name), hidden=True)
-        known, token = await lobby.begin(Wish(book, table))
+        known, token = await lobby.open_room(NewRoom(book, table))
         known = await lobby.act(known.address, token, Move(0, 9))
         told = known.state.decode()
         assert '"left":null' in told
@@ -417,7 +416,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
         await lobby.act(address, ann, Move(0, 9))
-        await lobby.act(address, ann, Offering("takeback"))
+        await lobby.act(address, ann, MakeOffer("takeback"))
         known = await lobby.act(address, ben, Accept())
         assert known.room.table.game.moves == ()
         assert b"taken back" in known.state
@@ -428,7 +427,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
 def test_whoever_follows_a_room_in_which_nothing_happens_hears_that(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, _, _ = await sat(lobby)
-        followed = lobby.stream(address, 0.01)
+        followed = lobby.follow(address, 0.01)
         await following(followed)
         assert await anext(followed) is None
 
@@ -438,13 +437,13 @@ def test_whoever_follows_a_room_in_which_nothing_happens_hears_that(tmp_path: Pa
 def test_a_room_that_is_gone_ends_its_stream(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, _, _ = await sat(lobby)
-        known = await lobby.look(address)
-        followed = lobby.stream(address)
+        known = await lobby.find_room(address)
+        followed = lobby.follow(address)
         await following(followed)
         store = store_in(tmp_path / "games.db")
-        store.forget(known.kept.id)
+        store.delete(known.game.id)
         store.close()
-        lobby.news(None)
+        lobby.note_change(None)
         with pytest.raises(StopAsyncIteration):
             await asyncio.wait_for(anext(followed), 10)
 

@@ -24,8 +24,8 @@ from starlette.testclient import TestClient
 from number_tower.web import server
 from number_tower.web.app import make_app
 from number_tower.web.metrics import Metrics
-from number_tower.web.server import CannotServe
-from number_tower.web.settings import MetricsAddress, WrongSetting, parse_metrics_address
+from number_tower.web.server import ServerStartError
+from number_tower.web.settings import MetricsAddress, SettingError, parse_metrics_address
 from support.apps import settings
 from support.clocks import SLOW, until
 from support.command import ROOT, tower
@@ -162,7 +162,7 @@ def test_a_server_that_is_not_started_yet_can_be_scraped() -> None:
 def test_without_metrics_their_library_is_not_even_loaded(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom starlette.testclient import TestClient\n"
-        "from number_tower.store.places import find\nfrom number_tower.web.app import make_app\n"
+        "from number_tower.store import find\nfrom number_tower.web.app import make_app\n"
         "from number_tower.web.settings import Settings\n"
         f"settings = Settings(find({str(tmp_path / 'games.db')!r}), host_names=('testserver',))\n"
         "with TestClient(make_app(settings)) as client:\n"
@@ -195,7 +195,7 @@ def test_an_address_is_a_port_and_perhaps_a_host(given: str | None, address: Any
     "wrong", ["", ":", ":9100", "host", "host:", "::1:9100", "[::1]", "9100:", "65536", "1e3", "²", "-1"]
 )
 def test_any_other_address_is_refused(wrong: str) -> None:
-    with pytest.raises(WrongSetting, match="expected a port, or an address and a port"):
+    with pytest.raises(SettingError, match="expected a port, or an address and a port"):
         parse_metrics_address(wrong)
 
 
@@ -210,6 +210,6 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["192.0.2.77", "no such host", "x" * 300])
 def test_a_host_that_is_not_here_is_one_sentence(host: str, tmp_path: Path) -> None:
     given = replace(settings(tmp_path), metrics=MetricsAddress(host, 9100))
-    with pytest.raises(CannotServe, match=r"--metrics: '.* is no address of this machine; leave it out"):  # noqa: SIM117 - what raises is inside
+    with pytest.raises(ServerStartError, match=r"--metrics: '.* is no address of this machine; leave it out"):  # noqa: SIM117 - what raises is inside
         with server._serve_metrics(Metrics(State()), given):  # noqa: SLF001 - quicker than a whole server
             pass

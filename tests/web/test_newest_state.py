@@ -13,11 +13,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from number_tower.room import Move
-from number_tower.store.rooms import Moment, parse_mark
+from number_tower.store.rooms import Revision, parse_tag
 from number_tower.web.app import make_app
-from number_tower.web.following import newest_moment
+from number_tower.web.live import pick_newest_moment
 from number_tower.web.lobby import BehindError, Lobby
-from number_tower.web.reconciler import Timing
+from number_tower.web.room_cache import ReconcileTiming
 from number_tower.web.settings import Settings
 from support.apps import Player, linked
 from support.faults import Faults
@@ -26,7 +26,7 @@ from support.postgres import KINDS, brought_up_to_date, fresh, place_of
 
 pytest_plugins = ["support.postgres"]
 
-DEAF = Timing(check=3600.0, wait=0.05)
+DEAF = ReconcileTiming(interval=3600.0, state_timeout=0.05)
 """A server that compares nothing by itself."""
 
 FUTURE = "9.9.9"
@@ -63,9 +63,9 @@ def there(player: Player, client: TestClient) -> Player:
     return Player(client, player.address, player.token)
 
 
-def moment_of(page: str) -> Moment:
+def moment_of(page: str) -> Revision:
     """Return the state that a page shows."""
-    found = parse_mark(page.partition('data-mark="')[2].partition('"')[0])
+    found = parse_tag(page.partition('data-mark="')[2].partition('"')[0])
     assert found is not None
     return found
 
@@ -100,7 +100,7 @@ def test_a_page_shows_what_its_script_has_seen_at_another_server(servers: Pair, 
     headers = {"Cookie": f"seat-{ann.address}={ann.token}"}
     before = moment_of(second.get(path, headers=headers).text)
     mark = ann.place(9).json()["mark"]
-    seen = parse_mark(mark)
+    seen = parse_tag(mark)
     assert seen is not None
     assert before < seen <= moment_of(second.get(f"{path}?seen={mark}", headers=headers).text)
 
@@ -115,11 +115,11 @@ def test_a_browser_that_asks_for_its_stream_again_names_its_last_event(servers: 
 
 
 def test_the_newer_of_two_marks_counts() -> None:
-    assert newest_moment((1, 5, 0), "1.6.0") == (1, 6, 0)
-    assert newest_moment((2, 0, 0), "1.6.0") == (2, 0, 0)
-    assert newest_moment(None, "1.10.0") == (1, 10, 0)
-    assert newest_moment((1, 5, 0), "no mark") == (1, 5, 0)
-    assert newest_moment(None, None) is None
+    assert pick_newest_moment((1, 5, 0), "1.6.0") == (1, 6, 0)
+    assert pick_newest_moment((2, 0, 0), "1.6.0") == (2, 0, 0)
+    assert pick_newest_moment(None, "1.10.0") == (1, 10, 0)
+    assert pick_newest_moment((1, 5, 0), "no mark") == (1, 5, 0)
+    assert pick_newest_moment(None, None) is None
 
 
 @pytest.mark.parametrize("mark", ["", "1", "1.2", "1.2.3.4", "-1.2.3", "1.2.3 ", "1.2.x", "1.2.٣", "1.2." + "3" * 5000])
@@ -164,8 +164,8 @@ def test_a_made_up_mark_costs_one_look_at_the_database(servers: Pair) -> None:
 def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
-        game, version, room = (await lobby.look(address)).kept_room.moment
-        waiting = asyncio.create_task(lobby.look(address, (game, version + 2, room)))
+        game, version, room = (await lobby.find_room(address)).kept_room.revision
+        waiting = asyncio.create_task(lobby.find_room(address, (game, version + 2, room)))
         await lobby.act(address, ann, Move(0, 9))
         await asyncio.sleep(0.05)
         assert not waiting.done()
@@ -180,8 +180,8 @@ def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> N
         lobby._wait = 0.01  # noqa: SLF001 - nobody waits for two seconds here
         address, _, _ = await sat(lobby)
         with pytest.raises(BehindError):
-            await lobby.look(address, (9, 9, 9))
-        assert not lobby._hub.watched()  # noqa: SLF001
+            await lobby.find_room(address, (9, 9, 9))
+        assert not lobby._hub.list_followed()  # noqa: SLF001
 
     at(tmp_path, do)
 
@@ -189,18 +189,18 @@ def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> N
 def test_a_stream_never_goes_back_behind_what_was_seen(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
-        old = (await lobby.look(address)).kept_room
+        old = (await lobby.find_room(address)).kept_room
         await lobby.act(address, ann, Move(0, 9))
         later = (await lobby.act(address, ben, Move(1, 8))).kept_room
-        got: list[Moment] = []
-        async with aclosing(lobby.stream(address, 0.01, later.moment)) as states:
+        got: list[Revision] = []
+        async with aclosing(lobby.follow(address, 0.01, later.revision)) as states:
             async for known in states:
                 if known is None:
                     break
-                got.append(known.kept_room.moment)
+                got.append(known.kept_room.revision)
                 lobby._forget(old.id)  # noqa: SLF001 - the cache is small, and a slow reader comes late
-                lobby._learned(old)  # noqa: SLF001
-        assert got == [later.moment]
+                lobby._remember(old)  # noqa: SLF001
+        assert got == [later.revision]
 
     at(tmp_path, do)
 
@@ -228,5 +228,5 @@ def test_a_game_that_has_just_become_an_earlier_one_is_found_at_every_server(ser
 
 
 @pytest.mark.parametrize("moment", [(1, 0, 0), (12, 345, 6789)])
-def test_a_mark_is_read_as_it_is_written(moment: Moment) -> None:
-    assert parse_mark(".".join(map(str, moment))) == moment
+def test_a_mark_is_read_as_it_is_written(moment: Revision) -> None:
+    assert parse_tag(".".join(map(str, moment))) == moment

@@ -15,13 +15,13 @@ from starlette.testclient import TestClient
 
 from number_tower import Game, catalogue
 from number_tower.record import from_json, from_line
-from number_tower.web.following import following
-from number_tower.web.pages import start, static
-from number_tower.web.pages.start import MOST_LISTED
+from number_tower.web.live import stream_room
+from number_tower.web.pages import build_static_url, new_game
+from number_tower.web.pages.new_game import MOST_LISTED
 from support.apps import opened
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
-GAMES = catalogue.names()
+GAMES = catalogue.list_names()
 ODD = {
     "endless": "[rules]\nblocks = '1-3'\nsupply = 'endless'\ntarget = 7\n",
     "thousand": "[rules]\nblocks = '1-1000'\n",
@@ -76,7 +76,7 @@ def fresh(client: TestClient) -> None:
 
 def test_home_offers_every_game_of_the_catalogue(client: TestClient) -> None:
     page = shown(client, "/")
-    for book in catalogue.games():
+    for book in catalogue.load_all():
         assert escape(book.title) in page
         assert escape(book.summary) in page
         assert f'href="/new?game={book.name}"' in page
@@ -90,7 +90,7 @@ def test_play_now_starts_a_game_with_one_press(client: TestClient) -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_the_form_offers_the_options_that_a_game_takes(client: TestClient, name: str) -> None:
-    page, book = shown(client, f"/new?game={name}"), catalogue.named(name)
+    page, book = shown(client, f"/new?game={name}"), catalogue.load_named(name)
     for option in catalogue.OPTIONS:
         assert (f'name="{option}"' in page) == (option in book.options)
     for option, value in book.rules.written().items():
@@ -388,7 +388,7 @@ def test_home_lists_this_browsers_games_and_deletes_cookies_of_those_that_are_go
 def test_of_many_games_those_that_go_on_are_listed_before_those_that_are_over(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(start, "MOST_LISTED", 4)
+    monkeypatch.setattr(new_game, "MOST_LISTED", 4)
     rooms = [begun(client) for _ in range(6)]
     for room in rooms[2:]:
         client.post(f"{room}/resign")
@@ -427,7 +427,7 @@ class OneRoom:
 
 def test_a_page_that_listens_hears_what_happens_and_that_nothing_does() -> None:
     async def heard(**more: Any) -> list[object]:
-        return [event async for event in following(cast("Any", OneRoom()), "here", **more).body_iterator]
+        return [event async for event in stream_room(cast("Any", OneRoom()), "here", **more).body_iterator]
 
     assert asyncio.run(heard(first=b"x")) == [b"x", b"1.0.0here", b"1.1.0here", b": nothing new\n\n"]
     assert asyncio.run(heard(limit=1)) == [b"1.0.0here"]
@@ -446,7 +446,7 @@ def test_everything_that_a_page_asks_for_is_served_from_here(client: TestClient)
     for address in re.findall(r'(?:src|<link[^>]*href)="([^"]+)"', page):
         assert address.startswith("/")
         assert client.get(address).status_code == 200
-    style = client.get(static("tower.css")).text
+    style = client.get(build_static_url("tower.css")).text
     for address in re.findall(r'url\("([^"]+)"\)', style):
         assert client.get(f"/static/{address}").status_code == 200
     assert "http" not in style
@@ -507,7 +507,7 @@ def test_a_link_that_works_only_here_says_so(client: TestClient) -> None:
 
 def test_the_game_for_those_who_do_not_choose_is_not_over_at_once(client: TestClient) -> None:
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
-    book = catalogue.named(from_line(client.get(f"{room}/record.txt").text.strip()).rulebook)
+    book = catalogue.load_named(from_line(client.get(f"{room}/record.txt").text.strip()).rulebook)
     start = Game(book.rules)
     assert all(start.play(block).outcome is None for block in start.legal)
 

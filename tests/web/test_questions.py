@@ -17,7 +17,7 @@ from starlette.types import Message
 from number_tower.web import app as app_module
 from number_tower.web import tasks
 from number_tower.web import workers as workers_module
-from number_tower.web.workers import Lane, Limits, Workers
+from number_tower.web.workers import Lane, LaneLimits, Workers
 from support import apps
 from support.worker_tasks import FOLDER, ThreadProcess, gated_analysis
 
@@ -80,7 +80,7 @@ async def until(condition: Callable[[], object]) -> None:
 @pytest.fixture(autouse=True)
 def _analyses_wait_at_a_gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setattr(tasks, "analysed", gated_analysis)
+    monkeypatch.setattr(tasks, "analyse_table", gated_analysis)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_computers_move_and_hints_are_given_while_analyses_wait(tmp_path: Path) 
 
 @in_threads
 def test_a_question_that_waits_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = dict.fromkeys(Lane, Limits(64, 16, 0.05))
+    limits = dict.fromkeys(Lane, LaneLimits(64, 16, 0.05))
     monkeypatch.setattr(app_module, "Workers", partial(Workers, limits=limits))
 
     async def test(site: Site) -> None:

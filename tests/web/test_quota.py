@@ -14,21 +14,20 @@ import pytest
 from starlette.testclient import TestClient
 
 from number_tower import Game, Table, catalogue
-from number_tower.cli import serving
+from number_tower.cli import serve as serving
 from number_tower.cli.main import main
 from number_tower.rules import Rules
-from number_tower.store import rooms
-from number_tower.store.games import Store
-from number_tower.store.trouble import StoreError
+from number_tower.store import StoreError, rooms
+from number_tower.store.database import Store
 from number_tower.web import quota
 from number_tower.web.app import make_app
+from number_tower.web.lobby import NewRoom
 from number_tower.web.quota import DAY, DailyQuota, DatabaseLimit, Quota, QuotaError, estimate_cost
-from number_tower.web.settings import MAX_DB, Settings, WrongSetting, format_size, read_days, read_size
-from number_tower.web.wishes import Wish
+from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
 from support import apps
 from support.stores import own_book, store_in
 
-DRAFT = catalogue.named("draft")
+DRAFT = catalogue.load_named("draft")
 
 
 class Clock:
@@ -47,11 +46,11 @@ RULES: dict[str, object] = {"blocks": "5-1000", "supply": "endless", "towers": "
 def fat_book(size: int = catalogue.LARGEST_FILE) -> catalogue.Rulebook:
     """Return a rulebook whose file is as large as it may be."""
     book = own_book(DRAFT.rules)
-    return catalogue.parse(book.content + b"\n#" + b"x" * (size - len(book.content) - 2), "fat", "fat.toml")
+    return catalogue.parse_rulebook(book.content + b"\n#" + b"x" * (size - len(book.content) - 2), "fat", "fat.toml")
 
 
-def wish(book: catalogue.Rulebook = DRAFT, moves: tuple[int, ...] = ()) -> Wish:
-    return Wish(book, Table(Game(book.rules, 0, moves), book.name), "link")
+def wish(book: catalogue.Rulebook = DRAFT, moves: tuple[int, ...] = ()) -> NewRoom:
+    return NewRoom(book, Table(Game(book.rules, 0, moves), book.name), "link")
 
 
 def admit(quota: DailyQuota | Quota, who: str = "here", size: int = 1) -> None:
@@ -166,8 +165,8 @@ def test_a_school_opens_500_rooms_a_day_with_the_largest_rule_file_there_can_be(
 
 
 def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
-    endless = catalogue.rulebook_for("rules", Rules.read(RULES))
-    kinds: dict[str, Callable[[int], Wish]] = {
+    endless = catalogue.find_rulebook("rules", Rules.read(RULES))
+    kinds: dict[str, Callable[[int], NewRoom]] = {
         "small": lambda _: wish(),
         "match": lambda _: wish()._replace(best_of=3),
         "rule file": lambda number: wish(fat_book(20_000 + number)),
@@ -177,16 +176,16 @@ def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
         store = store_in(tmp_path / f"{kind}.db")
         wished = [make(number) for number in range(200 if kind in {"small", "match"} else 40)]
         before = count_bytes(store)
-        with store.writing() as connection:
+        with store.write() as connection:
             for each in wished:
-                rooms.add(connection, each.room(), each.book, each.players)
+                rooms.insert_room(connection, each.make_room(), each.book, each.players)
         taken = count_bytes(store) - before
         assert taken <= sum(map(estimate_cost, wished)) <= 3 * taken, kind
         store.close()
 
 
 def count_bytes(store: Store) -> int:
-    with store.looking() as connection:
+    with store.read() as connection:
         pages, size = (
             connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
         )
@@ -335,7 +334,7 @@ def test_what_fails_in_the_server_does_not_count(tmp_path: Path, monkeypatch: py
             raise StoreError("the disk is full")
 
         with monkeypatch.context() as patched:
-            patched.setattr(state.lobby, "begin", failing)
+            patched.setattr(state.lobby, "open_room", failing)
             for path, sent in NEW:
                 assert client.post(path, **sent).status_code == 503, path  # type: ignore[arg-type]  # as above
         same = {"game": "draft", "opponent": {"kind": "table"}, "names": ["Ann", "ann"]}
@@ -356,27 +355,27 @@ def test_without_limits_there_is_no_quota_by_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "size"),
     [
-        (None, MAX_DB), ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2), ("4 GiB", MAX_DB),
+        (None, DEFAULT_MAX_DB), ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2), ("4 GiB", DEFAULT_MAX_DB),
         ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None), ("None", None),
     ],
 )  # fmt: skip
 def test_a_size_is_read(given: str | None, size: int | None) -> None:
-    assert read_size(given) == size
+    assert parse_size(given) == size
 
 
 @pytest.mark.parametrize(
     "given", ["", "0", "0M", "-1G", "500", "1K", "G", "4X", "4G4", "1e9G", "nan G", "9" * 99 + "G", "４G"]
 )
 def test_what_is_no_size_is_refused(given: str) -> None:
-    with pytest.raises(WrongSetting, match=r"expected a size of 1M or more, such as 500M or 4G, or none; got "):
-        read_size(given)
+    with pytest.raises(SettingError, match=r"expected a size of 1M or more, such as 500M or 4G, or none; got "):
+        parse_size(given)
 
 
 def test_days_are_read() -> None:
-    assert [read_days(given) for given in (None, "1", "90", "36500")] == [None, 1, 90, 36_500]
+    assert [parse_days(given) for given in (None, "1", "90", "36500")] == [None, 1, 90, 36_500]
     for given in ("0", "-1", "1.5", "", "ten", "36501", "9" * 50):
-        with pytest.raises(WrongSetting, match=r"expected a number of days from 1 to 36,500, such as 90; got "):
-            read_days(given)
+        with pytest.raises(SettingError, match=r"expected a number of days from 1 to 36,500, such as 90; got "):
+            parse_days(given)
 
 
 @pytest.mark.parametrize(
@@ -397,15 +396,20 @@ def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
         served.append(settings)
         return 0
 
-    monkeypatch.setattr(serving, "_served", serve)
+    monkeypatch.setattr(serving, "_run_server", serve)
     assert main(["serve", "--db", "games.db"]) == 0
     assert main(["serve", "--db", "games.db", "--keep-days", "90", "--max-db", "2G"]) == 0
     assert main(["serve", "--db", "games.db", "--max-db", "none"]) == 0
-    assert [(each.keep_days, each.max_db) for each in served] == [(None, MAX_DB), (90, 2 * 1024**3), (None, None)]
+    assert [(each.keep_days, each.max_db) for each in served] == [
+        (None, DEFAULT_MAX_DB),
+        (90, 2 * 1024**3),
+        (None, None),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1536, "1.5 KiB"), (MAX_DB, "4 GiB"), (5000 * 1024**4, "5000 TiB")]
+    ("size", "text"),
+    [(0, "0 B"), (999, "999 B"), (1536, "1.5 KiB"), (DEFAULT_MAX_DB, "4 GiB"), (5000 * 1024**4, "5000 TiB")],
 )
 def test_a_size_is_written(size: int, text: str) -> None:
     assert format_size(size) == text

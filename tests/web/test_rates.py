@@ -15,19 +15,19 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from number_tower.web import rates
-from number_tower.web.rates import (
-    ACTING,
-    CREATING,
-    LOOKING,
-    MOST_AT_ONCE,
-    SHOWING,
-    TAKING,
-    THINKING,
+from number_tower.web.middleware import client_context, rate_limit
+from number_tower.web.middleware.rate_limit import (
+    ACTION_LIMIT,
+    COMPUTE_LIMIT,
+    CREATE_LIMIT,
+    HANDOVER_LIMIT,
+    MAX_CONCURRENT,
+    PAGE_LIMIT,
+    READ_LIMIT,
     Bucket,
-    Kind,
-    Limited,
-    Rates,
+    RateLimit,
+    RateLimiter,
+    RateLimitMiddleware,
 )
 
 buckets = st.builds(Bucket, st.floats(0.1, 1000), st.integers(1, 500))
@@ -89,82 +89,82 @@ def test_a_refusal_costs_nothing(bucket: Bucket, pauses: list[float]) -> None:
         full = after
 
 
-ONCE = Kind("once", Bucket(1, 1), "Once a second.")
+ONCE = RateLimit("once", Bucket(1, 1), "Once a second.")
 
 
 def test_each_client_and_each_kind_has_a_bucket_of_its_own() -> None:
-    limits = Rates(clock=lambda: 100.0)
+    limits = RateLimiter(clock=lambda: 100.0)
     other = ONCE._replace(name="other")
-    assert [limits.wait(who, kind) for who in ("a", "b") for kind in (ONCE, other)] == [0, 0, 0, 0]
-    assert limits.wait("a", ONCE) == pytest.approx(1)
+    assert [limits.take(who, kind) for who in ("a", "b") for kind in (ONCE, other)] == [0, 0, 0, 0]
+    assert limits.take("a", ONCE) == pytest.approx(1)
 
 
 @given(st.lists(st.integers(0, 30), max_size=200), st.integers(1, 10))
 def test_no_more_clients_are_remembered_than_there_is_room_for(clients: list[int], most: int) -> None:
-    limits = Rates(most, clock=lambda: 100.0)
+    limits = RateLimiter(most, clock=lambda: 100.0)
     for each in clients:
-        limits.wait(str(each), ONCE)
+        limits.take(str(each), ONCE)
         assert len(limits) <= most
-        assert limits.wait(str(each), ONCE) > 0, "whoever asked last is remembered"
+        assert limits.take(str(each), ONCE) > 0, "whoever asked last is remembered"
 
 
 def test_whoever_asked_least_recently_is_forgotten_first() -> None:
-    limits = Rates(2, clock=lambda: 100.0)
-    waits = [limits.wait(who, ONCE) > 0 for who in "abacab"]
+    limits = RateLimiter(2, clock=lambda: 100.0)
+    waits = [limits.take(who, ONCE) > 0 for who in "abacab"]
     assert waits == [False, False, True, False, True, False]
-    roomy = Rates(3, clock=lambda: 100.0)
-    assert [roomy.wait(who, ONCE) > 0 for who in "abcba"] == [False, False, False, True, True]
+    roomy = RateLimiter(3, clock=lambda: 100.0)
+    assert [roomy.take(who, ONCE) > 0 for who in "abcba"] == [False, False, False, True, True]
 
 
 @pytest.mark.parametrize(
     ("method", "path", "kind"),
     [
-        ("GET", "/", SHOWING),
-        ("GET", "/g/abc", SHOWING),
-        ("GET", "/g/abc/table", SHOWING),
-        ("GET", "/g/abc/events", LOOKING),
-        ("GET", "/api/games/abc", LOOKING),
-        ("HEAD", "/", SHOWING),
-        ("GET", "/games", SHOWING),
-        ("GET", "/api/rulebooks", LOOKING),
-        ("POST", "/g/abc/move", ACTING),
-        ("POST", "/api/games/abc/moves", ACTING),
-        ("POST", "/api/games/abc/offers/accept", ACTING),
-        ("POST", "/g/abc/sit", ACTING),
-        ("PATCH", "/whatever", ACTING),
-        ("POST", "/new", CREATING),
-        ("POST", "/api/games", CREATING),
-        ("POST", "/api/games/", CREATING),
-        ("POST", "/analysis/play", CREATING),
-        ("GET", "/new", SHOWING),
-        ("GET", "/analysis", THINKING),
-        ("POST", "/g/abc/hint", THINKING),
-        ("POST", "/api/games/abc/hint", THINKING),
-        ("POST", "/api/analyse", THINKING),
-        ("POST", "/api/review", THINKING),
-        ("GET", "/api/puzzles", THINKING),
-        ("POST", "/api/puzzles/answer", THINKING),
-        ("GET", "/puzzle", THINKING),
-        ("POST", "/puzzles", THINKING),
-        ("GET", "/games/one", THINKING),
-        ("GET", "/learn/one", THINKING),
-        ("GET", "/g/abc/take/code", TAKING),
-        ("POST", "/g/abc/take/code", TAKING),
-        ("POST", "/g/abc/take/co/de", TAKING),
-        ("POST", "/api/games/abc/take", TAKING),
+        ("GET", "/", PAGE_LIMIT),
+        ("GET", "/g/abc", PAGE_LIMIT),
+        ("GET", "/g/abc/table", PAGE_LIMIT),
+        ("GET", "/g/abc/events", READ_LIMIT),
+        ("GET", "/api/games/abc", READ_LIMIT),
+        ("HEAD", "/", PAGE_LIMIT),
+        ("GET", "/games", PAGE_LIMIT),
+        ("GET", "/api/rulebooks", READ_LIMIT),
+        ("POST", "/g/abc/move", ACTION_LIMIT),
+        ("POST", "/api/games/abc/moves", ACTION_LIMIT),
+        ("POST", "/api/games/abc/offers/accept", ACTION_LIMIT),
+        ("POST", "/g/abc/sit", ACTION_LIMIT),
+        ("PATCH", "/whatever", ACTION_LIMIT),
+        ("POST", "/new", CREATE_LIMIT),
+        ("POST", "/api/games", CREATE_LIMIT),
+        ("POST", "/api/games/", CREATE_LIMIT),
+        ("POST", "/analysis/play", CREATE_LIMIT),
+        ("GET", "/new", PAGE_LIMIT),
+        ("GET", "/analysis", COMPUTE_LIMIT),
+        ("POST", "/g/abc/hint", COMPUTE_LIMIT),
+        ("POST", "/api/games/abc/hint", COMPUTE_LIMIT),
+        ("POST", "/api/analyse", COMPUTE_LIMIT),
+        ("POST", "/api/review", COMPUTE_LIMIT),
+        ("GET", "/api/puzzles", COMPUTE_LIMIT),
+        ("POST", "/api/puzzles/answer", COMPUTE_LIMIT),
+        ("GET", "/puzzle", COMPUTE_LIMIT),
+        ("POST", "/puzzles", COMPUTE_LIMIT),
+        ("GET", "/games/one", COMPUTE_LIMIT),
+        ("GET", "/learn/one", COMPUTE_LIMIT),
+        ("GET", "/g/abc/take/code", HANDOVER_LIMIT),
+        ("POST", "/g/abc/take/code", HANDOVER_LIMIT),
+        ("POST", "/g/abc/take/co/de", HANDOVER_LIMIT),
+        ("POST", "/api/games/abc/take", HANDOVER_LIMIT),
         ("GET", "/health", None),
         ("GET", "/health/live", None),
         ("GET", "/health/ready", None),
-        ("GET", "/health/else", SHOWING),
+        ("GET", "/health/else", PAGE_LIMIT),
     ],
 )
-def test_what_is_asked_for_follows_from_method_and_path(method: str, path: str, kind: Kind | None) -> None:
-    assert rates.kind_of(method, path) is kind
+def test_what_is_asked_for_follows_from_method_and_path(method: str, path: str, kind: RateLimit | None) -> None:
+    assert rate_limit.find_limit(method, path) is kind
 
 
 @given(st.text(), st.sampled_from(["GET", "POST", "HEAD", "BREW"]))
 def test_any_path_has_a_kind(path: str, method: str) -> None:
-    assert rates.kind_of(method, path) in {*rates.KINDS, None}
+    assert rate_limit.find_limit(method, path) in {*rate_limit.RATE_LIMITS, None}
 
 
 @pytest.mark.parametrize(
@@ -178,13 +178,13 @@ def test_any_path_has_a_kind(path: str, method: str) -> None:
     ],
 )
 def test_a_household_is_one_client(one: str, other: str, *, same: bool) -> None:
-    clients = [rates.client({"client": (host, 1)}) for host in (one, other)]
+    clients = [client_context.identify_client({"client": (host, 1)}) for host in (one, other)]
     assert (clients[0] == clients[1]) is same
 
 
 def test_a_client_without_an_address_is_counted_too() -> None:
-    assert rates.client({"client": None}) == "here"
-    assert rates.client({"client": ("testclient", 1)}) == "testclient"
+    assert client_context.identify_client({"client": None}) == "here"
+    assert client_context.identify_client({"client": ("testclient", 1)}) == "testclient"
 
 
 def client(clock: list[float]) -> TestClient:
@@ -192,7 +192,7 @@ def client(clock: list[float]) -> TestClient:
         return PlainTextResponse("fine")
 
     app = Starlette(routes=[Route("/{path:path}", fine, methods=["GET", "POST"])])
-    app.add_middleware(Limited, rates=Rates(clock=lambda: clock[0]))
+    app.add_middleware(RateLimitMiddleware, rates=RateLimiter(clock=lambda: clock[0]))
     return TestClient(app)
 
 
@@ -239,7 +239,7 @@ def test_one_client_does_not_have_everything_thought_about_at_once() -> None:
         await enough.wait()
         await PlainTextResponse("fine")(_scope, _receive, send)
 
-    async def ask(limited: Limited, host: str) -> None:
+    async def ask(limited: RateLimitMiddleware, host: str) -> None:
         async def send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answers.append(message["status"])
@@ -248,14 +248,14 @@ def test_one_client_does_not_have_everything_thought_about_at_once() -> None:
         await limited(scope, _nothing, send)
 
     async def all_of_it() -> None:
-        limited = Limited(slow, Rates(clock=lambda: 1000.0))
-        many = [asyncio.create_task(ask(limited, "203.0.113.7")) for _ in range(MOST_AT_ONCE + 1)]
+        limited = RateLimitMiddleware(slow, RateLimiter(clock=lambda: 1000.0))
+        many = [asyncio.create_task(ask(limited, "203.0.113.7")) for _ in range(MAX_CONCURRENT + 1)]
         other = asyncio.create_task(ask(limited, "203.0.113.8"))
         await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
         assert answers == [429]
         enough.set()
         await asyncio.gather(*many, other)
-        assert sorted(answers) == [200] * (MOST_AT_ONCE + 1) + [429]
+        assert sorted(answers) == [200] * (MAX_CONCURRENT + 1) + [429]
         answers.clear()
         await ask(limited, "203.0.113.7")
         assert answers == [200], "what was answered does not count any more"

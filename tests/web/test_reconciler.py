@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from number_tower.room import Move
-from number_tower.store.trouble import StoreError
-from number_tower.web.listening import News
-from number_tower.web.lobby import Known
-from number_tower.web.reconciler import Reconciler, Timing
+from number_tower.store import StoreError
+from number_tower.web.cached_room import CachedRoom
+from number_tower.web.live import RoomChange
+from number_tower.web.room_cache import Reconciler, ReconcileTiming
 from support.faults import Faults, Kind
 from support.lobbies import sat
 from support.nodes import NEVER, ONLY_NEWS, Node, node, until
@@ -25,10 +25,12 @@ pytest_plugins = ["support.postgres"]
 PATIENT = 60.0
 """Seconds that nothing here needs, however busy the machine is."""
 
-ONLY_REGULARLY = Timing(check=0.05, again=0.01)
+ONLY_REGULARLY = ReconcileTiming(interval=0.05, first_retry=0.01)
 
 
-def run(database: str, script: Callable[[Node, Node], Awaitable[None]], timing: Timing, *, listening: bool) -> None:
+def run(
+    database: str, script: Callable[[Node, Node], Awaitable[None]], timing: ReconcileTiming, *, listening: bool
+) -> None:
     """Run a script with two servers at one database; the second has the given timing."""
 
     async def both() -> None:
@@ -41,7 +43,7 @@ def run(database: str, script: Callable[[Node, Node], Awaitable[None]], timing: 
 
 
 async def next_moves(states: Any) -> tuple[int, ...]:
-    known: Known = await anext(states)
+    known: CachedRoom = await anext(states)
     return known.room.table.game.moves
 
 
@@ -55,14 +57,14 @@ def on_server(server: str) -> Any:
 def test_a_board_is_new_once_a_locked_table_is_free_again(on_server: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        states = second.lobby.stream(address)
+        states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         async with await psycopg.AsyncConnection.connect(on_server) as other:
             await other.execute("LOCK TABLE rounds IN ACCESS EXCLUSIVE MODE")
             await first.lobby.act(address, ann, Move(0, 9))
             await until(lambda: second.lobby.stale_for is not None)
             assert second.listener is not None
-            assert second.listener.hearing
+            assert second.listener.is_connected
         assert await next_moves(states) == (9,)
         await until(lambda: second.lobby.stale_for is None)
 
@@ -72,7 +74,7 @@ def test_a_board_is_new_once_a_locked_table_is_free_again(on_server: str) -> Non
 def test_a_comparison_that_fails_is_tried_again_until_it_succeeds(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        states = second.lobby.stream(address)
+        states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         failing = True
 
@@ -93,7 +95,7 @@ def test_a_comparison_that_fails_is_tried_again_until_it_succeeds(database: str)
 def test_a_room_in_use_is_right_although_no_news_comes(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        states = second.lobby.stream(address)
+        states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
         assert await next_moves(states) == (9,)
@@ -104,9 +106,9 @@ def test_a_room_in_use_is_right_although_no_news_comes(database: str) -> None:
 def test_a_room_that_is_only_asked_for_is_right_although_no_news_comes(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        await second.lobby.look(address)
+        await second.lobby.find_room(address)
         await first.lobby.act(address, ann, Move(0, 9))
-        while not (await second.lobby.look(address)).room.table.game.moves:
+        while not (await second.lobby.find_room(address)).room.table.game.moves:
             await asyncio.sleep(0.005)
 
     run(database, script, ONLY_REGULARLY, listening=False)
@@ -115,30 +117,30 @@ def test_a_room_that_is_only_asked_for_is_right_although_no_news_comes(database:
 def test_a_room_that_was_not_used_for_long_is_compared_when_it_is_used_again(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        await second.lobby.look(address)
+        await second.lobby.find_room(address)
         await first.lobby.act(address, ann, Move(0, 9))
         reconciler = second.lobby._reconciler  # noqa: SLF001 - time passes
         for _ in range(2):
             reconciler._mark_rooms_in_use()  # noqa: SLF001
         reconciler._marked.clear()  # noqa: SLF001
-        await second.lobby.look(address)
-        while not (await second.lobby.look(address)).room.table.game.moves:
+        await second.lobby.find_room(address)
+        while not (await second.lobby.find_room(address)).room.table.game.moves:
             await asyncio.sleep(0.005)
 
-    run(database, script, Timing(check=NEVER), listening=False)
+    run(database, script, ReconcileTiming(interval=NEVER), listening=False)
 
 
 def test_thousands_of_notices_make_few_queries(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        identity = (await second.lobby.look(address)).kept_room.id
-        states = second.lobby.stream(address)
+        identity = (await second.lobby.find_room(address)).kept_room.id
+        states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
         faults = Faults()
         with faults.at(second.store.engine):
             for number in range(5_000):
-                second.lobby.news(News(identity, f"9.{number}.9"))
+                second.lobby.note_change(RoomChange(identity, f"9.{number}.9"))
             assert await next_moves(states) == (9,)
         assert faults.calls.count("begin") <= 2
 
@@ -148,18 +150,18 @@ def test_thousands_of_notices_make_few_queries(database: str) -> None:
 def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         (bad, bad_ann, _), (good, good_ann, _) = await sat(first.lobby), await sat(first.lobby)
-        bad_states, good_states = second.lobby.stream(bad), second.lobby.stream(good)
+        bad_states, good_states = second.lobby.follow(bad), second.lobby.follow(good)
         assert await next_moves(bad_states) == await next_moves(good_states) == ()
         await first.lobby.act(bad, bad_ann, Move(0, 9))
-        game = (await first.lobby.look(bad)).kept.id
-        with first.store.writing() as connection:
+        game = (await first.lobby.find_room(bad)).game.id
+        with first.store.write() as connection:
             connection.exec_driver_sql(f"UPDATE changes SET change = 'nonsense' WHERE game = {game}")  # noqa: S608
         await first.lobby.act(good, good_ann, Move(0, 8))
-        second.lobby.news(None)
+        second.lobby.note_change(None)
         assert await next_moves(good_states) == (8,)
         assert second.lobby.stale_for is None
         with pytest.raises(StoreError):
-            await second.lobby.look(bad)
+            await second.lobby.find_room(bad)
 
     run(database, script, ONLY_NEWS, listening=False)
 
@@ -167,10 +169,10 @@ def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) 
 def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        states = second.lobby.stream(address)
+        states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
-        identity = (await second.lobby.look(address)).kept_room.id
+        identity = (await second.lobby.find_room(address)).kept_room.id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
             second.lobby._forget(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
@@ -205,7 +207,7 @@ class Compared:
 
 
 def comparing(
-    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: Timing, followed: tuple[int, ...] = ()
+    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, followed: tuple[int, ...] = ()
 ) -> None:
     async def all_of_it() -> None:
         compared = Compared()
@@ -258,7 +260,7 @@ def test_rooms_that_are_being_changed_are_compared_again() -> None:
 
 def test_rooms_in_use_are_compared_regularly_and_others_are_not() -> None:
     async def script(reconciler: Reconciler, compared: Compared) -> None:
-        reconciler.use(1, fresh=True)
+        reconciler.note_use(1, fresh=True)
         await until(lambda: len(compared.calls) >= 3)
         assert compared.calls[0] == {1, 7}
         assert compared.calls[2] == {7}
@@ -267,7 +269,7 @@ def test_rooms_in_use_are_compared_regularly_and_others_are_not() -> None:
 
 
 def test_a_comparison_that_does_not_end_counts_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("number_tower.web.reconciler._RUNNING_TOO_LONG", 0.0)
+    monkeypatch.setattr("number_tower.web.room_cache._MAX_RUN", 0.0)
 
     async def script(reconciler: Reconciler, compared: Compared) -> None:
         compared.gate.clear()

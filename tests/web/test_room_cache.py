@@ -17,19 +17,19 @@ from number_tower.catalogue import Rulebook
 from number_tower.room import Move, Room, Seat
 from number_tower.rules import Rules
 from number_tower.store import rooms
-from number_tower.store.kept import Kept, Seats, now
-from number_tower.store.rooms import KeptRoom
-from number_tower.store.rulebooks import share_rulebook
-from number_tower.voice import share_voice
-from number_tower.web import bounds
-from number_tower.web.caching import Answers
-from number_tower.web.lobby import Known, Lobby, Wish
-from number_tower.web.room_cache import MOST_BYTES, RoomCache, estimate_size
+from number_tower.store.rooms import StoredRoom
+from number_tower.store.rows import Seats, StoredGame, format_now, share_rulebook
+from number_tower.voice import get_voice
+from number_tower.web import limits as bounds
+from number_tower.web.cached_room import CachedRoom
+from number_tower.web.lobby import Lobby, NewRoom
+from number_tower.web.questions import AnswerCache
+from number_tower.web.room_cache import MAX_CACHE_BYTES, RoomCache, estimate_size
 from support.lobbies import at
 from support.stores import store_in
 
-DRAFT = catalogue.named("draft")
-THIN = catalogue.parse(b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml")
+DRAFT = catalogue.load_named("draft")
+THIN = catalogue.parse_rulebook(b'title = "Fat"\n[rules]\nblocks = "1-9"\ntarget = 30\n[voice]\n', "fat", "fat.toml")
 MIB = 1024 * 1024
 _numbers = count(1)
 
@@ -37,7 +37,7 @@ _numbers = count(1)
 @pytest.fixture(autouse=True)
 def _long_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let games have longer words than a server takes, so that a few rooms are large."""
-    monkeypatch.setattr(bounds, "LONGEST_WORDS", 100_000)
+    monkeypatch.setattr(bounds, "MAX_TEXT_LENGTH", 100_000)
 
 
 def fat_book(number: int, size: int = 60_000) -> Rulebook:
@@ -46,16 +46,18 @@ def fat_book(number: int, size: int = 60_000) -> Rulebook:
     return replace(THIN, voice={"turn_empty": words}, content=THIN.content + f'turn_empty = "{words}"\n'.encode())
 
 
-def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None) -> KeptRoom:
+def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None) -> StoredRoom:
     identity = next(_numbers) if identity is None else identity
     table = Table(Game(book.rules, 0, moves), book.name)
-    game = Kept(identity, f"key {identity}", table, book, Seats(), tuple(now() for _ in range(table.version + 1)))
+    game = StoredGame(
+        identity, f"key {identity}", table, book, Seats(), tuple(format_now() for _ in range(table.version + 1))
+    )
     room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
-    return KeptRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
+    return StoredRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
 
 
-def wish(book: Rulebook) -> Wish:
-    return Wish(book, Table(Game(book.rules), book.name), "link")
+def wish(book: Rulebook) -> NewRoom:
+    return NewRoom(book, Table(Game(book.rules), book.name), "link")
 
 
 def traced(do: Callable[[], object]) -> int:
@@ -82,9 +84,9 @@ def test_two_thousand_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
             assert len(known.event) > 60_000
         return cache
 
-    assert traced(fill) < MOST_BYTES
+    assert traced(fill) < MAX_CACHE_BYTES
     assert 100 < len(cache) < 2_000
-    assert cache.bytes <= MOST_BYTES
+    assert cache.bytes <= MAX_CACHE_BYTES
 
 
 def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
 
     async def do(lobby: Lobby) -> None:
         async def look(number: int) -> None:
-            known, _ = await lobby.begin(wish(fat_book(number)))
+            known, _ = await lobby.open_room(wish(fat_book(number)))
             assert len(known.event) > 60_000
 
         await look(-1)
@@ -102,7 +104,7 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
             for start in range(0, 300, 50):
                 await asyncio.gather(*map(look, range(start, start + 50)))
             gc.collect()
-            assert tracemalloc.get_traced_memory()[0] < MOST_BYTES + 8 * MIB
+            assert tracemalloc.get_traced_memory()[0] < MAX_CACHE_BYTES + 8 * MIB
         finally:
             tracemalloc.stop()
 
@@ -125,16 +127,16 @@ ENDLESS = {"supply": "endless", "towers": "own", "fit": "any"}
 def test_a_room_is_not_larger_than_it_is_estimated(tmp_path: Path, rules: dict[str, object], moves: int) -> None:
     store = store_in(tmp_path / "games.db")
     read = Rules.read(rules)
-    book = catalogue.rulebook_for("rules", read)
+    book = catalogue.find_rulebook("rules", read)
     table = Table(Game(read, 0, (read.blocks[0],) * moves), "rules")
     room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
-    with store.writing() as connection:
-        addresses = [rooms.add(connection, room, book, Seats())[0].address for _ in range(5)]
+    with store.write() as connection:
+        addresses = [rooms.insert_room(connection, room, book, Seats())[0].address for _ in range(5)]
 
     def load() -> RoomCache:
-        with store.looking() as connection:
+        with store.read() as connection:
             for address in addresses:
-                assert cache.add(rooms.find(connection, address)).event
+                assert cache.add(rooms.find_room(connection, address)).event
         return cache
 
     cache = RoomCache()
@@ -150,7 +152,7 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     first = cache.add(make_room(book))
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
-    assert all(each.kept.book is first.kept.book and each.voice is first.voice for each in others)
+    assert all(each.game.book is first.game.book and each.voice is first.voice for each in others)
     assert cache.bytes - with_one == 10 * estimate_size(first.kept_room)
     for known in (first, *others):
         cache.remove(known.kept_room.id)
@@ -159,13 +161,13 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
 
 def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        first, _ = await lobby.begin(wish(fat_book(1)))
-        second, _ = await lobby.begin(wish(fat_book(1)))
+        first, _ = await lobby.open_room(wish(fat_book(1)))
+        second, _ = await lobby.open_room(wish(fat_book(1)))
         lobby._forget(second.kept_room.id)  # noqa: SLF001 - as if others had been asked for meanwhile
         address = second.address
         del second
-        again = await lobby.look(address)
-        assert again.kept.book is first.kept.book
+        again = await lobby.find_room(address)
+        assert again.game.book is first.game.book
         assert again.voice is first.voice
 
     at(tmp_path, do)
@@ -174,7 +176,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
 def test_nothing_of_a_rule_file_is_left_when_no_room_needs_it() -> None:
     def fill() -> int:
         for number in range(50):
-            share_voice(share_rulebook(fat_book(number)))
+            get_voice(share_rulebook(fat_book(number)))
         return 0
 
     fill()
@@ -191,7 +193,7 @@ def test_the_room_that_was_used_least_recently_is_forgotten_first() -> None:
     cache = RoomCache(most=3)
     made = [cache.add(make_room()) for _ in range(3)]
     assert cache.find(made[0].watch) is made[0]
-    assert cache.use(made[1].kept_room.id) is made[1]
+    assert cache.touch(made[1].kept_room.id) is made[1]
     added = cache.add(make_room())
     assert list(cache.values()) == [made[0], made[1], added]
     assert cache.find(made[2].address) is None
@@ -240,19 +242,19 @@ def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
 def test_whoever_acted_in_a_room_leaves_no_lock_behind(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         for number in range(3):
-            known, token = await lobby.begin(Wish(DRAFT, Table(Game(DRAFT.rules), "draft")))
+            known, token = await lobby.open_room(NewRoom(DRAFT, Table(Game(DRAFT.rules), "draft")))
             await lobby.act(known.address, token, Move(0, 9 - number))
-        assert len(lobby._busy) == 0  # noqa: SLF001 - nothing else shows it
+        assert len(lobby._locks) == 0  # noqa: SLF001 - nothing else shows it
 
     at(tmp_path, do)
 
 
 def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, _ = await lobby.begin(wish(fat_book(1)))
+        known, _ = await lobby.open_room(wish(fat_book(1)))
         address, identity = known.address, known.kept_room.id
         del known
-        streams = [lobby.stream(address) for _ in range(3)]
+        streams = [lobby.follow(address) for _ in range(3)]
         waiting = []
         for stream in streams:
             assert await anext(stream) is not None
@@ -260,7 +262,7 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
         await asyncio.sleep(0)
         lobby._forget(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
         gc.collect()
-        assert not [each for each in gc.get_objects() if isinstance(each, Known) and each.address == address]
+        assert not [each for each in gc.get_objects() if isinstance(each, CachedRoom) and each.address == address]
         for each in waiting:
             each.cancel()
 
@@ -270,8 +272,8 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def answering(do: Callable[[Answers], Awaitable[None]], **limits: int) -> Answers:
-    answers = Answers(**limits)
+def answering(do: Callable[[AnswerCache], Awaitable[None]], **limits: int) -> AnswerCache:
+    answers = AnswerCache(**limits)
     asyncio.run(asyncio.wait_for(do(answers), 60))
     return answers
 
@@ -283,9 +285,9 @@ async def found(size: int) -> bytes:
 def test_answers_are_bounded_by_their_bytes() -> None:
     """On the code as it was, 512 answers of up to 16 MiB each were remembered."""
 
-    async def do(answers: Answers) -> None:
+    async def do(answers: AnswerCache) -> None:
         for number in range(100):
-            assert len(await answers.to(number, lambda: found(MIB))) == MIB
+            assert len(await answers.get(number, lambda: found(MIB))) == MIB
 
     answers = answering(do)
     assert len(answers) == 31
@@ -293,21 +295,21 @@ def test_answers_are_bounded_by_their_bytes() -> None:
 
 
 def test_an_answer_that_is_found_again_is_counted_once() -> None:
-    async def do(answers: Answers) -> None:
-        await answers.to("a", lambda: found(100))
+    async def do(answers: AnswerCache) -> None:
+        await answers.get("a", lambda: found(100))
         once = answers.bytes
-        answers._kept["a"] = answers._kept["a"]._replace(until=0.0)  # noqa: SLF001 - as if it were too old
-        await answers.to("a", lambda: found(100))
+        answers._entries["a"] = answers._entries["a"]._replace(expires=0.0)  # noqa: SLF001 - as if it were too old
+        await answers.get("a", lambda: found(100))
         assert answers.bytes == once
-        await answers.to("b", lambda: found(10_000))
+        await answers.get("b", lambda: found(10_000))
 
     assert len(answering(do, most_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
     assert len(answering(do, most_bytes=50_000)) == 2
 
 
 def test_a_long_question_counts_as_well() -> None:
-    async def do(answers: Answers) -> None:
+    async def do(answers: AnswerCache) -> None:
         for number in range(10):
-            await answers.to(f"{number}" * 10_000, lambda: found(1))
+            await answers.get(f"{number}" * 10_000, lambda: found(1))
 
     assert len(answering(do, most_bytes=50_000)) == 4

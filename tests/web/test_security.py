@@ -18,10 +18,10 @@ from sqlalchemy import create_engine, text
 from starlette.testclient import TestClient
 
 from number_tower.rules import Rules
-from number_tower.store import browsers
-from number_tower.store.trouble import StoreError
-from number_tower.web.browser_cookie import MOST_BROWSERS, MOST_DELETED, MOST_TOKENS
-from number_tower.web.guards import POLICY
+from number_tower.store import StoreError
+from number_tower.store import seats as browsers
+from number_tower.web.middleware.browser_cookie import MAX_BROWSERS, MAX_DELETED, MAX_TOKENS
+from number_tower.web.middleware.security import CONTENT_POLICY
 from support.apps import Player, bearing, begun, linked, opened
 from support.servers import HOST, PATIENT, serving
 
@@ -374,7 +374,7 @@ def test_every_page_has_a_policy_that_lets_nothing_else_in(client: TestClient) -
         "/games", "/games/draft", "/learn/draft", "/docs", "/nowhere", "/api/games/nowhere", "/openapi.json", "/health",
     ):  # fmt: skip
         answer = client.get(path, headers=holding)
-        assert answer.headers["content-security-policy"] == POLICY, path
+        assert answer.headers["content-security-policy"] == CONTENT_POLICY, path
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert made["token"] not in answer.text
         if answer.headers["content-type"].startswith("text/html"):
@@ -410,7 +410,7 @@ def test_what_goes_wrong_here_is_told_without_details(tmp_path: Path, monkeypatc
         async def broken(address: str) -> None:
             raise RuntimeError(f"secret of {address}")
 
-        monkeypatch.setattr(client.app.state.lobby, "look", broken)  # type: ignore[attr-defined] # it is our app
+        monkeypatch.setattr(client.app.state.lobby, "find_room", broken)  # type: ignore[attr-defined] # it is our app
         for path, kind in ((player.path, "application/problem+json"), (f"/g/{made['address']}", "text/html")):
             answer = client.get(path)
             assert answer.status_code == 500
@@ -455,7 +455,7 @@ def test_a_store_that_fails_says_nothing_of_where_it_is(client: TestClient, monk
         raise StoreError("the database postgresql://tower@secret.example/games cannot be used")
 
     app: Any = client.app
-    monkeypatch.setattr(app.state.lobby, "look", fails)
+    monkeypatch.setattr(app.state.lobby, "find_room", fails)
     for path in ("/g/abc", "/api/games/abc"):
         answer = client.get(path)
         assert answer.status_code == 503
@@ -471,7 +471,7 @@ def test_a_store_that_fails_for_a_moment_takes_nobodys_seat(
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
     app: Any = client.app
     with monkeypatch.context() as trouble:
-        trouble.setattr(app.state.lobby, "look", fails)
+        trouble.setattr(app.state.lobby, "find_room", fails)
         answer = client.get("/")
     assert (answer.status_code, answer.headers.get_list("set-cookie")) == (200, [])
     assert room in client.get("/").text
@@ -510,7 +510,7 @@ def test_however_many_cookies_come_few_are_looked_up(client: TestClient, monkeyp
     asked: list[int] = []
     survey = browsers.survey_seats
 
-    def counted(connection: Any, browser: str, tokens: dict[str, str], others: list[str]) -> browsers.Survey:
+    def counted(connection: Any, browser: str, tokens: dict[str, str], others: list[str]) -> browsers.SeatSurvey:
         asked.append(len(tokens) + len(others))
         return survey(connection, browser, tokens, others)
 
@@ -518,8 +518,8 @@ def test_however_many_cookies_come_few_are_looked_up(client: TestClient, monkeyp
     many = "; ".join(f"seat-{number}=x; browser-{number:08x}={number:043}" for number in range(4000))
     answer = client.get("/", headers={"Cookie": many})
     assert answer.status_code == 200
-    assert asked == [MOST_TOKENS + MOST_BROWSERS - 1]
-    assert len(answer.headers.get_list("set-cookie")) == MOST_DELETED
+    assert asked == [MAX_TOKENS + MAX_BROWSERS - 1]
+    assert len(answer.headers.get_list("set-cookie")) == MAX_DELETED
 
 
 @pytest.mark.parametrize("what", ["analyse", "review"])

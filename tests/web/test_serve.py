@@ -19,10 +19,11 @@ from uvicorn.server import ServerState
 
 from number_tower import __version__
 from number_tower.cli.main import main
-from number_tower.store.places import Place
-from number_tower.web import connections, http_connection, server, settings
-from number_tower.web.server import CannotServe, addresses, listen
-from number_tower.web.settings import Settings, WrongSetting, public, trusted
+from number_tower.store import Location
+from number_tower.web import connections, server, settings
+from number_tower.web import connections as http_connection
+from number_tower.web.server import ServerStartError, format_addresses, open_listener
+from number_tower.web.settings import SettingError, Settings, parse_proxies, parse_public_url
 from support.clocks import SLOW, wait_until
 from support.command import ROOT, TOWER, plain_environment, tower
 from support.small_server import asked, connect, get, read_all, read_until, running, said_raw, small
@@ -30,7 +31,7 @@ from support.small_server import asked, connect, get, read_all, read_until, runn
 SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
 """What a server that gets no processor time may warn of: late answers about its health, and its own standstill."""
 
-PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
+PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 # The whole command ----------------------------------------------------------------------------------------------------
 
 
@@ -40,7 +41,7 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
         wait_until(lambda: asked(port, "/health")[0] == 200)  # on a slow machine the database may answer late
         _, found, headers = asked(port, "/health")
         assert (found["status"], found["database"], found["version"]) == ("ok", "ok", __version__)
-        assert found["thinkers"] == settings.usual_thinkers()
+        assert found["thinkers"] == settings.get_default_workers()
         assert "server" not in headers
         process.send_signal(sent)
         assert process.wait(SLOW) == code
@@ -219,37 +220,42 @@ def test_the_next_port_is_taken_if_none_was_chosen(monkeypatch: pytest.MonkeyPat
     with socket.create_server(("127.0.0.1", 0)) as other:
         usual = other.getsockname()[1]
         monkeypatch.setattr(server, "PORT", usual)
-        with listen("127.0.0.1", None) as found:
+        with open_listener("127.0.0.1", None) as found:
             port = found.getsockname()[1]
-        assert usual < port < usual + server.ENOUGH
-        monkeypatch.setattr(server, "ENOUGH", 1)
-        with pytest.raises(CannotServe, match=rf"all ports from {usual} to {usual} are taken; choose another"):
-            listen("127.0.0.1", None)
+        assert usual < port < usual + server.MAX_PORTS_TRIED
+        monkeypatch.setattr(server, "MAX_PORTS_TRIED", 1)
+        with pytest.raises(ServerStartError, match=rf"all ports from {usual} to {usual} are taken; choose another"):
+            open_listener("127.0.0.1", None)
 
 
 @pytest.mark.parametrize("host", ["no such host", "", "192.0.2.77", "x" * 300])
 def test_a_host_that_is_not_here_is_told(host: str) -> None:
-    with pytest.raises(CannotServe, match=r"--host: .* is no address"):
-        listen(host, 0)
+    with pytest.raises(ServerStartError, match=r"--host: .* is no address"):
+        open_listener(host, 0)
 
 
 def test_it_listens_on_both_kinds_of_networks_where_there_are_both() -> None:
     if not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    with listen("::", 0) as found, socket.create_connection(("127.0.0.1", found.getsockname()[1]), timeout=SLOW):
+    with open_listener("::", 0) as found, socket.create_connection(("127.0.0.1", found.getsockname()[1]), timeout=SLOW):
         pass
 
 
 def test_what_is_announced_can_be_opened() -> None:
     here = Settings(PLACE)
-    assert addresses(here, 8000) == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is kept)"
-    assert addresses(here, 8001).startswith("Port 8000 is taken, so this is the next free one.\nNumber Tower is at ")
-    assert addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
-    everywhere = addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class
+    assert (
+        format_addresses(here, 8000)
+        == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is kept)"
+    )
+    assert format_addresses(here, 8001).startswith(
+        "Port 8000 is taken, so this is the next free one.\nNumber Tower is at "
+    )
+    assert format_addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
+    everywhere = format_addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class
     assert everywhere.splitlines()[0].startswith("Number Tower is at http://127.0.0.1:8000 ")
     assert everywhere.splitlines()[1] == "Other machines in this network open http://192.168.1.5:8000"
-    assert "http://[::1]:8000 " in addresses(Settings(PLACE, host="::1"), 8000)
-    known = addresses(Settings(PLACE, public_url="https://tower.example"), 8000)
+    assert "http://[::1]:8000 " in format_addresses(Settings(PLACE, host="::1"), 8000)
+    known = format_addresses(Settings(PLACE, public_url="https://tower.example"), 8000)
     assert known.startswith("Number Tower is at https://tower.example ")
     assert known.endswith("Here it listens at http://127.0.0.1:8000.")
 
@@ -258,17 +264,17 @@ def test_what_is_announced_can_be_opened() -> None:
 
 
 def test_proxies_are_addresses_and_networks() -> None:
-    assert trusted(None) == ()
-    assert trusted("10.0.0.5, 172.16.0.0/12,::1") == ("10.0.0.5", "172.16.0.0/12", "::1")
+    assert parse_proxies(None) == ()
+    assert parse_proxies("10.0.0.5, 172.16.0.0/12,::1") == ("10.0.0.5", "172.16.0.0/12", "::1")
     for wrong in ("", "*", "proxy", "10.0.0.5,", "10.0.0.0/33"):
-        with pytest.raises(WrongSetting):
-            trusted(wrong)
+        with pytest.raises(SettingError):
+            parse_proxies(wrong)
 
 
 def test_a_public_url_is_scheme_and_host() -> None:
-    assert public(None) is None
-    assert public("https://Tower.example/") == "https://tower.example"
-    assert public("http://192.168.1.5:8000") == "http://192.168.1.5:8000"
+    assert parse_public_url(None) is None
+    assert parse_public_url("https://Tower.example/") == "https://tower.example"
+    assert parse_public_url("http://192.168.1.5:8000") == "http://192.168.1.5:8000"
     for wrong in (
         "",
         "tower",
@@ -280,23 +286,23 @@ def test_a_public_url_is_scheme_and_host() -> None:
         "http://a:x",
         "http://a b",
     ):
-        with pytest.raises(WrongSetting):
-            public(wrong)
+        with pytest.raises(SettingError):
+            parse_public_url(wrong)
 
 
 def test_links_for_others_have_an_address_that_others_can_open() -> None:
     plain = Settings(PLACE)
-    assert plain.shown("http", "127.0.0.1:8000") == "http://127.0.0.1:8000"
-    assert plain.shown("https", "tower.example") == "https://tower.example"
+    assert plain.get_origin("http", "127.0.0.1:8000") == "http://127.0.0.1:8000"
+    assert plain.get_origin("https", "tower.example") == "https://tower.example"
     near = Settings(PLACE, lan="http://192.168.1.5:8000")
     for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000", "localhost"):
-        assert near.shown("http", host) == "http://192.168.1.5:8000"
-    assert near.shown("http", "myschool:8000") == "http://myschool:8000"
-    assert Settings(PLACE, public_url="https://a.example").shown("http", "b") == "https://a.example"
+        assert near.get_origin("http", host) == "http://192.168.1.5:8000"
+    assert near.get_origin("http", "myschool:8000") == "http://myschool:8000"
+    assert Settings(PLACE, public_url="https://a.example").get_origin("http", "b") == "https://a.example"
 
 
 def test_cookies_are_for_https_where_the_page_came_so() -> None:
-    assert not Settings(PLACE).secure_for("http")
-    assert Settings(PLACE).secure_for("https")
-    assert Settings(PLACE, public_url="https://a.example").secure_for("http")
-    assert not Settings(PLACE, secure=False).secure_for("https")
+    assert not Settings(PLACE).uses_secure_cookies("http")
+    assert Settings(PLACE).uses_secure_cookies("https")
+    assert Settings(PLACE, public_url="https://a.example").uses_secure_cookies("http")
+    assert not Settings(PLACE, secure=False).uses_secure_cookies("https")

@@ -13,20 +13,19 @@ from hypothesis import given, settings
 import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
-from number_tower.coach.hints import hint
+from number_tower.coach.hints import fill_text, hint
 from number_tower.coach.review import review
-from number_tower.coach.words import say
 from number_tower.players import LEVELS, player
-from number_tower.record.line import with_rulebook
-from number_tower.solve.worth import ended
+from number_tower.record.line import parse_line
+from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
-from number_tower.web import caching, tasks
-from number_tower.web.caching import Answers
+from number_tower.web import questions, tasks
+from number_tower.web.questions import AnswerCache
 from support.strategies import any_game
 
 Thing = TypeVar("Thing")
 
-GAMES = catalogue.names()
+GAMES = catalogue.list_names()
 PATIENT = 600.0
 """Seconds that nothing here needs, however busy the machine is."""
 
@@ -40,7 +39,7 @@ def travelled(thing: Thing) -> Thing:
 
 
 def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
-    return Table(game), catalogue.rulebook_for("rules", game.rules)
+    return Table(game), catalogue.find_rulebook("rules", game.rules)
 
 
 # The computer and its hints -------------------------------------------------------------------------------------------
@@ -49,9 +48,9 @@ def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", GAMES)
 def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
-    game = Game(catalogue.named(name).rules)
+    game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
-    assert tasks.chosen(level, 7, travelled(game)) == (player(level, seed=7).choose(game), "")
+    assert tasks.choose_block(level, 7, travelled(game)) == (player(level, seed=7).choose(game), "")
 
 
 def test_a_large_game_travels_as_it_is() -> None:
@@ -65,10 +64,10 @@ def test_a_large_game_travels_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
-    book = catalogue.named(name)
+    book = catalogue.load_named(name)
     table = Table(Game(book.rules), name)
     given_ = hint(nt.solve(table.game))
-    one, two, three = (travelled(tasks.hinted(table, book, step)) for step in (1, 2, 3))
+    one, two, three = (travelled(tasks.give_hint(table, book, step)) for step in (1, 2, 3))
     assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
     assert three.texts[:2] == two.texts
     assert two.texts[:1] == one.texts
@@ -79,14 +78,14 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
-    table, book = with_rulebook("draft:9")
-    assert tasks.hinted(table, book, 0) == tasks.hinted(table, book, 1)
-    assert tasks.hinted(table, book, 9) == tasks.hinted(table, book, 3)
+    table, book = parse_line("draft:9")
+    assert tasks.give_hint(table, book, 0) == tasks.give_hint(table, book, 1)
+    assert tasks.give_hint(table, book, 9) == tasks.give_hint(table, book, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
-    table, book = with_rulebook("summit(hidden=yes):9")
-    told = tasks.hinted(table, book, 3)
+    table, book = parse_line("summit(hidden=yes):9")
+    told = tasks.give_hint(table, book, 3)
     assert told.block is None
     assert not told.more
     assert "hidden" in told.texts[0]
@@ -95,7 +94,7 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = tasks.hinted(*with_rulebook(line), 3)
+        told = tasks.give_hint(*parse_line(line), 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
@@ -105,9 +104,9 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
         def solution(self, _: object) -> None:
             return None
 
-    monkeypatch.setattr(tasks, "knowledge", lambda _: Nothing())
-    told = tasks.hinted(*with_rulebook("draft:9"), 3)
-    assert told == tasks.Hinted((say("unknown", {}),), more=False)
+    monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
+    told = tasks.give_hint(*parse_line("draft:9"), 3)
+    assert told == tasks.HintText((fill_text("unknown", {}),), more=False)
 
 
 # Analysis -------------------------------------------------------------------------------------------------------------
@@ -116,7 +115,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
 @settings(max_examples=150, deadline=None)
 @given(any_game())
 def test_every_value_is_what_solving_says(game: Game) -> None:
-    found = travelled(tasks.analysed(*by_rules(game), PATIENT))
+    found = travelled(tasks.analyse_table(*by_rules(game), PATIENT))
     solution = nt.solve(game)
     assert (found.value, found.plies) == solution.worth
     assert {move.block: (move.value, move.plies) for move in found.moves} == {
@@ -133,30 +132,30 @@ def test_every_value_is_what_solving_says(game: Game) -> None:
 
 
 def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
-    table, book = with_rulebook("draft:9,8")
-    found = tasks.analysed(table, book, seconds=0.0)
+    table, book = parse_line("draft:9,8")
+    found = tasks.analyse_table(table, book, seconds=0.0)
     truth = nt.solve(table.game)
     assert found.value is None
     assert not found.complete
     assert "not found out within 0 seconds" in found.verdict
     known = {move.block: move.value for move in found.moves if move.value is not None}
-    ending = {block for block in table.game.legal if ended(table.game.position.place(block)) is not None}
+    ending = {block for block in table.game.legal if get_final_worth(table.game.position.place(block)) is not None}
     assert set(known) == ending == {6}
     assert all(value == truth.moves[block].value for block, value in known.items())
     assert {move.block for move in found.moves} == set(table.game.legal)
 
 
 def test_a_game_too_vast_is_said_to_be_unknown() -> None:
-    found = tasks.analysed(*with_rulebook(VAST), seconds=0.2)
+    found = tasks.analyse_table(*parse_line(VAST), seconds=0.2)
     assert found.value is None
     assert all(move.value is None for move in found.moves)
     assert "No move is valued" in found.note
 
 
 def test_of_many_moves_only_some_are_given_a_reason() -> None:
-    found = tasks.analysed(*with_rulebook("climb(blocks=1-100):"))
+    found = tasks.analyse_table(*parse_line("climb(blocks=1-100):"))
     assert len(found.moves) == 100
-    assert sum(bool(move.reason) for move in found.moves) == tasks.MOST_REASONS
+    assert sum(bool(move.reason) for move in found.moves) == tasks.MAX_REASONS
     assert all(move.value for move in found.moves)
 
 
@@ -166,7 +165,7 @@ def test_of_many_moves_only_some_are_given_a_reason() -> None:
 @settings(max_examples=60, deadline=None)
 @given(any_game(to_the_end=True))
 def test_a_review_is_the_coachs(game: Game) -> None:
-    found, seen = travelled(tasks.reviewed(*by_rules(game), PATIENT, PATIENT)), review(game)
+    found, seen = travelled(tasks.review_table(*by_rules(game), PATIENT, PATIENT)), review(game)
     assert found.values == seen.values
     assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
     assert found.turning == (None if seen.turning_point is None else seen.turning_point.ply)
@@ -175,22 +174,22 @@ def test_a_review_is_the_coachs(game: Game) -> None:
 
 
 def test_a_result_by_word_and_names_are_told() -> None:
-    found = tasks.reviewed(*with_rulebook("draft(names=Ann,Ben,resigned=1):9,8"))
+    found = tasks.review_table(*parse_line("draft(names=Ann,Ben,resigned=1):9,8"))
     assert found.headline == "Ben won: Ann resigned."
     assert "Ann resigned a position that was won" in (found.turning_point or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
-    table, book = with_rulebook("draft:9,8,5")
-    found = tasks.reviewed(table, book, altogether=0.0)
+    table, book = parse_line("draft:9,8,5")
+    found = tasks.review_table(table, book, altogether=0.0)
     assert found.values == (None,) * 4
     assert not found.complete
     assert found.unsolved is not None
 
 
 def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
-    table, book = with_rulebook(f"{VAST}5,6,7,8")
-    found = tasks.reviewed(table, book, seconds=0.2, altogether=0.3)
+    table, book = parse_line(f"{VAST}5,6,7,8")
+    found = tasks.review_table(table, book, seconds=0.2, altogether=0.3)
     assert set(found.values) == {None}
     assert all(not move.mark and not move.remarks for move in found.moves)
 
@@ -199,53 +198,53 @@ def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
 
 
 def test_the_puzzle_of_a_day_is_the_coachs() -> None:
-    posed = travelled(tasks.puzzle_of("2027-01-31"))
-    book, puzzle = puzzles.daily("2027-01-31")
+    posed = travelled(tasks.make_daily_puzzle("2027-01-31"))
+    book, puzzle = puzzles.find_daily_puzzle("2027-01-31")
     assert (posed.game, posed.answer, posed.grade) == (book.name, puzzle.answer, puzzle.grade)
     assert record.from_line(posed.line).game == puzzle.game
 
 
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> None:
-    posed = tasks.numbered("seed", number, None, None)
-    assert posed == tasks.numbered("seed", number, None, None)
+    posed = tasks.make_numbered_puzzle("seed", number, None, None)
+    assert posed == tasks.make_numbered_puzzle("seed", number, None, None)
     assert posed.grade == (number - 1) % 5 + 1
     table = record.from_line(posed.line)
     assert [choice.block for choice in posed.choices] == list(table.game.legal)
-    assert [choice.block for choice in posed.choices if choice.right] == [posed.answer]
+    assert [choice.block for choice in posed.choices if choice.is_right] == [posed.answer]
     truth = nt.solve(table.game, plies=False)
     for choice in posed.choices:
-        assert choice.right == (truth.moves[choice.block].value == "win")
-        assert choice.said.startswith(f"Right! {choice.block} wins" if choice.right else f"Not {choice.block}")
+        assert choice.is_right == (truth.moves[choice.block].value == "win")
+        assert choice.feedback.startswith(f"Right! {choice.block} wins" if choice.is_right else f"Not {choice.block}")
     assert not re.search(r"\d", posed.nudge)
 
 
 def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
     for number in (1, 2):
-        posed = tasks.numbered("a", number, 4, "draft")
+        posed = tasks.make_numbered_puzzle("a", number, 4, "draft")
         assert (posed.game, posed.grade) == ("draft", 4)
-    assert tasks.numbered("a", 1, 4, "draft").line != tasks.numbered("a", 2, 4, "draft").line
+    assert tasks.make_numbered_puzzle("a", 1, 4, "draft").line != tasks.make_numbered_puzzle("a", 2, 4, "draft").line
 
 
 def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are() -> None:
     with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"):
-        tasks.numbered("a", 1, 3, "race")
-    assert tasks.numbered("a", 3, None, "race").grade == 1
+        tasks.make_numbered_puzzle("a", 1, 3, "race")
+    assert tasks.make_numbered_puzzle("a", 3, None, "race").grade == 1
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None:
-    posed = travelled(tasks.lesson(catalogue.named(name)))
+    posed = travelled(tasks.make_lesson(catalogue.load_named(name)))
     assert len(posed) == 3
     for each in posed:
         truth = nt.solve(record.from_line(each.line).game)
         assert truth.value == "win"
-        assert {choice.block: choice.right for choice in each.choices} == {
+        assert {choice.block: choice.is_right for choice in each.choices} == {
             block: worth.value == "win" for block, worth in truth.moves.items()
         }
-        assert each.choice(each.answer) is not None
-        assert each.choice(10**6) is None
-        assert each.shown.startswith(f"{each.answer} wins")
+        assert each.find_choice(each.answer) is not None
+        assert each.find_choice(10**6) is None
+        assert each.solution_text.startswith(f"{each.answer} wins")
 
 
 # Answers that are remembered ------------------------------------------------------------------------------------------
@@ -259,8 +258,8 @@ def test_an_answer_is_found_once_and_then_remembered() -> None:
         return "so"
 
     async def ask() -> list[str]:
-        answers = Answers()
-        return [await answers.to("q", find) for _ in range(5)]
+        answers = AnswerCache()
+        return [await answers.get("q", find) for _ in range(5)]
 
     assert asyncio.run(ask()) == ["so"] * 5
     assert len(asked) == 1
@@ -274,32 +273,32 @@ def test_trouble_is_not_remembered() -> None:
         return "yes"
 
     async def both() -> str:
-        answers = Answers()
+        answers = AnswerCache()
         with pytest.raises(ValueError, match="no"):
-            await answers.to("q", fails)
-        return await answers.to("q", works)
+            await answers.get("q", fails)
+        return await answers.get("q", works)
 
     assert asyncio.run(both()) == "yes"
 
 
 def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr(caching, "monotonic", lambda: now[0])
-    nothing = tasks.Analysis(None, None, "", "", (), "unknown")
-    known = tasks.Analysis("win", 1, "", "", (), "")
+    monkeypatch.setattr(questions, "monotonic", lambda: now[0])
+    nothing = tasks.PositionAnalysis(None, None, "", "", (), "unknown")
+    known = tasks.PositionAnalysis("win", 1, "", "", (), "")
     found = [nothing, known]
 
-    async def find() -> tasks.Analysis:
+    async def find() -> tasks.PositionAnalysis:
         return found.pop(0)
 
     async def ask() -> None:
-        answers = Answers()
-        assert await answers.to("q", find) is nothing
-        assert await answers.to("q", find) is nothing
+        answers = AnswerCache()
+        assert await answers.get("q", find) is nothing
+        assert await answers.get("q", find) is nothing
         now[0] += 10_000
-        assert await answers.to("q", find) is known
+        assert await answers.get("q", find) is known
         now[0] += 10_000
-        assert await answers.to("q", find) is known
+        assert await answers.get("q", find) is known
 
     asyncio.run(ask())
 
@@ -308,14 +307,14 @@ def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
     worked: list[str] = []
 
     async def ask() -> None:
-        answers = Answers(most=2)
+        answers = AnswerCache(most=2)
 
         async def to(question: str) -> None:
             async def find() -> str:
                 worked.append(question)
                 return question
 
-            await answers.to(question, find)
+            await answers.get(question, find)
 
         for question in ("a", "b", "a", "c", "a", "b"):
             await to(question)

@@ -15,16 +15,18 @@ from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from number_tower.store.places import Place
-from number_tower.web import guards, server
+from number_tower.store import Location
+from number_tower.web import app as app_module
+from number_tower.web import server
 from number_tower.web.app import make_app
-from number_tower.web.middleware.trusted_host import FROM_PROXY, TrustedHostMiddleware, parse_host
-from number_tower.web.settings import Settings, WrongSetting, parse_host_names
+from number_tower.web.middleware.client_context import FROM_PROXY
+from number_tower.web.middleware.trusted_host import TrustedHostMiddleware, parse_host
+from number_tower.web.settings import SettingError, Settings, parse_host_names
 from support.apps import settings as settings_in
 from support.servers import serving
 from support.small_server import asked, running, small
 
-PLACE = Place(None, "/nowhere/games.db", "/nowhere/games.db")
+PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 MALFORMED = [
     "<script>",
     "a b",
@@ -51,7 +53,7 @@ def client_of(**settings: Any) -> TestClient:
     async def home() -> PlainTextResponse:
         return PlainTextResponse("home")
 
-    guards.install(app, Settings(PLACE, **settings))
+    app_module.install_middleware(app, Settings(PLACE, **settings))
     return TestClient(app)
 
 
@@ -168,7 +170,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nothing(monkeypatch: pytest
 
     monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
     monkeypatch.setattr(socket, "getfqdn", hang)
-    monkeypatch.setattr(server, "_FQDN_TIME", 0.01)
+    monkeypatch.setattr(server, "_FQDN_TIMEOUT", 0.01)
     assert server.find_machine_names() == ("laptop", "laptop.local")
     answers.set()
     assert asked_for == [1]
@@ -191,7 +193,7 @@ def test_names_are_given_with_commas_or_one_by_one() -> None:
         "x" * 64,
         "a." * 130 + "a",
     ):
-        with pytest.raises(WrongSetting, match=r"expected names such as tower\.example\.org, without port; got "):
+        with pytest.raises(SettingError, match=r"expected names such as tower\.example\.org, without port; got "):
             parse_host_names([wrong])
 
 

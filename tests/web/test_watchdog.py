@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from number_tower.web import watchdog
-from number_tower.web.watchdog import Notifier, Watchdog
+from number_tower.web import health
+from number_tower.web.health import Notifier, Watchdog
 from support.apps import opened
 from support.clocks import SLOW, Clock, wait_until
 from support.command import TOWER, plain_environment
@@ -35,7 +35,7 @@ def hold_up(entered: threading.Event, released: threading.Event, token: str) -> 
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
-    records = [record for record in caplog.records if record.name == watchdog.__name__]
+    records = [record for record in caplog.records if record.name == health.__name__]
     return [(record.getMessage(), getattr(record, "fields", {})) for record in records]
 
 
@@ -149,11 +149,11 @@ def test_a_running_server_is_watched(tmp_path: Path, caplog: pytest.LogCaptureFi
         asking.start()
         assert entered.wait(SLOW)
         wait_until(lambda: any(text == "the event loop is stuck" for text, _ in said(caplog)))
-        assert dog.lag > watchdog.STUCK
+        assert dog.lag > health.STUCK_AFTER
         released.set()
         asking.join(SLOW)
         wait_until(lambda: said(caplog)[-1][0] == "the event loop turns again")
-        assert dog.worst_lag() > watchdog.STUCK
+        assert dog.worst_lag() > health.STUCK_AFTER
     wait_until(lambda: all(thread.name != "watchdog" for thread in threading.enumerate()))
 
 

@@ -21,17 +21,10 @@ from typing import Any, ParamSpec
 
 import pytest
 
-from number_tower.solve.limits import NotSolved
+from number_tower.solve.limits import NotSolvedError
 from number_tower.web import workers as workers_module
-from number_tower.web.workers import (
-    AbandonedError,
-    Asker,
-    BusyError,
-    GaveUpError,
-    Lane,
-    Limits,
-    Workers,
-)
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Requester, Workers
 from support.worker_tasks import (
     ThreadProcess,
     awkward,
@@ -79,8 +72,8 @@ def story(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     return told
 
 
-def limits(waiting: int = 64, of_one: int = 64, seconds: float = LONG) -> dict[Lane, Limits]:
-    return dict.fromkeys(Lane, Limits(waiting, of_one, seconds))
+def limits(waiting: int = 64, of_one: int = 64, seconds: float = LONG) -> dict[Lane, LaneLimits]:
+    return dict.fromkeys(Lane, LaneLimits(waiting, of_one, seconds))
 
 
 @asynccontextmanager
@@ -327,7 +320,7 @@ async def test_a_process_goes_on_when_the_asker_leaves_after_the_beginning() -> 
 @story
 async def test_what_a_task_raises_reaches_the_asker() -> None:
     async with running() as workers:
-        with pytest.raises(NotSolved) as unknown:
+        with pytest.raises(NotSolvedError) as unknown:
             await begun(workers, unsolved)
         assert str(unknown.value) == "not solved within 3 seconds"
         assert "in unsolved" in unknown.value.__notes__[0]
@@ -415,18 +408,18 @@ in_threads = pytest.mark.usefixtures("_in_threads")
 class Log:
     """Asks questions that note when they are worked on; the blocks go on once their gate is open."""
 
-    def __init__(self, workers: Workers, folder: Path, lane: Lane = Lane.DEAR) -> None:
+    def __init__(self, workers: Workers, folder: Path, lane: Lane = Lane.EXPENSIVE) -> None:
         self.workers = workers
         self.lane = lane
         self._folder = folder
 
     def block(self, asker: str, gate: str = "gate", lane: Lane | None = None) -> asyncio.Task[Any]:
         lane = lane or self.lane
-        return begun(self.workers, released, self._folder / gate, lane=lane, asker=Asker(asker), seconds=LONG)
+        return begun(self.workers, released, self._folder / gate, lane=lane, asker=Requester(asker), seconds=LONG)
 
     def ask(self, word: str, **terms: Any) -> asyncio.Task[Any]:
         """Ask a question; the asker is the first letter of its word."""
-        terms = {"lane": self.lane, "asker": Asker(word[0]), **terms}
+        terms = {"lane": self.lane, "asker": Requester(word[0]), **terms}
         return begun(self.workers, noted, self._folder / "log", word, **terms)
 
     def open(self, gate: str = "gate") -> None:
@@ -536,7 +529,7 @@ async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) 
         log = Log(workers, tmp_path, Lane.CHEAP)
         blocks = [log.block("a", "one"), log.block("b", "two")]  # no dear question waits yet, so they take both
         cheap = [log.ask(f"c{number}") for number in range(3)]
-        dear = log.block("d", "dear", Lane.DEAR)
+        dear = log.block("d", "dear", Lane.EXPENSIVE)
         await settled()
         assert (workers.running, workers.waiting) == (2, 4)
         log.open("one")
@@ -586,7 +579,7 @@ async def test_a_question_that_several_ask_at_the_same_time_is_worked_on_once(tm
 async def test_a_question_that_is_worked_on_is_joined(tmp_path: Path) -> None:
     async with running() as workers:
         gate = tmp_path / "gate"
-        both = [begun(workers, released, gate, key="q", asker=Asker(asker)) for asker in "ab"]
+        both = [begun(workers, released, gate, key="q", asker=Requester(asker)) for asker in "ab"]
         await settled()
         assert (workers.running, workers.waiting) == (1, 0)
         both[0].cancel()
@@ -661,7 +654,7 @@ async def test_an_asker_who_comes_later_has_its_own_time_to_wait(tmp_path: Path)
     log = Log(workers, tmp_path)
     first, early = log.block("x"), log.ask("a", key="q")
     await settled()
-    limited[Lane.DEAR] = Limits(64, 64, LONG)
+    limited[Lane.EXPENSIVE] = LaneLimits(64, 64, LONG)
     later = log.ask("b", key="q")
     with pytest.raises(BusyError):
         await early
@@ -681,7 +674,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
     async with running() as workers:
         log = Log(workers, tmp_path)
         gone = asyncio.get_running_loop().create_future()
-        first, waiting = log.block("x"), log.ask("a", asker=Asker("a", gone=gone))
+        first, waiting = log.block("x"), log.ask("a", asker=Requester("a", gone=gone))
         await settled()
         gone.set_result(None)
         with pytest.raises(AbandonedError):
@@ -697,7 +690,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
 async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tmp_path: Path) -> None:
     async with running() as workers:
         gone = asyncio.get_running_loop().create_future()
-        begun_already = begun(workers, released, tmp_path / "gate", asker=Asker("a", gone=gone))
+        begun_already = begun(workers, released, tmp_path / "gate", asker=Requester("a", gone=gone))
         await settled()
         gone.set_result(None)
         await settled()
@@ -723,7 +716,7 @@ async def test_figures_tell_how_many_wait_and_for_how_long(tmp_path: Path) -> No
         log.open()
         await asyncio.gather(*questions)
         await until(lambda: workers.running == 0)
-    assert [lane for _, lane in waits] == [Lane.DEAR, Lane.CHEAP, Lane.DEAR]
+    assert [lane for _, lane in waits] == [Lane.EXPENSIVE, Lane.CHEAP, Lane.EXPENSIVE]
     assert 0 <= waits[0][0] <= at_once
     assert waits[2][0] >= waited
 

@@ -6,12 +6,12 @@ from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from number_tower.arena.log import Log
-from number_tower.arena.pool import held
-from number_tower.arena.results import Results, Score, Standing, results
-from number_tower.arena.runner import Finished, Maker, Played, play, play_out
-from number_tower.arena.schedule import ArenaError, Contest, Fixture, arrange
-from number_tower.players import PATIENCE, player
+from number_tower.arena.playout import ArenaJournal, GameResult, PlayerFactory, Playout, play_fixture, play_out
+from number_tower.arena.results import ArenaResults, ArenaStanding, Score, results
+from number_tower.arena.schedule import Contest, Fixture, arrange
+from number_tower.batch import BatchError
+from number_tower.batch.executor import run_journaled
+from number_tower.players import DEFAULT_PATIENCE, player
 
 if TYPE_CHECKING:
     import os
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from number_tower.rules import Rules
 
 __all__ = [
-    "ArenaError",
+    "ArenaJournal",
+    "ArenaResults",
+    "ArenaStanding",
+    "BatchError",
     "Contest",
-    "Finished",
     "Fixture",
-    "Log",
-    "Maker",
-    "Played",
-    "Results",
+    "GameResult",
+    "PlayerFactory",
+    "Playout",
     "Score",
-    "Standing",
     "arena",
     "arrange",
-    "hold",
+    "play_games",
     "play_out",
     "results",
 ]
@@ -44,12 +44,12 @@ def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
     *,
     number: int = 100,
     seed: int = 1,
-    patience: float = PATIENCE,
+    patience: float = DEFAULT_PATIENCE,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    make: Maker = player,
-) -> Results:
+    make: PlayerFactory = player,
+) -> ArenaResults:
     """Let every two players play each game so many times, and return what came of it and all games.
 
     `jobs` is how many games are played at once: without it, as many as there are cores. Every game is kept in the
@@ -57,21 +57,28 @@ def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
     with ExitStack() as leaving:
-        log = None if out is None else leaving.enter_context(Log(out, contest, resume=resume))
-        played = leaving.enter_context(closing(hold(contest, log=log, jobs=jobs, make=make)))
+        log = None if out is None else leaving.enter_context(ArenaJournal(out, contest, resume=resume))
+        played = leaving.enter_context(closing(play_games(contest, log=log, jobs=jobs, make=make)))
         return results(contest, played, keep=True)
 
 
-def hold(
+def play_games(
     contest: Contest,
     *,
-    log: Log | None = None,
+    log: ArenaJournal | None = None,
     jobs: int | None = None,
-    make: Maker = player,
+    make: PlayerFactory = player,
     progress: Callable[[int, int], object] | None = None,
-) -> Generator[Played]:
+) -> Generator[GameResult]:
     """Give every game of an arena as it comes: first what its log holds, then the others, which are played and kept.
 
     `progress` is told how many games there are now, and how many there will be.
     """
-    return held(len(contest), contest.fixture, partial(play, contest, make=make), log=log, jobs=jobs, progress=progress)
+    return run_journaled(
+        len(contest),
+        contest.get_fixture,
+        partial(play_fixture, contest, make=make),
+        log=log,
+        jobs=jobs,
+        progress=progress,
+    )

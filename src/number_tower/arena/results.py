@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.arena.ratings import interval, ratings
+from number_tower.arena.ratings import compute_interval, compute_ratings
 from number_tower.match import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from number_tower.arena.playout import GameResult
     from number_tower.arena.ratings import Rating
-    from number_tower.arena.runner import Played
     from number_tower.arena.schedule import Contest
 
 
@@ -30,14 +30,14 @@ class Score(Tally):
     @property
     def interval(self) -> tuple[float, float]:
         """Between what the share would be after very many games, at 95 %."""
-        return interval(self.points, self.games)
+        return compute_interval(self.points, self.games)
 
     @property
-    def turned(self) -> Score:
+    def opposite(self) -> Score:
         """The same games, as the other side sees them."""
         return Score(self.lost, self.drawn, self.won)
 
-    def document(self) -> dict[str, object]:
+    def to_document(self) -> dict[str, object]:
         """Give the score as a JSON document has it."""
         return {
             "games": self.games,
@@ -51,7 +51,7 @@ class Score(Tally):
         return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
 
 
-class Standing(NamedTuple):
+class ArenaStanding(NamedTuple):
     """How one player came off, and how many of the lost games were forfeit."""
 
     player: str
@@ -60,7 +60,7 @@ class Standing(NamedTuple):
     rating: Rating
 
 
-class Ground(NamedTuple):
+class GameStatistics(NamedTuple):
     """How one game went: whoever started, each player by name, and how many plies all its games took."""
 
     game: str
@@ -69,64 +69,66 @@ class Ground(NamedTuple):
     plies: int
 
     @property
-    def length(self) -> float:
+    def mean_plies(self) -> float:
         """The mean number of plies."""
         return self.plies / self.starter.games if self.starter.games else 0.0
 
 
 @dataclass(frozen=True)
-class Results:
+class ArenaResults:
     """What an arena showed: the players, the best first; every pair; every game of the arena; and all that was played.
 
     The games are there where they were asked to be kept in memory.
     """
 
     contest: Contest
-    standings: tuple[Standing, ...]
+    standings: tuple[ArenaStanding, ...]
     pairs: dict[tuple[str, str], Score]
-    grounds: tuple[Ground, ...]
-    games: tuple[Played, ...] = ()
+    by_game: tuple[GameStatistics, ...]
+    games: tuple[GameResult, ...] = ()
 
     def score(self, player: str, opponent: str) -> Score:
         """Return how a player came off against another."""
-        return self.pairs[player, opponent] if (player, opponent) in self.pairs else self.pairs[opponent, player].turned
+        return (
+            self.pairs[player, opponent] if (player, opponent) in self.pairs else self.pairs[opponent, player].opposite
+        )
 
     def to_json(self) -> str:
         """Write all the numbers as one JSON document, on one line; the games themselves are not in it."""
         document = {
-            "played": sum(ground.starter.games for ground in self.grounds),
+            "played": sum(ground.starter.games for ground in self.by_game),
             "number": self.contest.number,
             "seed": self.contest.seed,
             "players": [
                 {
                     "player": standing.player,
-                    **standing.score.document(),
+                    **standing.score.to_document(),
                     "forfeits": standing.forfeits,
                     "elo": round(standing.rating.elo, 1) + 0.0,
                     "elo_margin": round(standing.rating.margin, 1),
                 }
                 for standing in self.standings
             ],
-            "pairs": [{"players": pair, **score.document()} for pair, score in self.pairs.items()],
+            "pairs": [{"players": pair, **score.to_document()} for pair, score in self.pairs.items()],
             "by_game": [
                 {
                     "game": ground.game,
-                    "plies": round(ground.length, 4),
-                    "starter": ground.starter.document(),
-                    "players": {player: score.document() for player, score in ground.scores.items()},
+                    "plies": round(ground.mean_plies, 4),
+                    "starter": ground.starter.to_document(),
+                    "players": {player: score.to_document() for player, score in ground.scores.items()},
                 }
-                for ground in self.grounds
+                for ground in self.by_game
             ],
         }
         return json.dumps(document)
 
 
-def results(contest: Contest, games: Iterable[Played], *, keep: bool = False) -> Results:
+def results(contest: Contest, games: Iterable[GameResult], *, keep: bool = False) -> ArenaResults:
     """Add up games, each of which is looked at once and, unless they are to be kept, forgotten."""
     scores: Counter[tuple[str, tuple[str, str], int | None]] = Counter()
     plies: Counter[str] = Counter()
     forfeits: Counter[str] = Counter()
-    kept: list[Played] = []
+    kept: list[GameResult] = []
     for played in games:
         scores[played.game, played.players, played.winner] += 1
         plies[played.game] += played.plies
@@ -139,15 +141,15 @@ def results(contest: Contest, games: Iterable[Played], *, keep: bool = False) ->
         return Score(*(scores[game, (starter, other), winner] for winner in (0, None, 1)))
 
     def of_pair(game: str, one: str, other: str) -> Score:
-        return of_starter(game, one, other).plus(of_starter(game, other, one).turned)
+        return of_starter(game, one, other).plus(of_starter(game, other, one).opposite)
 
     def against(player: str) -> list[str]:
         return [other for other in contest.players if other != player]
 
     pairs = {pair: _sum(of_pair(game, *pair) for game in contest.games) for pair in contest.pairs}
-    rated = ratings(contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()})
+    rated = compute_ratings(contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()})
     grounds = tuple(
-        Ground(
+        GameStatistics(
             game,
             _sum(of_starter(game, player, other) for player in contest.players for other in against(player)),
             {player: _sum(of_pair(game, player, other) for other in against(player)) for player in contest.players},
@@ -156,11 +158,11 @@ def results(contest: Contest, games: Iterable[Played], *, keep: bool = False) ->
         for game in contest.games
     )
     standings = [
-        Standing(player, _sum(ground.scores[player] for ground in grounds), forfeits[player], rated[player])
+        ArenaStanding(player, _sum(ground.scores[player] for ground in grounds), forfeits[player], rated[player])
         for player in contest.players
     ]
     standings.sort(key=lambda standing: -standing.score.share)
-    return Results(contest, tuple(standings), pairs, grounds, tuple(sorted(kept)))
+    return ArenaResults(contest, tuple(standings), pairs, grounds, tuple(sorted(kept)))
 
 
 def _sum(scores: Iterable[Score]) -> Score:

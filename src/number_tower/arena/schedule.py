@@ -9,37 +9,36 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.batch import BatchError
 from number_tower.catalogue import CatalogueError, load
 from number_tower.game import Game
-from number_tower.players import PATIENCE, is_command, player
+from number_tower.players import DEFAULT_PATIENCE, is_command, player
 from number_tower.record import RecordError, to_line
-from number_tower.record.line import with_rulebook
+from number_tower.record.line import parse_line
 from number_tower.rules import Rules
-from number_tower.showing import shown
-from number_tower.table import Table, TableError, player_names
+from number_tower.table import Table, TableError, check_player_names
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from number_tower.arena.runner import Maker
+    from number_tower.arena.playout import PlayerFactory
     from number_tower.catalogue import Rulebook
 
 _SEED_BYTES = 6
+
+
 """Seeds stay below 2**48, which every reader of JSON takes for a whole number."""
 
 
-class ArenaError(ValueError):
-    """An arena that cannot be held or gone on with, and why."""
-
-
-class Entry(NamedTuple):
+class GameEntry(NamedTuple):
     """A game that is played in an arena: as one line writes it, its table before the first move, and its rulebook."""
 
     text: str
     table: Table
     book: Rulebook | None
 
-    def written(self) -> dict[str, object]:
+    def to_document(self) -> dict[str, object]:
         """Give the game and all its rules as a file's settings have them."""
         return {"game": self.text, "rules": self.table.game.rules.written()}
 
@@ -62,17 +61,17 @@ class Contest:
     seed depends on its own game, pair and round alone: it stays the same whoever else takes part.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[GameEntry, ...]
     players: tuple[str, ...]
     number: int = 100
     seed: int = 1
-    patience: float = PATIENCE
+    patience: float = DEFAULT_PATIENCE
 
     def __post_init__(self) -> None:
-        check_different("games", self.games, 1, "expected a game")
-        check_different("players", self.players, 2, "expected two players or more, such as random,perfect")
+        check_unique("games", self.games, 1, "expected a game")
+        check_unique("players", self.players, 2, "expected two players or more, such as random,perfect")
         if self.number < 1:
-            raise ArenaError(f"expected each pair to play once or more; got {self.number}")
+            raise BatchError(f"expected each pair to play once or more; got {self.number}")
 
     def __len__(self) -> int:
         return self.number * len(self.entries) * len(self.pairs)
@@ -87,33 +86,33 @@ class Contest:
         """Every two players, the first named first."""
         return tuple(combinations(self.players, 2))
 
-    def fixture(self, index: int) -> Fixture:
+    def get_fixture(self, index: int) -> Fixture:
         """Return one of the games to be played."""
         played, pair = divmod(index, len(self.pairs))
         turn, game = divmod(played, len(self.entries))
         one, other = self.pairs[pair]
         text = self.entries[game].text
         return Fixture(
-            index, text, seed_of(self.seed, text, one, other, turn), (other, one) if turn % 2 else (one, other)
+            index, text, derive_seed(self.seed, text, one, other, turn), (other, one) if turn % 2 else (one, other)
         )
 
-    def table(self, fixture: Fixture) -> Table:
+    def get_table(self, fixture: Fixture) -> Table:
         """Return the table of a fixture before its first move; players whose names do not fit sit there without."""
         return self._tables[fixture.game, fixture.players]
 
-    def line(self, fixture: Fixture, table: Table) -> str:
+    def format_line(self, fixture: Fixture, table: Table) -> str:
         """Write a table of a fixture as one line."""
-        return to_line(table, self._entry[fixture.game].book)
+        return to_line(table, self._entry_by_text[fixture.game].book)
 
     @cached_property
-    def _entry(self) -> dict[str, Entry]:
+    def _entry_by_text(self) -> dict[str, GameEntry]:
         return {entry.text: entry for entry in self.entries}
 
     @cached_property
     def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
         seated = [*self.pairs, *((other, one) for one, other in self.pairs)]
         return {
-            (entry.text, players): replace(entry.table, names=names_of(players))
+            (entry.text, players): replace(entry.table, names=make_names(players))
             for entry in self.entries
             for players in seated
         }
@@ -125,63 +124,65 @@ def arrange(
     *,
     number: int = 100,
     seed: int = 1,
-    patience: float = PATIENCE,
-    make: Maker = player,
+    patience: float = DEFAULT_PATIENCE,
+    make: PlayerFactory = player,
 ) -> Contest:
     """Set up an arena from what people write, and say what is wrong with it before anything is played."""
-    specs = tuple(map(tidied, players))
-    contest = Contest(tuple(map(entry, games)), specs, number, seed, patience)
+    specs = tuple(map(normalize_player, players))
+    contest = Contest(tuple(map(parse_game, games)), specs, number, seed, patience)
     for spec in specs:
         make(spec, seed=seed, patience=patience).close()
     return contest
 
 
-def tidied(spec: str) -> str:
+def normalize_player(spec: str) -> str:
     """Write a player as it is always written: only a level may be in capitals."""
     spec = spec.strip()
     return spec if is_command(spec) or ":" in spec else spec.lower()
 
 
-def entry(game: str | Rules) -> Entry:
+def parse_game(game: str | Rules) -> GameEntry:
     """Make sense of a game: a name of the catalogue, a rule file, either with options in brackets, or rules."""
     if isinstance(game, Rules):
         table = Table(Game(game))
-        return Entry(_text(to_line(table)), table, None)
+        return GameEntry(_strip_colon(to_line(table)), table, None)
     try:
-        table, book = with_rulebook(f"{game.strip()}:", load)
+        table, book = parse_line(f"{game.strip()}:", load)
     except (RecordError, CatalogueError) as wrong:
-        raise ArenaError(f"{shown(game)} cannot be played: {wrong}") from None
+        raise BatchError(f"{format_value(game)} cannot be played: {wrong}") from None
     if table.hidden:
         why = "blocks are hidden from people only, so without hidden=yes"
-        raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone; {why}")
-    plain = Table(Game(table.game.rules), book.name)
+        raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone; {why}")
+    plain = Table(Game(table.game.rules), book=book)
     if table != plain:
-        raise ArenaError(f"{shown(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)")
-    return Entry(_text(to_line(plain, book)), plain, book)
+        raise BatchError(
+            f"{format_value(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)"
+        )
+    return GameEntry(_strip_colon(to_line(plain, book)), plain, book)
 
 
-def seed_of(*parts: object) -> int:
+def derive_seed(*parts: object) -> int:
     """Make one seed of several things, the same on every machine."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:_SEED_BYTES], "big")
 
 
-def _text(line: str) -> str:
+def _strip_colon(line: str) -> str:
     return line.removesuffix(":")
 
 
-def names_of(players: tuple[str, str]) -> tuple[str, str] | None:
+def make_names(players: tuple[str, str]) -> tuple[str, str] | None:
     """Return what two players are called at a table; None if that cannot be a name, or is one for both."""
     try:
-        return player_names(players)
+        return check_player_names(players)
     except TableError:
         return None
 
 
-def check_different(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
+def check_unique(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
     """Refuse too few of something, and anything that is named twice."""
     if len(given) < least or not all(given):
-        raise ArenaError(f"{expected}; got {shown(','.join(given))}")
+        raise BatchError(f"{expected}; got {format_value(','.join(given))}")
     for each in given:
         if given.count(each) > 1:
-            raise ArenaError(f"{what}: {shown(each)} is named twice")
+            raise BatchError(f"{what}: {format_value(each)} is named twice")

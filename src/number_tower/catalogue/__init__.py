@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from number_tower.rules import UNNAMED, Rules, RulesError
-from number_tower.showing import shown, shown_path, shown_text
+from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection
 
 LARGEST_FILE = 64 * 1024
 """Bytes: room for ten thousand blocks written one by one, and twenty times what the five games need."""
@@ -19,6 +20,9 @@ LARGEST_FILE = 64 * 1024
 RULE_OPTIONS = ("target", "blocks", "opening")
 OPTIONS = (*RULE_OPTIONS, "hidden")
 """What players may choose for one game; whether blocks are hidden is a choice of the table and changes no rule."""
+
+First = Literal[1, 2, "random"]
+"""Who begins: the player of seat 1 or 2, or a coin toss."""
 
 _MOST_DOTS = 200
 """No rule file has a dotted key of so many parts, and the reader's time grows with the square of their number."""
@@ -30,8 +34,13 @@ _TEXTS = ("title", "summary", "about")
 class CatalogueError(ValueError):
     """A game that cannot be had, and why."""
 
+    @property
+    def field(self) -> str:
+        """What was chosen wrongly: `game`, `rulefile`, or an option's name."""
+        return "game"
 
-class UnknownGame(CatalogueError):  # noqa: N818 - named for what it says
+
+class UnknownGameError(CatalogueError):
     """Neither a game of the catalogue nor a rule file."""
 
 
@@ -47,6 +56,11 @@ class RuleFileError(CatalogueError):
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.file, self.key, self.problem)))
 
+    @property
+    def field(self) -> str:
+        """What was chosen wrongly."""
+        return "rulefile"
+
 
 class OptionError(CatalogueError):
     """An option that a game does not take, and those that it does."""
@@ -59,6 +73,11 @@ class OptionError(CatalogueError):
 
     def __str__(self) -> str:
         return f"{self.game} takes no option {self.option}; it takes {', '.join(self.taken) or 'none'}"
+
+    @property
+    def field(self) -> str:
+        """The option."""
+        return self.option
 
 
 @dataclass(frozen=True)
@@ -76,18 +95,26 @@ class Rulebook:
     content: bytes = field(default=b"", repr=False, compare=False)
     """What its file holds, if it has one."""
 
+    def __hash__(self) -> int:
+        """Hash a part of what is compared: the words in `voice` have no hash."""
+        return hash((self.name, self.source))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the file's content out of a pickle: the rest was read from it."""
+        return {**self.__dict__, "content": b""}
+
     def check_options(self, chosen: Collection[str]) -> None:
         """Refuse an option that this game does not take."""
         for option in chosen:
             if option not in self.options:
-                raise OptionError(self.name, shown_text(option, 40), self.options)
+                raise OptionError(self.name, format_text(option, 40), self.options)
 
-    def with_options(self, chosen: Mapping[str, object]) -> Rules:
+    def apply_options(self, chosen: Mapping[str, object]) -> Rules:
         """Return the rules with the options chosen."""
         self.check_options(chosen)
         return self.rules.changed(chosen)
 
-    def options_of(self, rules: Rules) -> dict[str, object] | None:
+    def find_options(self, rules: Rules) -> dict[str, object] | None:
         """Say which options make these rules of this rulebook; None if none do."""
         theirs, ours = rules.written(), self.rules.written()
         differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
@@ -97,42 +124,42 @@ class Rulebook:
 
 
 @cache
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Return the games of the catalogue."""
     return tuple(sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml")))
 
 
-def games() -> list[Rulebook]:
+def load_all() -> list[Rulebook]:
     """Return every rulebook of the catalogue."""
-    return [load(name) for name in names()]
+    return [load(name) for name in list_names()]
 
 
 def load(source: str | os.PathLike[str]) -> Rulebook:
     """Return a rulebook of the catalogue by its name, or one's own by its path."""
     text = os.fspath(source)
-    if text not in names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
-        return parse(_content(text), os.path.basename(text).removesuffix(".toml"), text)
+    if text not in list_names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
+        return parse_rulebook(_read_file(text), os.path.basename(text).removesuffix(".toml"), text)
     try:
-        return named(text)
-    except UnknownGame as unknown:
+        return load_named(text)
+    except UnknownGameError as unknown:
         problem = f"{unknown}, or a rule file such as mygame.toml"
         if os.path.isfile(f"{text}.toml"):
-            problem = f"{problem}; did you mean {shown_path(text)}.toml?"
-        raise UnknownGame(problem) from None
+            problem = f"{problem}; did you mean {format_path(text)}.toml?"
+        raise UnknownGameError(problem) from None
 
 
 @cache
-def named(name: str) -> Rulebook:
+def load_named(name: str) -> Rulebook:
     """Return a rulebook of the catalogue by its name; nothing else on the machine is looked at."""
     known = name.lower()
-    if known in names():
-        return parse(_content(os.path.join(_HERE, f"{known}.toml")), known, known)
-    raise UnknownGame(f"there is no game called {shown(name)}; the games are {', '.join(names())}")
+    if known in list_names():
+        return parse_rulebook(_read_file(os.path.join(_HERE, f"{known}.toml")), known, known)
+    raise UnknownGameError(f"there is no game called {format_value(name)}; the games are {', '.join(list_names())}")
 
 
-def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
+def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
     """Return the rulebook that a recorded game was played by, or a plain one that knows its rules and no more."""
-    if name in names() and load(name).options_of(mechanics) is not None:
+    if name in list_names() and load(name).find_options(mechanics) is not None:
         return load(name)
     title = "Number Tower, by these rules:" if name == UNNAMED else name
     return Rulebook(name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={})
@@ -140,30 +167,71 @@ def rulebook_for(name: str, mechanics: Rules) -> Rulebook:
 
 def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
     """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
-    if isinstance(source, Rules):
-        return source.changed(options)
-    return load(source).with_options(options)
+    return choose(source, options).rules
 
 
-def parse(content: bytes, name: str, source: str) -> Rulebook:
+class GameChoice(NamedTuple):
+    """What is to be played: the rulebook, the rules with the options chosen, and how the table is set up."""
+
+    book: Rulebook
+    rules: Rules
+    hidden: bool = False
+    first: int = 0
+    """Who begins, 0 or 1."""
+
+
+def choose(
+    source: str | os.PathLike[str] | Rulebook | Rules | Mapping[str, object],
+    options: Mapping[str, object] | None = None,
+    *,
+    hidden: bool = False,
+    first: First = 1,
+    seed: int | None = None,
+    find: Callable[[str], Rulebook] | None = None,
+) -> GameChoice:
+    """Return the game that was asked for, with its options, or raise an error whose `field` says what is wrong.
+
+    `source` is a game's name, a rule file's path, a rulebook, or rules; a mapping holds rules as a rule file writes
+    them. `find` looks names up: `load` opens files as well (the default), `named` never does. Rules take any rule as
+    an option, rulebooks only those that they list. `seed` makes a coin toss repeatable.
+    """
+    chosen = {} if options is None else options
+    if isinstance(source, Rules | Mapping):
+        mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
+        return GameChoice(find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed))
+    book = source if isinstance(source, Rulebook) else (find or load)(os.fspath(source))
+    book.check_options(["hidden"] if hidden else [])
+    return GameChoice(book, book.apply_options(chosen), hidden, choose_first(first, seed))
+
+
+def choose_first(first: First, seed: int | None = None) -> int:
+    """Return who begins, 0 or 1; where chance decides, the same seed gives the same player."""
+    if first != "random":
+        return first - 1
+    from random import Random  # noqa: PLC0415 - the first prompt needs none
+
+    return Random(seed).randrange(2)  # noqa: S311 - a coin toss, not a secret
+
+
+def parse_rulebook(content: bytes, name: str, source: str) -> Rulebook:
     """Make a rulebook of what a rule file holds; `source` is how the file is called in messages and in records."""
-    return from_table(parse_toml(content, shown_path(source)), content, name, source)
+    return make_rulebook(parse_toml(content, format_path(source)), content, name, source)
 
 
-def from_table(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
+def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
     """Make a rulebook of the table that a rule file holds; `content` is the file itself."""
-    file = shown_path(source)
+    file = format_path(source)
     for key in table:
         if key not in {*_TEXTS, "options", "rules", "voice"}:
             expected = "title, summary, about, options, [rules] or [voice]"
-            raise RuleFileError(file, shown_text(key, 40), f"unknown; expected {expected}")
+            raise RuleFileError(file, format_text(key, 40), f"unknown; expected {expected}")
     if not name.isprintable():
         raise RuleFileError(file, "", "expected a file name without control characters")
-    mechanics = _rules(file, table.get("rules"))
-    title, summary, about = (_text(file, key, table.get(key, "")) for key in _TEXTS)
+    mechanics = _read_rules(file, table.get("rules"))
+    title, summary, about = (_read_text(file, key, table.get(key, "")) for key in _TEXTS)
     voice = table.get("voice", {})
     if not isinstance(voice, dict):
-        raise RuleFileError(file, "voice", f"expected a table; got {shown(voice)}")
+        raise RuleFileError(file, "voice", f"expected a table; got {format_value(voice)}")
     return Rulebook(
         name=name,
         source=source,
@@ -171,7 +239,7 @@ def from_table(table: Mapping[str, object], content: bytes, name: str, source: s
         title=title or name,
         summary=summary,
         about=about,
-        options=_options(file, table.get("options"), mechanics),
+        options=_read_options(file, table.get("options"), mechanics),
         voice=voice,
         content=content,
     )
@@ -193,23 +261,23 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
         raise RuleFileError(file, "", "not TOML that can be read: nested too deeply") from None
     except ValueError as wrong:
         raise RuleFileError(
-            file, "", f'not TOML: {shown_text(str(wrong))}; text needs quotes, as in blocks = "1-9"'
+            file, "", f'not TOML: {format_text(str(wrong))}; text needs quotes, as in blocks = "1-9"'
         ) from None
 
 
-def _content(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
     """Read a file, but not much further than a rule file may go."""
     try:
         with open(path, "rb") as stream:
             return stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise RuleFileError(shown_path(path), "", "there is no such file") from None
+        raise RuleFileError(format_path(path), "", "there is no such file") from None
     except (OSError, ValueError) as trouble:
         reason = getattr(trouble, "strerror", None) or "not a file that can be read"
-        raise RuleFileError(shown_path(path), "", f"cannot be read: {reason}") from None
+        raise RuleFileError(format_path(path), "", f"cannot be read: {reason}") from None
 
 
-def _rules(file: str, given: object) -> Rules:
+def _read_rules(file: str, given: object) -> Rules:
     if not isinstance(given, dict):
         raise RuleFileError(file, "rules", "expected a [rules] table")
     try:
@@ -218,18 +286,18 @@ def _rules(file: str, given: object) -> Rules:
         raise RuleFileError(file, f"rules.{wrong.key}", wrong.problem) from None
 
 
-def _text(file: str, key: str, given: object) -> str:
+def _read_text(file: str, key: str, given: object) -> str:
     if not isinstance(given, str):
-        raise RuleFileError(file, key, f"expected text; got {shown(given)}")
+        raise RuleFileError(file, key, f"expected text; got {format_value(given)}")
     if not given.replace("\n", "").isprintable():
         raise RuleFileError(file, key, "expected text without control characters")
     return given.strip()
 
 
-def _options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]:
+def _read_options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]:
     """Without a list, a game takes every option that its rules give a meaning to."""
     if given is None:
         return tuple(option for option in OPTIONS if option != "target" or mechanics.target is not None)
     if not isinstance(given, list) or any(option not in OPTIONS for option in given):
-        raise RuleFileError(file, "options", f"expected a list of {', '.join(OPTIONS)}; got {shown(given)}")
+        raise RuleFileError(file, "options", f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}")
     return tuple(option for option in OPTIONS if option in given)

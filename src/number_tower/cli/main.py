@@ -11,17 +11,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from number_tower.cli.calls import parser
-from number_tower.cli.failure import (
+from number_tower.cli.errors import (
     FINISHED,
     INTERRUPTED,
     NO_OUTPUT,
     WRONG_CALL,
-    Failure,
-    complain,
-    one_interrupt,
+    CommandError,
+    handle_interrupt_once,
+    print_error,
 )
-from number_tower.showing import shown, shown_text
+from number_tower.cli.options import create_parser
+from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,32 +32,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it serves until the process ends
     code = FINISHED
-    one_interrupt()
+    handle_interrupt_once()
     try:
-        code = _answer(sys.argv[1:] if argv is None else argv)
+        code = _run_safely(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except OSError as trouble:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(trouble, BrokenPipeError):
             return code
-        complain(f"the output cannot be written: {trouble.strerror}")
+        print_error(f"the output cannot be written: {trouble.strerror}")
         return NO_OUTPUT
     return code
 
 
-def _answer(argv: Sequence[str]) -> int:
+def _run_safely(argv: Sequence[str]) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        complain("stopped.")
+        print_error("stopped.")
         return INTERRUPTED
-    except Failure as failure:
-        complain(str(failure))
+    except CommandError as failure:
+        print_error(str(failure))
         return failure.code
 
 
 def _run(argv: Sequence[str]) -> int:
-    tower = parser()
+    tower = create_parser()
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete  # noqa: PLC0415 - only for completion
 
@@ -69,10 +69,12 @@ def _run(argv: Sequence[str]) -> int:
         return int(done.code or FINISHED)
     if unknown:
         call = " ".join(filter(None, ("tower", asked.command)))
-        raise Failure(WRONG_CALL, f"{shown(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
+        raise CommandError(
+            WRONG_CALL, f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)"
+        )
     from number_tower.cli import commands  # noqa: PLC0415 - `--version` and `--help` need none of it
 
-    return commands.perform(asked)
+    return commands.run_command(asked)
 
 
 def _check_command(argv: Sequence[str], commands: tuple[str, ...]) -> None:
@@ -81,7 +83,9 @@ def _check_command(argv: Sequence[str], commands: tuple[str, ...]) -> None:
         return
     from number_tower import catalogue  # noqa: PLC0415 - only for a wrong call
 
-    if argv[0].lower() in catalogue.names() or argv[0].endswith(".toml"):
-        raise Failure(WRONG_CALL, f"to play it: tower play {shown_text(' '.join(argv))}")
+    if argv[0].lower() in catalogue.list_names() or argv[0].endswith(".toml"):
+        raise CommandError(WRONG_CALL, f"to play it: tower play {format_text(' '.join(argv))}")
     known = ", ".join(commands)
-    raise Failure(WRONG_CALL, f"there is no command {shown(argv[0])}; the commands are {known} (see: tower --help)")
+    raise CommandError(
+        WRONG_CALL, f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)"
+    )

@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.reasons import best_reason
-from number_tower.coach.words import clause, say
+from number_tower.catalogue import parse_toml
+from number_tower.coach.reasons import find_best_reason
+from number_tower.game import Game
+from number_tower.players.knowledge import get_knowledge
+from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.solution import Solution
+from number_tower.solve.worth import Worth
+from number_tower.text import Template
+from number_tower.voice import Voice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from number_tower.catalogue import Rulebook
     from number_tower.coach.reasons import Reason
+    from number_tower.rules import Rules
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Worth
+    from number_tower.table import Table
+    from number_tower.text import Value as Fact
+
+
+class HintText(NamedTuple):
+    """Help in up to three steps, as much of it as was asked for; without a block where the move is not named yet."""
+
+    texts: tuple[str, ...]
+    more: bool
+    """Whether there is another step."""
+
+    block: int | None = None
+
+
+# Help -----------------------------------------------------------------------------------------------------------------
+
+
+def format_hint(table: Table, book: Rulebook, step: int, given: Hint | None) -> HintText:
+    """Help whoever is to move: 1 says what to look for, 2 names the move as well, and 3 gives the reason.
+
+    Where the position could not be worked out there is no hint; and none is asked for where the blocks are hidden, or
+    once the game is over.
+    """
+    voice = Voice(book)
+    if table.hidden:
+        return HintText((voice.refuse(table, "hint", "").text.strip(),), more=False)
+    if not table.legal:
+        return HintText((voice.refuse(table, "over", "").text.strip(),), more=False)
+    if given is None:
+        return HintText((fill_text("unknown", {}),), more=False)
+    step = min(max(step, 1), 3)
+    opponent = voice.get_name(table, 1 - table.game.to_move)
+    texts = given.nudge(voice.noun), given.name_move(), given.why(opponent, voice.noun)
+    return HintText(texts[:step], more=step < len(texts), block=given.block if step > 1 else None)
 
 
 class Hint(NamedTuple):
@@ -33,14 +81,14 @@ class Hint(NamedTuple):
     def nudge(self, noun: str) -> str:
         """Say what kind of move to look for, and no number at all."""
         if self.legal == 1:
-            return say("count_only", {})
+            return fill_text("count_only", {})
         many = "all" if self.good == self.legal else "one" if self.good == 1 else "some"
         kind = self.reason.kind
         if self.worth.value == "loss":
             kind = "lost_alike" if self.best == self.legal else "lost"
-        return f"{say(f'count_{self.worth.value}_{many}', {})} {say(f'nudge_{kind}', {'noun': noun})}"
+        return f"{fill_text(f'count_{self.worth.value}_{many}', {})} {fill_text(f'nudge_{kind}', {'noun': noun})}"
 
-    def move(self) -> str:
+    def name_move(self) -> str:
         """Name the move."""
         if self.legal == 1:
             key = "move_only"
@@ -48,19 +96,165 @@ class Hint(NamedTuple):
             key = "move_loss_unknown"
         else:
             key = f"move_{self.worth.value}"
-        return say(key, {"block": self.block})
+        return fill_text(key, {"block": self.block})
 
     def why(self, opponent: str, noun: str) -> str:
         """Give the reason for the move."""
-        return sentence(self.reason, opponent, noun)
+        return format_sentence(self.reason, opponent, noun)
 
 
 def hint(solution: Solution) -> Hint:
     """Make a hint for whoever is to move."""
     good = sum(worth.value == solution.value for worth in solution.moves.values())
-    return Hint(solution.worth, len(solution.moves), good, len(solution.best), best_reason(solution))
+    return Hint(solution.worth, len(solution.moves), good, len(solution.best), find_best_reason(solution))
 
 
-def sentence(reason: Reason, opponent: str, noun: str) -> str:
+def format_sentence(reason: Reason, opponent: str, noun: str) -> str:
     """Say a reason to the player whose move it is about."""
-    return f"{reason.block} {clause(reason, opponent=opponent, noun=noun)}."
+    return f"{reason.block} {format_reason(reason, opponent=opponent, noun=noun)}."
+
+
+EXERCISE_COUNT = 3
+
+
+_RANDOM_GAMES = 40
+
+
+"""Games that are played at random to find positions."""
+
+
+_MAX_WORK = 300_000
+
+
+"""Blocks that are looked at in doing so: of large games few positions are."""
+
+
+_IDEAS = (
+    "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
+    "alone", "answers", "forced",
+)  # fmt: skip
+
+
+"""Reasons for a win that is not in hand, those that teach most first."""
+
+
+_MAX_GAME_LENGTH = 40
+
+
+_MAX_MOVES = 40
+
+
+"""Moves among which a beginner may be asked to find one."""
+
+
+class Exercise(NamedTuple):
+    """A game that has come to a position in which some moves win and others do not."""
+
+    game: Game
+    solution: Solution
+    hint: Hint
+
+    @property
+    def kind(self) -> str:
+        """What there is to find."""
+        return self.hint.reason.kind
+
+    @property
+    def difficulty(self) -> tuple[int, int]:
+        """How far it is to the win, and how many moves do not lead there."""
+        plies = self.hint.worth.plies
+        return _MAX_GAME_LENGTH if plies is None else plies, self.hint.legal - self.hint.good
+
+
+def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
+    """Return up to three positions, the easiest first: a win in hand, and then ideas, as different as there are."""
+    found = sorted(_search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty)  # noqa: S311 - play
+    chosen = found[:1]
+    while len(chosen) < EXERCISE_COUNT:
+        ideas = {each.kind for each in chosen}
+        new = [each for each in found if each.kind not in ideas and each.kind in _IDEAS]
+        harder = [each for each in found if each.difficulty > chosen[-1].difficulty] if chosen else []
+        if not new and not harder:
+            break
+        chosen.append(min(new, key=lambda each: _IDEAS.index(each.kind)) if new else harder[0])
+    return tuple(sorted(chosen, key=lambda each: each.difficulty))
+
+
+def _search_positions(rules: Rules, rng: Random) -> Iterator[Exercise]:
+    """Give the positions of some random games in which it matters what is placed."""
+    known = get_knowledge(rules)
+    work = 0
+    for _ in range(_RANDOM_GAMES):
+        game = Game(rules, int(rng.random() * 2))
+        while (legal := game.legal) and len(game.moves) < _MAX_GAME_LENGTH:
+            if 1 < len(legal) <= _MAX_MOVES and rng.random() < 1 / 2:
+                work += len(rules.blocks) * len(legal)
+                solution = known.solve(game.position)
+                if solution is not None and (exercise := _make_exercise(game, solution)):
+                    yield exercise
+            if work > _MAX_WORK:
+                return
+            game = game.play(legal[int(rng.random() * len(legal))])
+
+
+def _make_exercise(game: Game, solution: Solution) -> Exercise | None:
+    if solution.value != "win":
+        return None
+    try:
+        help_ = hint(solution)
+    except NotSolvedError:
+        return None
+    return Exercise(game, solution, help_) if 2 * help_.good <= help_.legal else None
+
+
+_FIELDS = (
+    "block", "tower", "player", "opponent", "noun", "because", "such", "target", "mine", "theirs", "left", "modulus",
+    "pairs", "to_go", "gap", "whole", "need", "answer", "answers", "reply", "line", "plies",
+)  # fmt: skip
+
+
+def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+    """Say what a block does, to be read after its number: "leaves 18, a multiple of 6"."""
+    facts: dict[str, Fact] = {**reason.facts, "player": player, "opponent": opponent, "noun": noun, "such": ""}
+    way = reason.facts.get("way")
+    if way and not isinstance(way, int | str):
+        facts["such"] = f" ({' + '.join(map(str, way))})"
+    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else _name_tower(player)
+    facts["line"] = _format_line(reason, player, opponent)
+    if reason.because is not None:
+        same = reason.because.mover == reason.mover
+        names = (player, opponent) if same else (opponent, player)
+        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
+    return fill_text(f"why_{reason.kind}", facts)
+
+
+def _name_tower(player: str) -> str:
+    return "your tower" if player == "you" else f"{player}'s tower"
+
+
+def _format_line(reason: Reason, player: str, opponent: str) -> str:
+    """Write a line of play; where the players do not simply take turns, with who places what."""
+    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
+    if isinstance(moves, str | int) or isinstance(movers, str | int):
+        return ""
+    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
+        return ", ".join(map(str, moves))
+    names = (player, opponent) if reason.mover == 0 else (opponent, player)
+    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
+
+
+def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
+    """Fill one of the coach's texts."""
+    return _load_texts()[key].fill(facts.__getitem__)
+
+
+def list_text_keys() -> frozenset[str]:
+    """Return the keys of all texts."""
+    return frozenset(_load_texts())
+
+
+@cache
+def _load_texts() -> dict[str, Template]:
+    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
+        texts = parse_toml(stream.read(), "words.toml")
+    return {key: Template(str(text), _FIELDS) for key, text in texts.items()}

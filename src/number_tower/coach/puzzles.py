@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from number_tower import catalogue
 from number_tower.game import Game
-from number_tower.players.sight import seen
+from number_tower.players.levels import evaluate_moves
 from number_tower.position import Position
-from number_tower.solve.deep import Deep
-from number_tower.solve.limits import NotSolved, Watch
-from number_tower.solve.solution import solver_for
+from number_tower.solve.deep import DeepSolver
+from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.solution import choose_solver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,42 +32,42 @@ if TYPE_CHECKING:
 
 GRADES = range(1, 6)
 
-Thing = TypeVar("Thing")
+T = TypeVar("T")
 
-_FEW = 6_000
+_MAX_POSITIONS = 6_000
 """Positions of a game that are all looked at; of a larger one some are, from games played at random."""
 
-_FEW_BLOCKS = 100
+_MAX_BLOCKS_TO_ENUMERATE = 100
 """Blocks of a game of which it is worth finding out whether it has so few positions."""
 
-_MOST_BLOCKS = 2_000
+_MAX_BLOCKS_TO_REDUCE = 2_000
 """Blocks of a game in which it is quickly said which of them still matter."""
 
-_LONGEST_GAME = 60
+_MAX_GAME_LENGTH = 60
 """Plies of a game at random, since someone has to look at it."""
 
-_MOST_MOVES = _FEW_BLOCKS
+_MAX_MOVES = _MAX_BLOCKS_TO_ENUMERATE
 """Legal moves among which someone may be asked to find one."""
 
-_SEARCHED = 10_000
+_MAX_SEARCHED = 10_000
 """Positions that are searched for what is looked at in one game, where no theory tells the values."""
 
 _MEMORY = 8
 """MiB that may be used for that, besides what the blocks themselves take."""
 
-_COUNTED = 2_000
+_MAX_SEARCHED_FOR_PLIES = 2_000
 """Positions that are searched for the plies of a puzzle, if a theory has told only the values."""
 
-_FEW_LEFT = 56
+_MAX_BLOCKS_FOR_PLIES = 56
 """Blocks left among which that is tried."""
 
-_PATIENCE = 15 * _SEARCHED
+_MAX_WORK = 15 * _MAX_SEARCHED
 """Work without a puzzle after which the search ends: positions searched; one only passed counts as thirty or more."""
 
-_AHEAD = 3
+_LOOKAHEAD = 3
 """Puzzles that are found for each that is given, to choose from."""
 
-_FAR = 9
+_UNKNOWN_PLIES = 9
 """Plies to the end that are reckoned with where they are not known: the win is a long one."""
 
 _HARD, _HARDEST = 6, 12
@@ -76,7 +76,7 @@ _HARD, _HARDEST = 6, 12
 _TRIALS = 3
 """Variations of a game in which a puzzle of some grade is looked for."""
 
-_WEEK = (1, 2, 3, 3, 4, 4, 5)
+_GRADES_BY_WEEKDAY = (1, 2, 3, 3, 4, 4, 5)
 """The grades of the week, from Monday on."""
 
 
@@ -91,31 +91,31 @@ class Puzzle:
     """The plies to the end, answer included, if both play their best (None: not known)."""
 
 
-def puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> Stream:
+def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
     """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up."""
-    return Stream(rules, seed, grade)
+    return PuzzleStream(rules, seed, grade)
 
 
-def daily(day: str, *, grade: int | None = None) -> tuple[Rulebook, Puzzle]:
+def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, Puzzle]:
     """Return the puzzle of a day such as 2027-01-31, the same for everyone, and the game that it is from.
 
     The grade rises from Monday to Sunday.
     """
-    return _one(day, _WEEK[date.fromisoformat(day).weekday()] if grade is None else grade)
+    return _find_in_catalogue(day, _GRADES_BY_WEEKDAY[date.fromisoformat(day).weekday()] if grade is None else grade)
 
 
-def assorted(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
+def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
     given: set[object] = set()
     for place in count():
-        book, puzzle = _one(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
-        at = book.name, puzzle.game.rules, essence(puzzle.game.position)
+        book, puzzle = _find_in_catalogue(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+        at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
         if at not in given:
             given.add(at)
             yield book, puzzle
 
 
-def numbered(
+def find_numbered_puzzle(
     seed: int | str, number: int, *, grade: int | None = None, book: Rulebook | None = None
 ) -> tuple[Rulebook, Puzzle]:
     """Return a puzzle by its number from 1, without those before it: from the whole catalogue, or of one game.
@@ -124,30 +124,32 @@ def numbered(
     """
     wanted = GRADES[(number - 1) % len(GRADES)] if grade is None else grade
     if book is None:
-        return _one(f"{seed} {number - 1}", wanted)
+        return _find_in_catalogue(f"{seed} {number - 1}", wanted)
     rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
     found: Counter[int] = Counter()
     for trial in range(_TRIALS):
-        stream = puzzles(_varied(book, rng) if trial < _TRIALS - 1 else book.rules, f"{seed} {number}", grade=wanted)
+        stream = find_puzzles(
+            _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules, f"{seed} {number}", grade=wanted
+        )
         for puzzle in stream:
             return book, puzzle
         found += stream.found
     if grade is None and found:
-        return numbered(seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book)
+        return find_numbered_puzzle(seed, number, grade=min(found, key=lambda each: abs(each - wanted)), book=book)
     others = f"; of grade {' and '.join(map(str, sorted(found)))} there are some" if found else ""
     raise LookupError(f"no puzzle of grade {wanted} was found in {book.name}{others}")
 
 
-def _one(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
+def _find_in_catalogue(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
     """Return a puzzle from some game, played a little higher or with a few more blocks than usual."""
     rng = Random(seed)  # noqa: S311 - play, not secrets
-    for book in shuffled(catalogue.games(), rng):
-        for puzzle in puzzles(_varied(book, rng), seed, grade=grade):
+    for book in shuffle(catalogue.load_all(), rng):
+        for puzzle in find_puzzles(_vary_rules(book, rng), seed, grade=grade):
             return book, puzzle
     raise LookupError(f"no game of the catalogue has a puzzle of grade {grade}")
 
 
-class Stream(Iterator[Puzzle]):
+class PuzzleStream(Iterator[Puzzle]):
     """The puzzles of one game, found when they are asked for, and what the search for them came across."""
 
     def __init__(self, rules: Rules, seed: int | str, grade: int | None = None) -> None:
@@ -158,24 +160,24 @@ class Stream(Iterator[Puzzle]):
         self._rules = rules
         self._grade = grade
         self._rng = Random(f"{seed} {rules.written()}")  # noqa: S311 - play, not secrets
-        every = _every(rules, self._rng)
-        found = self._sampled() if every is None else self._of_all(every)
-        self._puzzles = _mixed(found) if grade is None else found
+        every = _enumerate_positions(rules, self._rng)
+        found = self._search_random_games() if every is None else self._search_all(every)
+        self._puzzles = _balance_grades(found) if grade is None else found
 
     def __next__(self) -> Puzzle:
         """Return the next puzzle."""
         return next(self._puzzles)
 
-    def _of_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
+    def _search_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
         """Look at every position of a game that is small enough to be searched through."""
-        solver = Deep(Position.start(self._rules), Watch(), compiled=False)
-        for moves in shuffled(every, self._rng):
-            puzzle = _puzzle(Game(self._rules, below(2, self._rng), moves), solver)
-            if puzzle is not None and self._wanted(puzzle):
+        solver = DeepSolver(Position.start(self._rules), SearchLimits(), compiled=False)
+        for moves in shuffle(every, self._rng):
+            puzzle = _make_puzzle(Game(self._rules, pick_below(2, self._rng), moves), solver)
+            if puzzle is not None and self._count_and_match(puzzle):
                 yield puzzle
         self.complete = True
 
-    def _sampled(self) -> Iterator[Puzzle]:
+    def _search_random_games(self) -> Iterator[Puzzle]:
         """Play games at random, and in each take the first puzzle from some moment on; end when that leads nowhere.
 
         How early in a game positions are too hard to solve is learned on the way.
@@ -183,48 +185,48 @@ class Stream(Iterator[Puzzle]):
         rules, known = self._rules, set[object]()
         memory = _MEMORY + len(rules.blocks) // 4_000
         solvable = work = 0
-        while work < _PATIENCE:
-            games = _played(rules, self._rng)
+        while work < _MAX_WORK:
+            games = _play_random_game(rules, self._rng)
             work += (1 + len(games)) * (30 + len(rules.blocks) // 10)
-            games = games[max(solvable, below(len(games), self._rng)) :]
+            games = games[max(solvable, pick_below(len(games), self._rng)) :]
             if not games:
                 continue
             try:
-                solver = _solver(games[0].position, Watch(positions=_SEARCHED, memory=memory))
+                solver = _make_solver(games[0].position, SearchLimits(positions=_MAX_SEARCHED, memory=memory))
                 for game in games:
-                    puzzle = None if (at := essence(game.position)) in known else _puzzle(game, solver)
+                    puzzle = None if (at := reduce_position(game.position)) in known else _make_puzzle(game, solver)
                     if puzzle is not None:
                         known.add(at)
-                        if self._wanted(puzzle):
+                        if self._count_and_match(puzzle):
                             yield puzzle
                             work = 0
                             break
-                work += solver.positions if isinstance(solver, Deep) else 0
-            except NotSolved:
-                work += _SEARCHED
+                work += solver.positions if isinstance(solver, DeepSolver) else 0
+            except NotSolvedError:
+                work += _MAX_SEARCHED
                 solvable = (solvable + len(games[0].moves)) // 2 + 1
 
-    def _wanted(self, puzzle: Puzzle) -> bool:
+    def _count_and_match(self, puzzle: Puzzle) -> bool:
         self.found[puzzle.grade] += 1
         return self._grade in {None, puzzle.grade}
 
 
-def _puzzle(game: Game, solver: Solver) -> Puzzle | None:
+def _make_puzzle(game: Game, solver: Solver) -> Puzzle | None:
     """Make a puzzle of a game as it stands, if exactly one move wins."""
     position = game.position
     legal = position.legal
-    if not 2 <= len(legal) <= _MOST_MOVES:
+    if not 2 <= len(legal) <= _MAX_MOVES:
         return None
-    winning = list(islice((block for block in legal if solver.after(position, block).value == "win"), 2))
+    winning = list(islice((block for block in legal if solver.evaluate_move(position, block).value == "win"), 2))
     if len(winning) != 1:
         return None
-    plies = _plies(position, winning[0], solver)
-    if plies is None and isinstance(solver, Deep):
+    plies = _count_plies(position, winning[0], solver)
+    if plies is None and isinstance(solver, DeepSolver):
         return None
-    return Puzzle(game, winning[0], _graded(position, plies), plies)
+    return Puzzle(game, winning[0], _grade_puzzle(position, plies), plies)
 
 
-def _graded(position: Position, plies: int | None) -> int:
+def _grade_puzzle(position: Position, plies: int | None) -> int:
     """Grade a puzzle: 1 wins at once; 2 shows within two plies; the others by how much has to be read.
 
     What has to be read is every move that is as tempting as the answer to someone who looks two plies ahead, to the
@@ -232,87 +234,91 @@ def _graded(position: Position, plies: int | None) -> int:
     """
     if plies == 1:
         return 1
-    looks = list(seen(position, 2, position.legal).values())
+    looks = list(evaluate_moves(position, 2, position.legal).values())
     tempting = looks.count(max(looks)) - 1
     if not tempting:
         return 2
-    read = tempting * (_FAR if plies is None else plies)
+    read = tempting * (_UNKNOWN_PLIES if plies is None else plies)
     return 3 if read < _HARD else 4 if read < _HARDEST else 5
 
 
-def _solver(root: Position, watch: Watch) -> Solver:
+def _make_solver(root: Position, watch: SearchLimits) -> Solver:
     """Return what tells the values of all that can come of a position; such short searches are not worth compiling."""
-    solver = solver_for(root, watch, plies=False)
-    return Deep(root, watch, plies=False, compiled=False) if isinstance(solver, Deep) else solver
+    solver = choose_solver(root, watch, plies=False)
+    return DeepSolver(root, watch, plies=False, compiled=False) if isinstance(solver, DeepSolver) else solver
 
 
-def _plies(position: Position, answer: int, solver: Solver) -> int | None:
+def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
     """Return the plies of a win, where they are known or soon found."""
     after = position.place(answer)
-    plies = 1 if after.outcome is not None else solver.worth(position).plies
-    if plies is None and position.left[position.to_move].bit_count() <= _FEW_LEFT:
-        with suppress(NotSolved):
-            plies = Deep(position, Watch(positions=_COUNTED), compiled=False).worth(position).plies
+    plies = 1 if after.outcome is not None else solver.evaluate(position).plies
+    if plies is None and position.left[position.to_move].bit_count() <= _MAX_BLOCKS_FOR_PLIES:
+        with suppress(NotSolvedError):
+            plies = (
+                DeepSolver(position, SearchLimits(positions=_MAX_SEARCHED_FOR_PLIES), compiled=False)
+                .evaluate(position)
+                .plies
+            )
     return plies
 
 
 # Where positions come from --------------------------------------------------------------------------------------------
 
 
-def _every(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
+def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | None:
     """Return for each position of a game the moves of one of the ways to it; None if there are too many."""
-    if len(rules.blocks) > _FEW_BLOCKS:
+    if len(rules.blocks) > _MAX_BLOCKS_TO_ENUMERATE:
         return None
     start = Position.start(rules)
-    ways: dict[object, tuple[int, ...]] = {essence(start): ()}
+    ways: dict[object, tuple[int, ...]] = {reduce_position(start): ()}
     met: Counter[object] = Counter()
     ahead: list[tuple[Position, tuple[int, ...]]] = [(start, ())]
-    while ahead and len(ways) <= _FEW:
-        place = below(len(ahead), rng)
+    while ahead and len(ways) <= _MAX_POSITIONS:
+        place = pick_below(len(ahead), rng)
         ahead[place], ahead[-1] = ahead[-1], ahead[place]
         position, moves = ahead.pop()
         for block in position.legal:
             after, way = position.place(block), (*moves, block)
-            at = essence(after)
+            at = reduce_position(after)
             if at not in ways:
                 ahead.append((after, way))
             met[at] += 1
-            if not below(met[at], rng):
+            if not pick_below(met[at], rng):
                 ways[at] = way
     return None if ahead else list(ways.values())
 
 
-def _played(rules: Rules, rng: Random) -> list[Game]:
+def _play_random_game(rules: Rules, rng: Random) -> list[Game]:
     """Play a game at random, and return it as it stood before each move."""
     games: list[Game] = []
-    game = Game(rules, below(2, rng))
-    while (legal := game.legal) and len(games) < _LONGEST_GAME:
+    game = Game(rules, pick_below(2, rng))
+    while (legal := game.legal) and len(games) < _MAX_GAME_LENGTH:
         games.append(game)
-        game = game.play(legal[below(len(legal), rng)])
+        game = game.play(legal[pick_below(len(legal), rng)])
     return games
 
 
-def essence(position: Position) -> object:
+def reduce_position(position: Position) -> object:
     """Return what the rest of a game depends on, whoever is to move: positions that share it are the same puzzle."""
     rules = position.rules
-    if len(rules.blocks) > _MOST_BLOCKS:
+    if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
-    live = [_live(position, player) for player in (0, 1)]
+    live = [_find_reachable_blocks(position, player) for player in (0, 1)]
     if "shared" in {rules.supply, rules.towers}:
         live = [live[0] | live[1]] * 2
     height_counts = rules.target is not None or rules.stuck == "skips"
     return tuple(
         (left := position.left[player] & live[player], left & rules.fits(top), height if height_counts else 0)
-        for player, top, height in _from_the_mover(position)
+        for player, top, height in _list_from_mover(position)
     )
 
 
-def _from_the_mover(position: Position) -> Iterator[tuple[int, int, int]]:
+def _list_from_mover(position: Position) -> Iterator[tuple[int, int, int]]:
     for player in (position.to_move, 1 - position.to_move):
         yield player, position.tops[player], position.heights[player]
 
 
-def _live(position: Position, player: int) -> int:
+def _find_reachable_blocks(position: Position, player: int) -> int:
     """Return the blocks that can still come to lie on a player's tower, one upon the other."""
     rules = position.rules
     left = position.left[player] if rules.towers == "own" else position.left[0] | position.left[1]
@@ -327,36 +333,36 @@ def _live(position: Position, player: int) -> int:
     return live
 
 
-def _varied(book: Rulebook, rng: Random) -> Rules:
+def _vary_rules(book: Rulebook, rng: Random) -> Rules:
     """Return a game's rules with up to twice the usual target or, where there is none, up to twice the blocks."""
     rules = book.rules
     if rules.target is not None and "target" in book.options:
-        return book.with_options({"target": rules.target + below(rules.target + 1, rng)})
+        return book.apply_options({"target": rules.target + pick_below(rules.target + 1, rng)})
     if isinstance(rules.blocks, range) and "blocks" in book.options:
-        more = rules.blocks.step * below(len(rules.blocks) + 1, rng)
-        return book.with_options({"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)})
+        more = rules.blocks.step * pick_below(len(rules.blocks) + 1, rng)
+        return book.apply_options({"blocks": range(rules.blocks.start, rules.blocks.stop + more, rules.blocks.step)})
     return rules
 
 
 # Chance, in the one way that is promised to stay the same ------------------------------------------------------------
 
 
-def below(number: int, rng: Random) -> int:
+def pick_below(number: int, rng: Random) -> int:
     """Return a whole number from 0 and below this one."""
     return int(rng.random() * number)
 
 
-def shuffled(things: Iterable[Thing], rng: Random) -> list[Thing]:
+def shuffle(things: Iterable[T], rng: Random) -> list[T]:
     """Return things in any order."""
     return sorted(things, key=lambda _: rng.random())
 
 
-def _mixed(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
+def _balance_grades(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
     """Give every puzzle, but of those at hand first one of the grade that was given least, so that no grade rules."""
     given: Counter[int] = Counter()
     at_hand: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
     while True:
-        for puzzle in islice(found, _AHEAD):
+        for puzzle in islice(found, _LOOKAHEAD):
             at_hand[puzzle.grade].append(puzzle)
         waiting = [grade for grade in GRADES if at_hand[grade]]
         if not waiting:

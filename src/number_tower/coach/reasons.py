@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.solve.limits import NotSolved
-from number_tower.solve.matching import Matching
-from number_tower.solve.top import Top
-from number_tower.solve.towers import Towers
+from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.matching import MatchingSolver
+from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.top import TopSolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from number_tower.rules import Rules
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value
-    from number_tower.template import Value as Fact
+    from number_tower.text import Value as Fact
 
-LONGEST_LINE = 40
+MAX_LINE = 40
 """Plies of a line that is looked at to the end."""
 
-_MOST_COMPARED = 10
-_MOST_ANSWERS = 8
-_MOST_ROUNDS = 64
-_MOST_WAYS = 2_000
-_LONGEST_WAY = 3
+_MAX_COMPARED = 10
+_MAX_ANSWERS = 8
+_MAX_ROUNDS = 64
+_MAX_CANDIDATES = 2_000
+_MAX_PATH = 3
 
 
-_TEACHING = {
+_TEACHING_ORDER = {
     kind: place
     for place, kind in enumerate(
         (
@@ -56,29 +56,29 @@ class Reason(NamedTuple):
     """The reason behind it: of an answer that refutes a move why it wins, of a line how its last move ends it."""
 
 
-def why(solution: Solution, block: int) -> Reason:
+def explain_move(solution: Solution, block: int) -> Reason:
     """Return the reason for what a move is worth."""
     position, worth = solution.position, solution.moves[block]
-    over = _over(position, block)
+    over = _explain_ending(position, block)
     if over is not None:
         return over
     try:
-        return next(_REASONS[worth.value](position, block, solution.after(block)))
-    except NotSolved:
+        return next(_EXPLAINERS[worth.value](position, block, solution.after(block)))
+    except NotSolvedError:
         return Reason(worth.value, position.to_move, block, {})
 
 
-def best_reason(solution: Solution) -> Reason:
+def find_best_reason(solution: Solution) -> Reason:
     """Return a best move by its reason: of equally good moves the one whose reason teaches most."""
     found: list[Reason] = []
-    for block in solution.best[:_MOST_COMPARED]:
-        found.append(why(solution, block))
+    for block in solution.best[:_MAX_COMPARED]:
+        found.append(explain_move(solution, block))
         if found[-1].kind in _GOOD_ENOUGH:
             return found[-1]
-    return min(found, key=lambda reason: _TEACHING.get(reason.kind, len(_TEACHING)))
+    return min(found, key=lambda reason: _TEACHING_ORDER.get(reason.kind, len(_TEACHING_ORDER)))
 
 
-def _over(position: Position, block: int) -> Reason | None:
+def _explain_ending(position: Position, block: int) -> Reason | None:
     """Say how a move ends the game, if it does."""
     mover, after = position.to_move, position.place(block)
     outcome = after.outcome
@@ -96,51 +96,51 @@ def _over(position: Position, block: int) -> Reason | None:
 # Why a move wins ---------------------------------------------------------------------------------------------------
 
 
-def _wins(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+def _explain_win(position: Position, block: int, after: Solution) -> Iterator[Reason]:
     """Give reasons why a move wins, the best first."""
     mover, solver = position.to_move, after.solver
-    if isinstance(solver, Top):
-        yield from _multiple(position, block)
-    if isinstance(solver, Matching):
-        yield from _pairs(after.position, mover, block, solver)
-    if isinstance(solver, Towers):
-        yield from _ahead(after.position, mover, block, solver)
+    if isinstance(solver, TopSolver):
+        yield from _find_multiple(position, block)
+    if isinstance(solver, MatchingSolver):
+        yield from _find_pairs(after.position, mover, block, solver)
+    if isinstance(solver, SeparateTowersSolver):
+        yield from _compare_towers(after.position, mover, block, solver)
     if after.position.to_move != mover:
-        yield from _made_up(after.position, mover, block)
-        yield from _threat(after, mover, block)
-        yield from _answers(after, mover, block)
-    yield from _line(position, block, after, "win")
+        yield from _find_complements(after.position, mover, block)
+        yield from _find_threat(after, mover, block)
+        yield from _find_answers(after, mover, block)
+    yield from _explain_by_line(position, block, after, "win")
 
 
-def _multiple(position: Position, block: int) -> Iterator[Reason]:
+def _find_multiple(position: Position, block: int) -> Iterator[Reason]:
     """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
     rules = position.rules
     left = rules.blocks[-1] - block
-    if rules.step is None or not _without_gaps(rules, block) or left % (rules.step + 1):
+    if rules.step is None or not _has_no_gaps(rules, block) or left % (rules.step + 1):
         return
     yield Reason("multiple", position.to_move, block, {"left": left, "modulus": rules.step + 1})
 
 
-def _without_gaps(rules: Rules, top: int) -> bool:
+def _has_no_gaps(rules: Rules, top: int) -> bool:
     """Say whether every number above a top is a block."""
     above = rules.every & ~rules.up_to(top)
     return above.bit_count() == rules.blocks[-1] - top
 
 
-def _pairs(after: Position, mover: int, block: int, matching: Matching) -> Iterator[Reason]:
+def _find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Iterator[Reason]:
     """Everything that can follow has a partner, and none of these is the block itself."""
     answers = after.legal
-    partners = [matching.answer(after, answer) for answer in answers[:_MOST_ANSWERS]]
+    partners = [matching.find_partner(after, answer) for answer in answers[:_MAX_ANSWERS]]
     pairs = [f"{answer} with {partner}" for answer, partner in zip(answers, partners, strict=False)]
-    more = ["and so on"] if len(answers) > _MOST_ANSWERS else []
+    more = ["and so on"] if len(answers) > _MAX_ANSWERS else []
     yield Reason("pairs", mover, block, {"pairs": f"answer {', '.join(pairs + more)}"})
 
 
-def _ahead(after: Position, mover: int, block: int, towers: Towers) -> Iterator[Reason]:
+def _compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Iterator[Reason]:
     """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
-    mine, theirs = towers.prospect(after, mover), towers.prospect(after, 1 - mover)
+    mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
     if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
-        facts: dict[str, Fact] = {"to_go": mine.fewest, "way": _way(after, mover, towers)}
+        facts: dict[str, Fact] = {"to_go": mine.fewest, "way": _find_path(after, mover, towers)}
         if theirs.arrives:
             yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest})
         else:
@@ -149,18 +149,18 @@ def _ahead(after: Position, mover: int, block: int, towers: Towers) -> Iterator[
         yield Reason("outlasts", mover, block, {"mine": mine.most, "theirs": theirs.most})
 
 
-def _way(position: Position, player: int, towers: Towers) -> tuple[int, ...]:
+def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
     """Return blocks that take a player's tower to the target, as few as there can be; none where many are needed."""
     way: list[int] = []
-    if towers.prospect(position, player).fewest > _LONGEST_WAY:
+    if towers.find_prospect(position, player).fewest > _MAX_PATH:
         return ()
     rules, target = position.rules, position.rules.target or 0
     left, height, top = position.left[player], position.heights[player], position.tops[player]
-    fewest = towers.prospect(position, player).fewest
+    fewest = towers.find_prospect(position, player).fewest
     while fewest:
-        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MOST_WAYS]):
+        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]):
             less = left if rules.supply == "endless" else left & ~rules.bit(block)
-            if towers.look(less, block, target - height - block).fewest == fewest - 1:
+            if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
                 way.append(block)
                 left, height, top, fewest = less, height + block, block, fewest - 1
                 break
@@ -169,7 +169,7 @@ def _way(position: Position, player: int, towers: Towers) -> tuple[int, ...]:
     return tuple(way)
 
 
-def _made_up(after: Position, mover: int, block: int) -> Iterator[Reason]:
+def _find_complements(after: Position, mover: int, block: int) -> Iterator[Reason]:
     """On one tower with a target: each answer can be made up to the same number, and what is left is a multiple."""
     rules = after.rules
     if rules.towers != "shared" or rules.target is None or rules.fit != "any" or rules.stuck != "loses":
@@ -177,7 +177,7 @@ def _made_up(after: Position, mover: int, block: int) -> Iterator[Reason]:
     gap = rules.target - after.heights[mover]
     theirs = rules.numbers(after.left[1 - mover] & rules.up_to(gap))
     mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
-    for rounds in range(1, min(gap, _MOST_ROUNDS) + 1):
+    for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
         whole = gap // rounds
         if gap % rounds or (theirs and whole <= theirs[-1]):
             continue
@@ -186,7 +186,7 @@ def _made_up(after: Position, mover: int, block: int) -> Iterator[Reason]:
             return
 
 
-def _threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+def _find_threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
     """One more block would arrive: nobody can take it away, or the mover wins all the same if someone does."""
     position = after.position
     rules = position.rules
@@ -206,10 +206,10 @@ def _threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
         yield Reason("threat_or", mover, block, {"need": need, "answer": taken.best[0]})
 
 
-def _answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+def _find_answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
     """Whatever the other places, an answer wins at once; or there is only one thing to place."""
     replies = after.position.legal
-    if len(replies) > _MOST_ANSWERS:
+    if len(replies) > _MAX_ANSWERS:
         return
     found: dict[int, int] = {}
     for reply in replies:
@@ -226,41 +226,41 @@ def _answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
         yield Reason("answers", mover, block, {"answers": f"answer {answers}"})
 
 
-def _line(position: Position, block: int, after: Solution, value: Value) -> Iterator[Reason]:
+def _explain_by_line(position: Position, block: int, after: Solution, value: Value) -> Iterator[Reason]:
     """Tell the best that both can do; of a long line only how long it is, and nothing where that is not known."""
     mover = position.to_move
     if after.plies is None:
         yield Reason(value, mover, block, {})
-    elif after.plies > LONGEST_LINE:
+    elif after.plies > MAX_LINE:
         yield Reason(f"{value}_long", mover, block, {"plies": after.plies + 1})
     else:
         line = tuple(after.line())
         positions = list(accumulate(line[:-1], lambda before, move: before.place(move), initial=after.position))
         facts: dict[str, Fact] = {"moves": line, "movers": [each.to_move for each in positions]}
-        yield Reason(f"{value}_line", mover, block, facts, _over(positions[-1], line[-1]))
+        yield Reason(f"{value}_line", mover, block, facts, _explain_ending(positions[-1], line[-1]))
 
 
 # Why a move draws or loses -----------------------------------------------------------------------------------------
 
 
-def _draws(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+def _explain_draw(position: Position, block: int, after: Solution) -> Iterator[Reason]:
     """Give the line that the draw takes."""
-    yield from _line(position, block, after, "draw")
+    yield from _explain_by_line(position, block, after, "draw")
 
 
-def _loses(position: Position, block: int, after: Solution) -> Iterator[Reason]:
+def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[Reason]:
     """Give the answer that refutes a move, and why that wins."""
     mover, solver = position.to_move, after.solver
     if after.position.to_move == mover:
-        yield from _line(position, block, after, "loss")
+        yield from _explain_by_line(position, block, after, "loss")
         return
-    if isinstance(solver, Matching):
-        partner = solver.answer(position, block)
+    if isinstance(solver, MatchingSolver):
+        partner = solver.find_partner(position, block)
         if partner is not None and after.position.refusal(partner) is None:
             yield Reason("partner", mover, block, {"reply": partner})
             return
-    because = best_reason(after)
+    because = find_best_reason(after)
     yield Reason("refuted", mover, block, {"reply": because.block}, because)
 
 
-_REASONS = {"win": _wins, "draw": _draws, "loss": _loses}
+_EXPLAINERS = {"win": _explain_win, "draw": _explain_draw, "loss": _explain_loss}

@@ -12,13 +12,14 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.reasons import why
-from number_tower.solve.limits import NotSolved, Watch
-from number_tower.solve.solution import Solution, solver_for
-from number_tower.solve.worth import ended
+from number_tower.coach.hints import format_reason as clause
+from number_tower.coach.reasons import explain_move
+from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.solution import Solution, choose_solver
+from number_tower.solve.worth import get_final_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from number_tower.coach.reasons import Reason
     from number_tower.game import Game
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Solver, Value, Worth
 
-_PATIENCE = 2
+_MAX_MISSED = 2
+
+
 """Positions in a row that are not solved before the earlier ones, larger still, are left alone."""
+
 
 _POINTS: dict[Value, int] = {"win": 1, "draw": 0, "loss": -1}
 
 
-class Judged(NamedTuple):
+class JudgedMove(NamedTuple):
     """A move, and what it was worth to the player who made it (None: not known)."""
 
     ply: int
@@ -93,13 +97,13 @@ class Accuracy(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Review:
+class GameReview:
     """A game, how it ended, what each of its positions was worth to whoever was to move, and its moves judged."""
 
     game: Game
     outcome: Outcome | None
     worths: tuple[Worth | None, ...]
-    moves: tuple[Judged, ...]
+    moves: tuple[JudgedMove, ...]
 
     @cached_property
     def values(self) -> tuple[int | None, ...]:
@@ -111,12 +115,12 @@ class Review:
         )
 
     @property
-    def mistakes(self) -> tuple[Judged, ...]:
+    def mistakes(self) -> tuple[JudgedMove, ...]:
         """The moves that gave something away."""
         return tuple(move for move in self.moves if move.mistake)
 
     @property
-    def turning_point(self) -> Judged | None:
+    def turning_point(self) -> JudgedMove | None:
         """The last mistake: from then on the value stayed what it is at the end, or now.
 
         None if nobody made one, or if it cannot be told, because a value between it and the end is not known.
@@ -151,28 +155,28 @@ def review(
     altogether: float | None = None,
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
-) -> Review:
+) -> GameReview:
     """Judge every move of a game, spending at most so many seconds on each position; `declared` is a result by word.
 
     The positions are solved from the last to the first, as the end of a game is known soonest, and what is learned
     there serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
     """
     positions = [each.position for each in game.history()]
-    study = _Study(positions[0], Watch(memory=memory, progress=progress), seconds, altogether)
-    worths: list[Worth | None] = [study.worth(positions[-1])]
-    moves: list[Judged] = []
+    study = _PositionSolver(positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether)
+    worths: list[Worth | None] = [study.find_value(positions[-1])]
+    moves: list[JudgedMove] = []
     for ply in range(len(game.moves), 0, -1):
         before, after = positions[ply - 1], positions[ply]
-        solution = study.solved(before)
-        moves.append(_judged(game, ply, before, after, solution, worths[-1]))
+        solution = study.solve(before)
+        moves.append(_judge_move(game, ply, before, after, solution, worths[-1]))
         worths.append(None if solution is None else solution.worth)
-    return Review(game, declared or game.outcome, tuple(reversed(worths)), tuple(reversed(moves)))
+    return GameReview(game, declared or game.outcome, tuple(reversed(worths)), tuple(reversed(moves)))
 
 
-class _Study:
+class _PositionSolver:
     """Solves the positions of one game, each within a time of its own, with all that is known from the others."""
 
-    def __init__(self, start: Position, watch: Watch, seconds: float | None, altogether: float | None) -> None:
+    def __init__(self, start: Position, watch: SearchLimits, seconds: float | None, altogether: float | None) -> None:
         self._start = start
         self._watch = watch
         self._seconds = seconds
@@ -180,47 +184,47 @@ class _Study:
         self._solver: Solver | None = None
         self._missed = 0
 
-    def worth(self, position: Position) -> Worth | None:
+    def find_value(self, position: Position) -> Worth | None:
         """Return what a position is worth, over or not; None if it was not found out."""
-        over = ended(position)
+        over = get_final_worth(position)
         if over is not None:
             return over
-        solution = self.solved(position)
+        solution = self.solve(position)
         return None if solution is None else solution.worth
 
-    def solved(self, position: Position) -> Solution | None:
+    def solve(self, position: Position) -> Solution | None:
         """Solve a position that is not over; None if that took too long, or is bound to."""
-        if self._missed == _PATIENCE:
+        if self._missed == _MAX_MISSED:
             return None
-        self._begin()
+        self._set_deadline()
         try:
             if self._solver is None:
-                self._solver = solver_for(self._start, self._watch, plies=True)
+                self._solver = choose_solver(self._start, self._watch, plies=True)
             solution = Solution(position, self._watch, solver=self._solver)
-        except NotSolved:
+        except NotSolvedError:
             self._missed += 1
             return None
         self._missed = 0
         return solution
 
-    def _begin(self) -> None:
+    def _set_deadline(self) -> None:
         """Give the next position its time; the watch is made without any, so that plies are not searched for long."""
         if self._seconds is None and self._altogether is None:
             return
         self._watch.seconds = 0.0
-        so_far = -self._watch.left
+        so_far = -self._watch.seconds_left
         self._watch.seconds = min(
             so_far + (inf if self._seconds is None else self._seconds),
             inf if self._altogether is None else self._altogether,
         )
 
 
-def _judged(
+def _judge_move(
     game: Game, ply: int, before: Position, after: Position, solution: Solution | None, left: Worth | None
-) -> Judged:
+) -> JudgedMove:
     """Judge the move between two positions; `left` is what the second is worth to whoever is to move there."""
     same = after.to_move == before.to_move
-    judged = Judged(
+    judged = JudgedMove(
         ply,
         before.to_move,
         game.moves[ply - 1],
@@ -232,36 +236,157 @@ def _judged(
     if solution is None:
         return judged
     if not judged.mistake:
-        return judged._replace(mattered=_mattered(solution))
-    best = _kept(solution)
+        return judged._replace(mattered=_is_decision(solution))
+    best = _find_best_moves(solution)
     return judged._replace(
         mattered=True,
         best=best,
-        reason=_why(solution, best[0]) if best else None,
-        refutation=_why(solution, judged.block),
+        reason=_explain_move(solution, best[0]) if best else None,
+        refutation=_explain_move(solution, judged.block),
     )
 
 
-def _mattered(solution: Solution) -> bool | None:
+def _is_decision(solution: Solution) -> bool | None:
     """Say whether some move gives the value away; None if that was not found out. What is lost, all moves lose."""
     if solution.value == "loss":
         return False
     try:
         return any(worth.value != solution.value for worth in solution.moves.values())
-    except NotSolved:
+    except NotSolvedError:
         return None
 
 
-def _kept(solution: Solution) -> tuple[int, ...]:
+def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
     kept: list[tuple[int, Worth]] = []
-    with suppress(NotSolved):
+    with suppress(NotSolvedError):
         kept.extend(move for move in solution.moves.items() if move[1].value == solution.value)
     return tuple(block for block, _ in sorted(kept, key=lambda move: move[1].rank, reverse=True))
 
 
-def _why(solution: Solution, block: int) -> Reason | None:
+def _explain_move(solution: Solution, block: int) -> Reason | None:
     try:
-        return why(solution, block)
-    except NotSolved:
+        return explain_move(solution, block)
+    except NotSolvedError:
         return None
+
+
+_MAX_OTHERS = 3
+
+
+class ReviewText(NamedTuple):
+    """Tells of a review: what the players are called, and what their blocks are."""
+
+    names: tuple[str, str]
+    noun: str = "block"
+
+    def format_headline(self, review: GameReview) -> str:
+        """Say who won, and how; or that it is not over."""
+        outcome, game = review.outcome, review.game
+        moves = _count_noun(len(game.moves), "move")
+        if outcome is None:
+            so_far = f"Unfinished after {moves}" if game.moves else "No move has been made yet"
+            return f"{so_far}: it is {self.names[game.to_move]}'s turn."
+        if outcome.winner is None:
+            shared = game.rules.towers == "shared"
+            level = "nobody is higher" if shared else f"both towers are {game.heights[0]} high"
+            return f"Abandoned after {moves}: nobody won." if outcome.reason == "abandoned" else f"A draw: {level}."
+        winner, loser = self.names[outcome.winner], self.names[1 - outcome.winner]
+        reached = ": the tower stands at" if game.rules.towers == "shared" else " with a tower of"
+        high, low = game.heights[outcome.winner], game.heights[1 - outcome.winner]
+        return {
+            "exact": f"{winner} won{reached} exactly {game.rules.target}.",
+            "stuck": f"{winner} won: {loser} could not place a {self.noun}.",
+            "higher": f"{winner} won with the higher tower, {high} to {low}.",
+            "resigned": f"{winner} won: {loser} resigned.",
+            "forfeit": f"{winner} won: {loser} forfeited.",
+        }[outcome.reason]
+
+    def format_standing(self, review: GameReview) -> str | None:
+        """Of a game that the position did not end: say what it is worth as it stands."""
+        if review.game.outcome is not None:
+            return None
+        value, over = review.values[-1], review.outcome is not None
+        if value is None:
+            return f"What the position {'was' if over else 'is'} worth was not found out."
+        if over:
+            return f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
+        return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
+
+    def format_mistake(self, move: JudgedMove) -> Iterator[str]:
+        """Say of a mistake what would have been better, and what became of it; of other moves nothing."""
+        if move.before is None or move.after is None or not move.mistake:
+            return
+        if move.best:
+            reason = self.format_reason(move, move.reason)
+            because = "" if reason is None else f": it {reason}"
+            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}{because}."
+        if move.after.value == "draw":
+            yield f"{move.block} leaves only a draw."
+        elif move.refutation is not None:
+            yield f"{move.block} {self.format_reason(move, move.refutation)}."
+
+    def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
+        """Say what a block does, to be read after its number."""
+        if reason is None:
+            return None
+        return clause(reason, player=self.names[move.player], opponent=self.names[1 - move.player], noun=self.noun)
+
+    def format_turning_point(self, review: GameReview) -> str | None:
+        """Say what decided it, as far as that is known: a move, or giving up what was not lost; before any, nothing."""
+        turning, value = review.turning_point, review.values[-1]
+        if given_up := self._format_giving_up(review):
+            return f"Turning point: {given_up}."
+        if not review.moves:
+            return None
+        if turning is not None and value is not None:
+            so_far = "" if review.outcome else " so far"
+            which = f"move {turning.ply}, {self.names[turning.player]}'s {turning.block}"
+            return f"Turning point{so_far}: {which}. From then on {self._format_leader(value, 'was winning', 'it was a draw')}."
+        if review.unsolved or value is None:
+            return "Whether there was a turning point is not known."
+        start = self._format_leader(value, "was winning", "it was a draw")
+        return f"No turning point: nobody gave anything away. From the start {start}."
+
+    def _format_giving_up(self, review: GameReview) -> str | None:
+        """Say who gave up a position that was not lost, if anybody did."""
+        outcome, value = review.outcome, review.values[-1]
+        if outcome is None or outcome.winner is None or value is None or review.game.outcome is not None:
+            return None
+        loser = 1 - outcome.winner
+        worth = value if loser == 0 else -value
+        how = {"resigned": "resigned", "forfeit": "forfeited"}[outcome.reason]
+        return None if worth < 0 else f"{self.names[loser]} {how} a position that was {('drawn', 'won')[worth]}"
+
+    def format_accuracy(self, review: GameReview, seat: int) -> str:
+        """Say how many of a player's decisions that mattered kept the value."""
+        accuracy = review.accuracy[seat]
+        if accuracy.fraction is None:
+            unknown = any(move.mattered is None for move in review.moves if move.player == seat)
+            return f"{self.names[seat]}: no decision that {'is known to have ' if unknown else ''}mattered."
+        decisions = _count_noun(accuracy.mattered, "decision")
+        return f"{self.names[seat]}: right in {accuracy.kept} of {decisions} that mattered ({accuracy.fraction:.0%})."
+
+    def format_unsolved(self, review: GameReview) -> str | None:
+        """Say how much is not known."""
+        if not review.unsolved:
+            return None
+        were = "was not solved in its time" if review.unsolved == 1 else "were not solved in their time"
+        return f"{review.unsolved} of {_count_noun(len(review.worths), 'position')} {were}: nothing is said or counted there."
+
+    def _format_leader(self, value: int, wins: str, draws: str) -> str:
+        """Say who is ahead, by a value as the first seat sees it."""
+        return draws if value == 0 else f"{self.names[0 if value > 0 else 1]} {wins}"
+
+
+def _format_others(blocks: tuple[int, ...]) -> str:
+    if not blocks:
+        return ""
+    if len(blocks) > _MAX_OTHERS:
+        return f" (as would {len(blocks):,} others)"
+    *most, last = map(str, blocks)
+    return f" (as would {', '.join(most)} and {last})" if most else f" (as would {last})"
+
+
+def _count_noun(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from number_tower.catalogue import names
+from number_tower.catalogue import list_names
 
 
-def ids() -> dict[str, dict[str, str]]:
+def list_ids() -> dict[str, dict[str, str]]:
     """Return the ids that environments are registered by, each with what it takes for granted: any game, and each."""
-    return {"NumberTower-v0": {}, **{f"NumberTower/{name}-v0": {"game": name} for name in names()}}
+    return {"NumberTower-v0": {}, **{f"NumberTower/{name}-v0": {"game": name} for name in list_names()}}
 
 
 def register() -> None:
     """Make the games known to Gymnasium; once is enough, and more does no harm."""
     import gymnasium  # noqa: PLC0415 - nothing heavy is loaded before somebody asks for it
 
-    for name, taken in ids().items():
+    for name, taken in list_ids().items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 name,

@@ -15,24 +15,23 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from number_tower.envs import register
-from number_tower.envs.seeing import Sight
-from number_tower.envs.stage import RENDER_MODES, Seating, Stage, chosen, whole
-from number_tower.envs.truth import told
+from number_tower.envs.common import RENDER_MODES, Renderer, SeatRotation, choose_game, parse_action
+from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
-from number_tower.players import Forfeit, Player, let_move, player
+from number_tower.players import ForfeitError, Player, let_move, player
 from number_tower.position import MoveError
 from number_tower.record import to_line
-from number_tower.showing import shown
 from number_tower.table import Table
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
-    from number_tower.envs.stage import Turns
+    from number_tower.envs.common import SeatOrder
     from number_tower.rules import Rules
 
-_SEEDS = 2**31
+_SEED_LIMIT = 2**31
 """Seeds that an opponent may get, drawn anew for every game."""
 
 _Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
@@ -54,55 +53,55 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         game: str | os.PathLike[str] | Rules | Mapping[str, object],
         *,
         opponent: str | Player | Callable[[Game], SupportsIndex] = "random",
-        seat: Turns = 0,
+        seat: SeatOrder = 0,
         values: bool = False,
         render_mode: str | None = None,
         **options: object,
     ) -> None:
-        book, self.rules = chosen(game, options)
+        book, self.rules = choose_game(game, options)
         self.render_mode = render_mode
-        self._stage = Stage(book, render_mode)
-        self._sight = Sight(self.rules)
-        self._seating = Seating("seat", seat)
+        self._renderer = Renderer(book, render_mode)
+        self._encoder = ObservationEncoder(self.rules)
+        self._rotation = SeatRotation("seat", seat)
         self._values = values
-        self._spec = opponent if isinstance(opponent, str) else None
-        self._opponent = player(opponent) if isinstance(opponent, str) else _player(opponent)
+        self._opponent_spec = opponent if isinstance(opponent, str) else None
+        self._opponent = player(opponent) if isinstance(opponent, str) else _make_player(opponent)
         self._table: Table | None = None
-        self.observation_space = spaces.Box(0, 1, (self._sight.size,), np.float32)
-        self.action_space = spaces.Discrete(self._sight.actions)
+        self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
+        self.action_space = spaces.Discrete(self._encoder.actions)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begin a game; an opponent who begins has moved. All that is left to chance follows from the seed."""
         super().reset(seed=seed, options=options)
-        self.seat = self._seating.next(self.np_random, seed)
-        opponents_seed = int(self.np_random.integers(_SEEDS))
-        if self._spec is not None:
+        self.seat = self._rotation.next_seat(self.np_random, seed)
+        opponents_seed = int(self.np_random.integers(_SEED_LIMIT))
+        if self._opponent_spec is not None:
             self._opponent.close()
-            self._opponent = player(self._spec, seed=opponents_seed)
-        self._said: dict[str, str] = {}
-        self._told = False
-        self._go_on(Table(Game(self.rules), self._stage.book.name), before=None)
-        return self._seen(), self._info()
+            self._opponent = player(self._opponent_spec, seed=opponents_seed)
+        self._notes: dict[str, str] = {}
+        self._is_result_given = False
+        self._play_opponent(Table(Game(self.rules), book=self._renderer.book), before=None)
+        return self._observe(), self._make_info()
 
     def step(self, action: np.int64 | int) -> _Step:
         """Place the block of an action, and let the opponent answer; a game that was over already only ends."""
         before = self.table
-        if self._told:
+        if self._is_result_given:
             gymnasium.logger.warn("this game is over and its result was given: call reset() to begin another")
         if before.outcome is None:
-            self._go_on(self._acted(before, whole(action)), before)
+            self._play_opponent(self._apply_action(before, parse_action(action)), before)
         outcome = self.table.outcome
         reward = 0.0
-        if outcome is not None and outcome.winner is not None and not self._told:
+        if outcome is not None and outcome.winner is not None and not self._is_result_given:
             reward = 1.0 if outcome.winner == self.seat else -1.0
-        self._told = outcome is not None
-        return self._seen(), reward, self._told, False, self._info()
+        self._is_result_given = outcome is not None
+        return self._observe(), reward, self._is_result_given, False, self._make_info()
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Say which actions can be taken now, as MaskablePPO asks for it."""
-        return self._sight.mask_of(self._legal).astype(np.bool_)
+        return self._encoder.unpack_mask(self._legal_mask).astype(np.bool_)
 
     @property
     def table(self) -> Table:
@@ -113,56 +112,60 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show what happened since the agent's last choice: as text, or as a picture; to people it was printed."""
-        return self._stage.show(self.table, self._before)
+        return self._renderer.render(self.table, self._before)
 
     def close(self) -> None:
         """End a program that was started; a player who was brought along stays as it is."""
-        if self._spec is not None:
+        if self._opponent_spec is not None:
             self._opponent.close()
 
-    def _go_on(self, table: Table, before: Table | None) -> None:
+    def _play_opponent(self, table: Table, before: Table | None) -> None:
         """Let the opponent move until it is the agent's turn, or the game is over."""
         while table.outcome is None and table.game.to_move != self.seat:
             try:
                 table = let_move(table, self._opponent)
-            except Forfeit as forfeit:
-                self._said["forfeit"] = str(forfeit)
+            except ForfeitError as forfeit:
+                self._notes["forfeit"] = str(forfeit)
                 gymnasium.logger.warn(f"the opponent forfeits: {forfeit}")
                 table = table.declare("forfeit", 1 - self.seat)
         self._table, self._before = table, before
-        self._stage.tell(table, before)
+        self._renderer.print_events(table, before)
 
-    def _acted(self, table: Table, action: int) -> Table:
-        if not 0 <= action < self._sight.actions:
-            return self._refused(table, "not_a_block")
+    def _apply_action(self, table: Table, action: int) -> Table:
+        if not 0 <= action < self._encoder.actions:
+            return self._forfeit(table, "not_a_block")
         try:
             return table.play(self.rules.blocks[action])
         except MoveError as refused:
-            return self._refused(table, refused.reason)
+            return self._forfeit(table, refused.reason)
 
-    def _refused(self, table: Table, reason: str) -> Table:
-        self._said["illegal"] = reason
+    def _forfeit(self, table: Table, reason: str) -> Table:
+        self._notes["illegal"] = reason
         return table.declare("forfeit", self.seat)
 
     @property
-    def _legal(self) -> int:
+    def _legal_mask(self) -> int:
         """What the agent may place now; nothing once the game is over, by whatever rule or word."""
         return self.table.game.position.legal_mask if self.table.outcome is None else 0
 
-    def _seen(self) -> NDArray[np.float32]:
-        return self._sight.vector(self.table.game.position, self.seat, self._legal)
+    def _observe(self) -> NDArray[np.float32]:
+        return self._encoder.encode(self.table.game.position, self.seat, self._legal_mask)
 
-    def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {"action_mask": self._sight.mask_of(self._legal), "seat": self.seat, **self._said}
+    def _make_info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {
+            "action_mask": self._encoder.unpack_mask(self._legal_mask),
+            "seat": self.seat,
+            **self._notes,
+        }
         outcome = self.table.outcome
         if outcome is not None:
-            info |= {"outcome": outcome.reason, "record": to_line(self.table, self._stage.book)}
+            info |= {"outcome": outcome.reason, "record": to_line(self.table, self._renderer.book)}
         elif self._values:
-            info |= told(self.table.game.position)
+            info |= make_value_info(self.table.game.position)
         return info
 
 
-class _Policy(Player):
+class _PolicyPlayer(Player):
     """A function as a player; numbers of any kind are taken for blocks."""
 
     def __init__(self, policy: Callable[[Game], SupportsIndex]) -> None:
@@ -180,14 +183,14 @@ class _Policy(Player):
         pass
 
 
-def _player(opponent: Player | Callable[[Game], SupportsIndex]) -> Player:
+def _make_player(opponent: Player | Callable[[Game], SupportsIndex]) -> Player:
     if hasattr(opponent, "choose"):
         return cast("Player", opponent)
     if callable(opponent):
-        return _Policy(opponent)
+        return _PolicyPlayer(opponent)
     raise TypeError(
         "opponent: expected the name of a level, such as random or perfect, a player, or a function"
-        f" that takes a game and returns a block; got {shown(opponent)}"
+        f" that takes a game and returns a block; got {format_value(opponent)}"
     )
 
 

@@ -16,14 +16,20 @@ import pyspiel
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
-from number_tower.blocks import runs
-from number_tower.envs import truth
-from number_tower.envs.openspiel_text import LARGEST_INT, PARAMETERS, name_of, read, sight_of, written
-from number_tower.envs.seeing import Sight
-from number_tower.envs.stage import chosen
-from number_tower.position import NotABlock, Position
+from number_tower.envs import observation
+from number_tower.envs.common import choose_game
+from number_tower.envs.observation import ObservationEncoder
+from number_tower.envs.openspiel_text import (
+    LARGEST_INT,
+    PARAMETERS,
+    format_observation,
+    format_parameters,
+    format_position,
+    parse_parameters,
+)
+from number_tower.position import NotABlockError, Position
 from number_tower.rules import Rules
-from number_tower.showing import shown
+from number_tower.text import format_runs, format_value
 
 if TYPE_CHECKING:
     import os
@@ -53,11 +59,13 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 
 def game(source: str | os.PathLike[str] | Rules | Mapping[str, object], **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
-    book, rules = chosen(source, options)
-    return _loaded("number_tower", written(book.name if book.source in catalogue.names() else None, rules))
+    book, rules = choose_game(source, options)
+    return _load_game(
+        "number_tower", format_parameters(book.name if book.source in catalogue.list_names() else None, rules)
+    )
 
 
-class Moment:
+class StatePosition:
     """A position with what OpenSpiel asks of it again and again; a state goes from one to the next."""
 
     __slots__ = ("actions", "player", "position", "result")
@@ -66,16 +74,22 @@ class Moment:
         self.position = position
         legal = position.legal_mask
         self.actions = list(compress(range(legal.bit_length()), bin(legal)[:1:-1].encode().translate(_BITS)))
-        self.player, self.result = (position.to_move, 0.0) if legal else (_TERMINAL, _result(position))
+        self.player, self.result = (position.to_move, 0.0) if legal else (_TERMINAL, _compute_result(position))
 
-    def __deepcopy__(self, memo: object) -> Moment:
+    def __deepcopy__(self, memo: object) -> StatePosition:
         """Nothing here ever changes, so OpenSpiel's copies of a state can share it."""
         return self
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Travel as text and whole numbers, which are always written the same."""
         here = self.position
-        return _restored, (json.dumps(here.rules.written()), *here.left, *here.heights, *here.tops, here.to_move)
+        return _restore_position, (
+            json.dumps(here.rules.written()),
+            *here.left,
+            *here.heights,
+            *here.tops,
+            here.to_move,
+        )
 
 
 class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of its types
@@ -98,13 +112,13 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         now = self._now
         whose = max(now.player, 0) if player is None else player
         if whose not in (0, 1):
-            raise ValueError(f"player: expected 0 or 1; got {shown(player)}")
-        value = truth.worth(now.position)
+            raise ValueError(f"player: expected 0 or 1; got {format_value(player)}")
+        value = observation.worth(now.position)
         return value if value is None or whose == now.position.to_move else 0.0 - value
 
     def action_values(self) -> NDArray[np.float32]:
         """Return the exact value of each action for the player to move; -inf if not legal, NaN if not known."""
-        return truth.action_values(self._now.position)
+        return observation.action_values(self._now.position)
 
     # What OpenSpiel asks -----------------------------------------------------------------------------------
 
@@ -140,17 +154,17 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
 
     def _apply_action(self, action: int) -> None:
         position = self._now.position
-        self._now = Moment(position.place(_block(position.rules, action)))
+        self._now = StatePosition(position.place(_find_block(position.rules, action)))
 
     def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002 - both players' blocks are called alike
-        return str(_block(self._now.position.rules, action))
+        return str(_find_block(self._now.position.rules, action))
 
     def returns(self) -> list[float]:
         """Return what each player has won: 1, 0 or -1, and nothing before the end."""
         return [self._now.result, 0.0 - self._now.result]
 
     def __str__(self) -> str:
-        return name_of(self._now.position)
+        return format_position(self._now.position)
 
     # The same as JSON --------------------------------------------------------------------------------------
 
@@ -159,7 +173,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         rules = position.rules
         return {
             "moves": [rules.blocks[action] for action in self.history()],
-            "left": [runs(rules.numbers(left)) for left in position.left],
+            "left": [format_runs(rules.numbers(left)) for left in position.left],
             "tops": list(position.tops),
             "to_move": None if self.is_terminal() else position.to_move + 1,
         }
@@ -168,19 +182,19 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         return self._to_struct()
 
     def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002 - as for its string
-        return {"block": _block(self._now.position.rules, action)}
+        return {"block": _find_block(self._now.position.rules, action)}
 
     def _struct_to_actions(self, struct: Mapping[str, int]) -> list[int]:
-        return [_action(self._now.position.rules, struct["block"])]
+        return [_find_action(self._now.position.rules, struct["block"])]
 
 
 class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
     """Number Tower by some rules: `rules`. Two games are equal if they are spelled alike."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        name, self.rules = read(params or {})
-        self.sight = Sight(self.rules)
-        self.start = Moment(Position.start(self.rules))
+        name, self.rules = parse_parameters(params or {})
+        self.encoder = ObservationEncoder(self.rules)
+        self.start = StatePosition(Position.start(self.rules))
         information = pyspiel.GameInfo(
             num_distinct_actions=len(self.rules.blocks),
             max_chance_outcomes=0,
@@ -190,17 +204,17 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
             utility_sum=0.0,
             max_game_length=min(self.rules.most_plies, LARGEST_INT),
         )
-        super().__init__(_TYPE, information, written(name, self.rules))
+        super().__init__(_TYPE, information, format_parameters(name, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Travel as the line that loads the game: OpenSpiel's own way forgets what a game in Python knows."""
-        return _loaded, (str(self),)
+        return _load_game, (str(self),)
 
     def new_initial_state(self, state: Any = None) -> TowerState:
         """Return the start of a game; or, from a state's struct or dictionary, the game in which its moves are made."""
         begun = TowerState(self)
-        for block in _moves(state):
-            begun.apply_action(_action(self.rules, block))
+        for block in _read_moves(state):
+            begun.apply_action(_find_action(self.rules, block))
         return begun
 
     def make_py_observer(
@@ -208,17 +222,17 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
     ) -> TowerObserver | IIGObserverForPublicInfoGame:
         """Return whoever observes: the position now, or for perfect recall the moves so far."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
-            return TowerObserver(self.sight, params)
+            return TowerObserver(self.encoder, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
 
 class TowerObserver:
     """A position from a player's seat, as a vector (and by name, piece by piece) and as text."""
 
-    def __init__(self, sight: Sight, params: Mapping[str, object] | None) -> None:
+    def __init__(self, sight: ObservationEncoder, params: Mapping[str, object] | None) -> None:
         if params:
-            raise ValueError(f"an observation of number_tower takes no parameters; got {shown(dict(params))}")
-        self._sight = sight
+            raise ValueError(f"an observation of number_tower takes no parameters; got {format_value(dict(params))}")
+        self._encoder = sight
         self.tensor = np.zeros(sight.size, np.float32)
         ends = np.cumsum([places for _, places in sight.layout])
         pieces = np.split(self.tensor, ends[:-1])
@@ -226,26 +240,26 @@ class TowerObserver:
 
     def set_from(self, state: TowerState, player: int) -> None:
         """Look at a state from a player's seat."""
-        self.tensor[:] = self._sight.vector(state.position, player)
+        self.tensor[:] = self._encoder.encode(state.position, player)
 
     def string_from(self, state: TowerState, player: int) -> str:
         """Say what a player sees."""
-        return sight_of(self._sight, state.position, player)
+        return format_observation(self._encoder, state.position, player)
 
 
-def _block(rules: Rules, action: int) -> int:
+def _find_block(rules: Rules, action: int) -> int:
     if not 0 <= action < len(rules.blocks):
-        raise ValueError(f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {shown(action)}")
+        raise ValueError(f"action: expected 0 to {len(rules.blocks) - 1}, a block's place; got {format_value(action)}")
     return rules.blocks[action]
 
 
-def _action(rules: Rules, block: Any) -> int:
+def _find_action(rules: Rules, block: Any) -> int:
     if not rules.has(block):
-        raise NotABlock(block, "not_a_block")
+        raise NotABlockError(block, "not_a_block")
     return rules.bit(block).bit_length() - 1
 
 
-def _moves(state: Any) -> list[object]:
+def _read_moves(state: Any) -> list[object]:
     if state is None:
         return []
     table = state.to_dict() if isinstance(state, pyspiel.StateStruct) else state
@@ -253,10 +267,10 @@ def _moves(state: Any) -> list[object]:
         case {"moves": [*moves]}:
             return moves
         case _:
-            raise ValueError(f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {shown(table)}')
+            raise ValueError(f'state: expected the moves so far, as in {{"moves": [9, 8]}}; got {format_value(table)}')
 
 
-def _result(position: Position) -> float:
+def _compute_result(position: Position) -> float:
     """Return what player 0 has won."""
     outcome = position.outcome
     if outcome is None or outcome.winner is None:
@@ -264,18 +278,18 @@ def _result(position: Position) -> float:
     return 1.0 if outcome.winner == 0 else -1.0
 
 
-def _loaded(*line: object) -> TowerGame:
+def _load_game(*line: object) -> TowerGame:
     loaded: TowerGame = pyspiel.load_game(*line)
     return loaded
 
 
-def _restored(text: str, *numbers: int) -> Moment:
+def _restore_position(text: str, *numbers: int) -> StatePosition:
     mine, yours, height, other_height, top, other_top, to_move = numbers
-    return Moment(Position(_rules(text), (mine, yours), (height, other_height), (top, other_top), to_move))
+    return StatePosition(Position(_parse_rules(text), (mine, yours), (height, other_height), (top, other_top), to_move))
 
 
 @lru_cache(maxsize=64)
-def _rules(text: str) -> Rules:
+def _parse_rules(text: str) -> Rules:
     return Rules.read(json.loads(text))
 
 

@@ -15,14 +15,13 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from number_tower.envs import ids
-from number_tower.envs.seeing import Sight
-from number_tower.envs.stage import RENDER_MODES, Seating, Stage, chosen, whole
-from number_tower.envs.truth import told
+from number_tower.envs import list_ids
+from number_tower.envs.common import RENDER_MODES, Renderer, SeatRotation, choose_game, parse_action
+from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
 from number_tower.position import MoveError
-from number_tower.showing import shown
 from number_tower.table import Table
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     import os
@@ -30,16 +29,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from number_tower.envs.stage import Turns
+    from number_tower.envs.common import SeatOrder
     from number_tower.position import Ending, Refusal
     from number_tower.rules import Rules
 
 AGENTS = ("player_0", "player_1")
 """What the players are called here, in the order of their seats."""
 
-_NOTHING, _NO = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, False)
+_ZEROS, _ALL_FALSE = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, False)
 
-_OF_A_GAME = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
+_GAME_ATTRIBUTES = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
 """What there is only once a game has begun."""
 
 
@@ -48,7 +47,7 @@ def env(
     *,
     render_mode: str | None = None,
     values: bool = False,
-    first: Turns = 0,
+    first: SeatOrder = 0,
     **options: object,
 ) -> OrderEnforcingWrapper:
     """Return the environment within the wrapper that tells a wrong order of calls; the arguments are `raw_env`'s."""
@@ -56,7 +55,7 @@ def env(
 
 
 class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo says nothing of its types; its name
-    """One game for two agents. Observations are what `number_tower.envs.seeing` says, with the mask of actions.
+    """One game for two agents. Observations are what `number_tower.envs.observation` says, with the mask of actions.
 
     `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact truth is in the mover's info.
     """
@@ -74,27 +73,27 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         *,
         render_mode: str | None = None,
         values: bool = False,
-        first: Turns = 0,
+        first: SeatOrder = 0,
         **options: object,
     ) -> None:
         super().__init__()
-        book, self.rules = chosen(game, options)
+        book, self.rules = choose_game(game, options)
         self.render_mode = render_mode
         self._values = values
-        self._seating = Seating("first", first)
-        self._stage = Stage(book, render_mode)
-        self._sight = Sight(self.rules)
-        self._starts = [Table(Game(self.rules, first), book.name) for first in (0, 1)]
+        self._rotation = SeatRotation("first", first)
+        self._renderer = Renderer(book, render_mode)
+        self._encoder = ObservationEncoder(self.rules)
+        self._starts = [Table(Game(self.rules, first), book=book) for first in (0, 1)]
         self._rng = seeding.np_random()[0]
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []
-        self.state_space = self._seen_space()
-        self.action_spaces = {agent: spaces.Discrete(self._sight.actions) for agent in AGENTS}
+        self.state_space = self._make_observation_space()
+        self.action_spaces = {agent: spaces.Discrete(self._encoder.actions) for agent in AGENTS}
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": self._seen_space(),
-                    "action_mask": spaces.Box(0, 1, (self._sight.actions,), np.int8),
+                    "observation": self._make_observation_space(),
+                    "action_mask": spaces.Box(0, 1, (self._encoder.actions,), np.int8),
                 }
             )
             for agent in AGENTS
@@ -104,19 +103,19 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """Begin a game; the seed decides who starts where that is left to chance or to turns."""
         if seed is not None:
             self._rng = seeding.np_random(seed)[0]
-        self._table = self._starts[self._seating.next(self._rng, seed)]
+        self._table = self._starts[self._rotation.next_seat(self._rng, seed)]
         self._before: Table | None = None
         self._moves: list[int] = []
         self.position = self._table.game.position
         self.agents = list(AGENTS)
-        self.rewards = _NOTHING.copy()
-        self._cumulative_rewards = _NOTHING.copy()
-        self.terminations = _NO.copy()
-        self.truncations = _NO.copy()
+        self.rewards = _ZEROS.copy()
+        self._cumulative_rewards = _ZEROS.copy()
+        self.terminations = _ALL_FALSE.copy()
+        self.truncations = _ALL_FALSE.copy()
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._forfeited: int | None = None
-        self._go_on()
+        self._continue_game()
 
     def step(self, action: int | None) -> None:
         """Place the block of an action for the agent selected; one whose game is over leaves with None."""
@@ -126,11 +125,11 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        if not self._legal:
-            self._end_by_the_rules()
+        if not self._legal_mask:
+            self._end_by_rules()
             return
-        place = whole(action)
-        if not 0 <= place < self._sight.actions:
+        place = parse_action(action)
+        if not 0 <= place < self._encoder.actions:
             self._forfeit("not_a_block")
             return
         block = self.rules.blocks[place]
@@ -140,27 +139,27 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
             self._forfeit(refused.reason)
         else:
             self._moves.append(block)
-            self._go_on()
+            self._continue_game()
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Return what an agent sees; the mask of one that is not to move is empty."""
-        mask = self._legal if agent == self.agent_selection else 0
+        mask = self._legal_mask if agent == self.agent_selection else 0
         return {
-            "observation": self._sight.vector(self.position, _seat(agent), self._legal),
-            "action_mask": self._sight.mask_of(mask),
+            "observation": self._encoder.encode(self.position, _find_seat(agent), self._legal_mask),
+            "action_mask": self._encoder.unpack_mask(mask),
         }
 
     def state(self) -> NDArray[np.float32]:
         """Return the whole game, as the first agent sees it: nothing is hidden."""
-        return self._sight.vector(self.position, 0, self._legal)
+        return self._encoder.encode(self.position, 0, self._legal_mask)
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return what an agent's observations are drawn from."""
-        return self.observation_spaces[AGENTS[_seat(agent)]]
+        return self.observation_spaces[AGENTS[_find_seat(agent)]]
 
     def action_space(self, agent: str) -> spaces.Discrete:
         """Return what an agent's actions are drawn from."""
-        return self.action_spaces[AGENTS[_seat(agent)]]
+        return self.action_spaces[AGENTS[_find_seat(agent)]]
 
     @property
     def table(self) -> Table:
@@ -171,45 +170,45 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show the last move and whose turn it is: as text, or as a picture; for people it was printed already."""
-        return self._stage.show(self.table, self._last_told)
+        return self._renderer.render(self.table, self._table_before)
 
     def close(self) -> None:
         """Leave nothing behind: there is nothing."""
 
     def __getattr__(self, name: str) -> Any:
         """Say of what only a game has that there is no game yet."""
-        if name in _OF_A_GAME:
+        if name in _GAME_ATTRIBUTES:
             raise AttributeError(f"{name}: no game has begun; call reset() first")
         return super().__getattribute__(name)
 
     @property
-    def _last_told(self) -> Table | None:
+    def _table_before(self) -> Table | None:
         """The table before the last thing that happened; None before the game began."""
         return self._before if self._forfeited is None else self._table
 
-    def _go_on(self) -> None:
+    def _continue_game(self) -> None:
         """Select whoever is to move, or end the game; one that nobody can open is ended by its first step."""
         self.agent_selection = AGENTS[self.position.to_move]
-        self._legal = self.position.legal_mask
-        if not self._legal:
+        self._legal_mask = self.position.legal_mask
+        if not self._legal_mask:
             if self._moves:
-                self._end_by_the_rules()
+                self._end_by_rules()
         elif self._values:
             self.infos = {agent: {} for agent in AGENTS}
-            self.infos[self.agent_selection] = told(self.position)
+            self.infos[self.agent_selection] = make_value_info(self.position)
         if self.render_mode == "human":
-            self._stage.tell(self.table, self._last_told)
+            self._renderer.print_events(self.table, self._table_before)
 
     def _forfeit(self, reason: Refusal) -> None:
         """End the game for whoever broke the rules."""
         self._forfeited = self.position.to_move
-        self._legal = 0
+        self._legal_mask = 0
         self._end(1 - self._forfeited, "forfeit")
         self.infos[self.agent_selection]["illegal"] = reason
         if self.render_mode == "human":
-            self._stage.tell(self.table, self._last_told)
+            self._renderer.print_events(self.table, self._table_before)
 
-    def _end_by_the_rules(self) -> None:
+    def _end_by_rules(self) -> None:
         if (outcome := self.position.outcome) is not None:
             self._end(*outcome)
 
@@ -220,20 +219,20 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
             self.rewards = {AGENTS[winner]: 1, AGENTS[1 - winner]: -1}
             self._cumulative_rewards = self.rewards.copy()
 
-    def _seen_space(self) -> spaces.Box:
-        return spaces.Box(0, 1, (self._sight.size,), np.float32)
+    def _make_observation_space(self) -> spaces.Box:
+        return spaces.Box(0, 1, (self._encoder.size,), np.float32)
 
 
-def _seat(agent: str) -> int:
+def _find_seat(agent: str) -> int:
     if agent not in AGENTS:
-        raise ValueError(f"agent: expected {' or '.join(AGENTS)}; got {shown(agent)}")
+        raise ValueError(f"agent: expected {' or '.join(AGENTS)}; got {format_value(agent)}")
     return AGENTS.index(agent)
 
 
 def _register() -> None:
     """Make the games known to a PettingZoo that keeps a registry, by the ids that Gymnasium knows them by."""
     if hasattr(pettingzoo, "register"):
-        for name, taken in ids().items():
+        for name, taken in list_ids().items():
             if name not in pettingzoo.aec_registry:
                 pettingzoo.register("aec", name, "number_tower.envs.pettingzoo:env", kwargs=taken)
 

@@ -14,11 +14,11 @@ from textarena.envs import BOARDGAME_WRAPPERS, DEFAULT_WRAPPERS
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
 from number_tower import catalogue
-from number_tower.envs.stage import chosen
+from number_tower.envs.common import choose_game
 from number_tower.game import Game
-from number_tower.prompt import HOW_TO_ANSWER, judged, rules_text, situation
-from number_tower.showing import sentence, shown
+from number_tower.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
 from number_tower.table import Table
+from number_tower.text import format_value, make_sentence
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MOST_SHOWN = 200
 """Characters of an answer that its author is shown again."""
 
 
-class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of its types
+class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of its types
     """A game for two who answer in text, by any rules.
 
     `game` and `options` are what `number_tower.rules` takes; `hidden` hides the blocks, where the rulebook has that
@@ -58,10 +58,10 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
     ) -> None:
         super().__init__()
         if type(error_allowance) is not int or error_allowance < 0:
-            raise ValueError(f"error_allowance: expected a whole number from 0; got {shown(error_allowance)}")
-        self._book, rules = chosen(game, options)
+            raise ValueError(f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}")
+        self._book, rules = choose_game(game, options)
         self._book.check_options(["hidden"] if hidden else [])
-        self._start = Table(Game(rules, first), self._book.name, _NAMES, hidden=hidden)
+        self._start = Table(Game(rules, first), names=_NAMES, hidden=hidden, book=self._book)
         self._voice = Voice(self._book)
         self._legal = legal
         self._error_allowance = error_allowance
@@ -79,15 +79,15 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
     def reset(self, num_players: int = 2, seed: int | None = None) -> None:
         """Begin a game. Nothing in it is left to chance; the seed is TextArena's own."""
         if num_players != 2:
-            raise ValueError(f"num_players: this is a game for 2; got {shown(num_players)}")
+            raise ValueError(f"num_players: this is a game for 2; got {format_value(num_players)}")
         self.state = ta.TwoPlayerState(num_players=2, seed=seed, error_allowance=self._error_allowance)
         self.state.reset(
             game_state={"table": self._start},
-            player_prompt_function=self._prompt,
+            player_prompt_function=self._make_prompt,
             role_mapping=dict(enumerate(_NAMES)),
         )
         self.state.manually_set_current_player_id(self._start.game.to_move)
-        self._tell()
+        self._announce()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
         """Read an answer of the player whose turn it is, and place the block; once the game is over, do nothing."""
@@ -95,34 +95,34 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
         if state.done:
             return True, {}
         mover = before.game.to_move
-        answer = judged(before, action, legal=self._legal)
+        answer = check_answer(before, action, legal=self._legal)
         if answer.block is None:
-            said = shown(action, _MOST_SHOWN)
+            said = format_value(action, _MOST_SHOWN)
             state.add_observation(said, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
-            state.set_invalid_move(reason=sentence(answer.problem or ""))
+            state.set_invalid_move(reason=make_sentence(answer.problem or ""))
             state.step_info["illegal"] = answer.reason
             if state.done:
                 state.game_state["table"] = before.declare("forfeit", mover)
-            return self._stepped()
+            return self._finish_step()
         if self._values:
-            state.step_info.update(_truth(before.game.position, answer.block))
+            state.step_info.update(_make_value_info(before.game.position, answer.block))
         state.add_observation(f"[{answer.block}]", ta.ObservationType.PLAYER_ACTION, from_id=mover)
         after = before.play(answer.block)
         state.game_state["table"] = after
         self._describe(after, answer.block)
-        self._tell()
-        return self._stepped(rotate=after.game.to_move != mover)
+        self._announce()
+        return self._finish_step(rotate=after.game.to_move != mover)
 
     def get_board_str(self) -> str:
         """Return how the game stands, as the player to move is told."""
-        return situation(self.table, self._book, legal=self._legal)
+        return write_situation(self.table, self._book, legal=self._legal)
 
-    def _stepped(self, *, rotate: bool = True) -> tuple[bool, dict[str, Any]]:
+    def _finish_step(self, *, rotate: bool = True) -> tuple[bool, dict[str, Any]]:
         done, info = self.state.step(rotate_player=rotate)
         return bool(done), dict(info)
 
-    def _prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
-        told = rules_text(game_state["table"], self._book)
+    def _make_prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
+        told = write_rules(game_state["table"], self._book)
         return f"You are {_NAMES[player_id]}.\n{told}\n\n{HOW_TO_ANSWER}"
 
     def _describe(self, table: Table, block: int) -> None:
@@ -135,7 +135,7 @@ class NumberTowerEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of
         ]
         self.state.add_observation(" ".join(said), ta.ObservationType.GAME_ACTION_DESCRIPTION)
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         """Tell whoever is to move how the game stands; once it is over, tell both, and give the rewards."""
         table = self.table
         outcome = table.outcome
@@ -155,17 +155,17 @@ def register() -> None:
     """Make the games known to `textarena.make`; whoever has done so already loses nothing."""
     wrappers = {"default": DEFAULT_WRAPPERS, "-train": BOARDGAME_WRAPPERS}
     ids: dict[str, dict[str, str]] = {"NumberTower-v0": {}}
-    ids |= {f"NumberTower-{name}-v0": {"game": name} for name in catalogue.names()}
+    ids |= {f"NumberTower-{name}-v0": {"game": name} for name in catalogue.list_names()}
     for name, settings in ids.items():
         if name not in ENV_REGISTRY:
             register_with_versions(name, f"{__name__}:NumberTowerEnv", wrappers, **settings)
 
 
-def _truth(position: Position, block: int) -> dict[str, Any]:
+def _make_value_info(position: Position, block: int) -> dict[str, Any]:
     """Return the truth about a position, and what a move in it gave away (None: not known)."""
-    from number_tower.envs import truth  # noqa: PLC0415 - it takes numpy, which text alone does not
+    from number_tower.envs import observation  # noqa: PLC0415 - it takes numpy, which text alone does not
 
-    told = truth.told(position)
+    told = observation.make_value_info(position)
     given = float(told["action_values"][bisect_left(position.rules.blocks, block)])
     return {**told, "regret": None if told["value"] is None or isnan(given) else told["value"] - given}
 

@@ -9,22 +9,21 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from number_tower.arena.pool import held
-from number_tower.evaluation.asking import Attempt, Decision
-from number_tower.evaluation.log import Log
-from number_tower.evaluation.respondents import Respondents
-from number_tower.evaluation.runner import Done, perform
+from number_tower.batch.executor import run_journaled
+from number_tower.evaluation.players import RespondentFactory
+from number_tower.evaluation.questions import AnswerAttempt, Decision
+from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.suite import (
-    AGAINST,
-    GAMES,
-    PATIENCE,
-    POSITIONS,
-    TRIES,
-    VARIANTS,
+    DEFAULT_GAMES,
+    DEFAULT_OPPONENT,
+    DEFAULT_PATIENCE,
+    DEFAULT_POSITIONS,
+    DEFAULT_TRIES,
+    DEFAULT_VARIANTS,
     Suite,
     Task,
-    arranged,
-    check_whole,
+    arrange_suite,
+    check_integer,
 )
 from number_tower.players import LEVELS, RANDOM
 from number_tower.rules import Rules
@@ -33,28 +32,28 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterable
 
-    from number_tower.evaluation.functions import Function
-    from number_tower.evaluation.scoring import Scores
+    from number_tower.evaluation.players import Function
+    from number_tower.evaluation.scores import Scores
 
 __all__ = [
-    "AGAINST",
     "BASELINES",
-    "GAMES",
-    "PATIENCE",
-    "POSITIONS",
-    "TRIES",
-    "VARIANTS",
-    "Attempt",
+    "DEFAULT_GAMES",
+    "DEFAULT_OPPONENT",
+    "DEFAULT_PATIENCE",
+    "DEFAULT_POSITIONS",
+    "DEFAULT_TRIES",
+    "DEFAULT_VARIANTS",
+    "AnswerAttempt",
+    "CompletedTask",
     "Decision",
-    "Done",
     "Evaluation",
-    "Log",
-    "Respondents",
+    "EvaluationJournal",
+    "RespondentFactory",
     "Suite",
     "Task",
-    "arranged",
+    "arrange_suite",
     "evaluate",
-    "hold",
+    "run_tasks",
 ]
 
 BASELINES = (RANDOM.name, *LEVELS)
@@ -66,28 +65,28 @@ class Evaluation:
     """What an evaluation asked, and every task that was done, in order."""
 
     suite: Suite
-    done: tuple[Done, ...] = field(repr=False)
+    done: tuple[CompletedTask, ...] = field(repr=False)
 
     @cached_property
     def scores(self) -> Scores:
         """What it adds up to."""
-        from number_tower.evaluation.scoring import scores  # noqa: PLC0415 - who only runs it need not add it up
+        from number_tower.evaluation.scores import compute_scores  # noqa: PLC0415 - who only runs it need not add it up
 
-        return scores(self.suite, self.done)
+        return compute_scores(self.suite, self.done)
 
 
 def evaluate(  # noqa: PLR0913 - what there is to choose, all of it by name
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
     games: str | Rules | Iterable[str | Rules] = (),
     *,
-    variants: int = VARIANTS,
-    number: int = GAMES,
-    positions: int = POSITIONS,
-    against: str = AGAINST,
+    variants: int = DEFAULT_VARIANTS,
+    number: int = DEFAULT_GAMES,
+    positions: int = DEFAULT_POSITIONS,
+    against: str = DEFAULT_OPPONENT,
     seed: int = 1,
-    tries: int = TRIES,
+    tries: int = DEFAULT_TRIES,
     legal: bool = True,
-    patience: float = PATIENCE,
+    patience: float = DEFAULT_PATIENCE,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -104,12 +103,12 @@ def evaluate(  # noqa: PLR0913 - what there is to choose, all of it by name
     again. With `stop` an answer that does not come ends it all, by a `Stopped`, instead of being counted as illegal.
     """
     if jobs is not None:
-        check_whole("jobs", jobs, 1)
-    names, functions = _called(players)
-    make = Respondents(functions)
+        check_integer("jobs", jobs, 1)
+    names, functions = _name_players(players)
+    make = RespondentFactory(functions)
     with ExitStack() as leaving:
         leaving.callback(make.close)
-        suite = arranged(
+        suite = arrange_suite(
             names,
             [games] if isinstance(games, str | Rules) else games,
             variants=variants,
@@ -122,33 +121,33 @@ def evaluate(  # noqa: PLR0913 - what there is to choose, all of it by name
             patience=patience,
             make=make,
         )
-        log = None if out is None else leaving.enter_context(Log(out, suite, resume=resume))
-        running = hold(suite, log=log, jobs=1 if functions else jobs, make=make, stop=stop)
+        log = None if out is None else leaving.enter_context(EvaluationJournal(out, suite, resume=resume))
+        running = run_tasks(suite, log=log, jobs=1 if functions else jobs, make=make, stop=stop)
         done = leaving.enter_context(closing(running))
         return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
 
 
-def hold(
+def run_tasks(
     suite: Suite,
     *,
-    log: Log | None = None,
+    log: EvaluationJournal | None = None,
     jobs: int | None = None,
-    make: Respondents | None = None,
+    make: RespondentFactory | None = None,
     stop: bool = False,
     progress: Callable[[int, int], object] | None = None,
-) -> Generator[Done]:
+) -> Generator[CompletedTask]:
     """Give every task as it is done: first what the log holds, then the others, which are done and kept.
 
     `progress` is told how many tasks are done now, and how many there are. In the end nobody who was asked stays.
     """
-    with closing(Respondents() if make is None else make) as asked:
+    with closing(RespondentFactory() if make is None else make) as asked:
         if jobs != 1:
             asked.close()  # workers start their own
-        do = partial(perform, suite=suite, make=asked, stop=stop)
-        yield from held(len(suite), suite.task, do, log=log, jobs=jobs, progress=progress)
+        do = partial(run_task, suite=suite, make=asked, stop=stop)
+        yield from run_journaled(len(suite), suite.get_task, do, log=log, jobs=jobs, progress=progress)
 
 
-def _called(
+def _name_players(
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
 ) -> tuple[list[str], dict[str, Function]]:
     """Return what all players are called, and those that are functions; of equal names, later ones get a number."""
@@ -160,16 +159,16 @@ def _called(
         if isinstance(each, str):
             names.append(each)
             continue
-        name, times = _name(each), 1
+        name, times = _name_function(each), 1
         while functions.get(name, each) is not each:
             times += 1
-            name = f"{_name(each)}#{times}"
+            name = f"{_name_function(each)}#{times}"
         functions[name] = each
         names.append(name)
     return names, functions
 
 
-def _name(function: Function) -> str:
+def _name_function(function: Function) -> str:
     """Call a function as `module:function` would."""
     while isinstance(function, partial):
         function = function.func

@@ -6,15 +6,15 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.puzzles import below, essence, shuffled
+from number_tower.coach.puzzles import pick_below, reduce_position, shuffle
 from number_tower.game import Game
-from number_tower.players.knowing import knowledge
-from number_tower.solve.limits import NotSolved
+from number_tower.players.knowledge import get_knowledge
+from number_tower.solve.limits import NotSolvedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from number_tower.arena.schedule import Entry
+    from number_tower.arena.schedule import GameEntry
     from number_tower.rules import Rules
     from number_tower.solve.worth import Value
 
@@ -23,17 +23,17 @@ Values = dict[int, float]
 
 POINTS: Mapping[Value, float] = {"win": 1.0, "draw": 0.5, "loss": 0.0}
 
-_MISSES = 200
+_MAX_MISSES = 200
 """Games at random that bring nothing new, one after the other, after which there is taken to be no more."""
 
-_UNSOLVED = 12
+_MAX_UNSOLVED = 12
 """Searches in vain after which no more positions of a game are looked for, since each takes so long."""
 
-_LONGEST_GAME = 60
+_MAX_PLIES = 60
 """Plies of a game at random."""
 
 
-class Spot(NamedTuple):
+class PositionSpec(NamedTuple):
     """A position to move in: the number of its game, the moves that lead to it, and whose turn it is."""
 
     game: int
@@ -41,33 +41,33 @@ class Spot(NamedTuple):
     seat: int
 
 
-def worth(game: Game) -> Values | None:
+def value_moves(game: Game) -> Values | None:
     """Return the points that each legal block is worth to the mover; None if that is not known within the limits."""
-    solution = knowledge(game.rules).solution(game.position)
+    solution = get_knowledge(game.rules).solve(game.position)
     if solution is None:
         return None
     try:
         return {block: POINTS[each.value] for block, each in solution.moves.items()}
-    except NotSolved:
+    except NotSolvedError:
         return None
 
 
-def differ(points: Values | None) -> bool:
+def values_differ(points: Values | None) -> bool:
     """Say whether it matters which block is chosen, as far as is known."""
     return points is not None and len(set(points.values())) > 1
 
 
-def random_game(rules: Rules, rng: Random) -> list[Game]:
+def play_random_game(rules: Rules, rng: Random) -> list[Game]:
     """Play at random, and return the game as it stood before each move, and where it ended."""
     games = [Game(rules)]
-    while (legal := games[-1].legal) and len(games) <= _LONGEST_GAME:
-        games.append(games[-1].play(legal[below(len(legal), rng)]))
+    while (legal := games[-1].legal) and len(games) <= _MAX_PLIES:
+        games.append(games[-1].play(legal[pick_below(len(legal), rng)]))
     return games
 
 
-def spots(
-    games: Sequence[Entry], number: int, seed: int, progress: Callable[[int, int], object] | None = None
-) -> tuple[Spot, ...]:
+def find_positions(
+    games: Sequence[GameEntry], number: int, seed: int, progress: Callable[[int, int], object] | None = None
+) -> tuple[PositionSpec, ...]:
     """Find so many positions that matter, all different, the games in turn and for either seat in turn.
 
     What a game or a seat cannot give, others do; where there are not so many, they are fewer. If fewer are wanted they
@@ -78,7 +78,7 @@ def spots(
         if progress is not None:
             progress(min(sum(stream.given for stream in streams), number), number)
 
-    streams = [_Stream(place, entry, seed, tick) for place, entry in enumerate(games)]
+    streams = [_PositionFinder(place, entry, seed, tick) for place, entry in enumerate(games)]
     share = -(-number // len(streams))
     shares = [[stream.take((turn + place) % 2) for turn in range(share)] for place, stream in enumerate(streams)]
     found = [spot for turn in zip(*shares, strict=True) for spot in turn if spot is not None]
@@ -90,45 +90,45 @@ def spots(
     return tuple(found[:number])
 
 
-class _Stream:
+class _PositionFinder:
     """The positions of one game that matter, found by playing at random until nothing new turns up."""
 
-    def __init__(self, place: int, entry: Entry, seed: int, tick: Callable[[], object]) -> None:
+    def __init__(self, place: int, entry: GameEntry, seed: int, tick: Callable[[], object]) -> None:
         self._place = place
         self._rules = entry.table.game.rules
         self._rng = Random(f"{seed} positions {entry.text}")  # noqa: S311 - play, not secrets
-        self._found: tuple[list[Spot], list[Spot]] = ([], [])
+        self._found: tuple[list[PositionSpec], list[PositionSpec]] = ([], [])
         self._misses = [0, 0]
         self._known: set[object] = set()
         self._unsolved = 0
         self._tick = tick
         self.given = 0
 
-    def take(self, seat: int) -> Spot | None:
+    def take(self, seat: int) -> PositionSpec | None:
         """Return one more, for this seat if there is one; None if there is none for either."""
         for each in (seat, 1 - seat):
-            while not self._found[each] and self._misses[each] < _MISSES and self._unsolved < _UNSOLVED:
-                self._play()
+            while not self._found[each] and self._misses[each] < _MAX_MISSES and self._unsolved < _MAX_UNSOLVED:
+                self._search_game()
                 self._tick()
             if self._found[each]:
                 self.given += 1
                 return self._found[each].pop(0)
         return None
 
-    def _play(self) -> None:
+    def _search_game(self) -> None:
         """Play a game, and keep for each seat one position that matters and was not met before, from any ply."""
-        games = random_game(self._rules, self._rng)[:-1]
+        games = play_random_game(self._rules, self._rng)[:-1]
         for seat, found in enumerate(self._found):
             self._misses[seat] += 1
-            for game in shuffled([game for game in games if game.to_move == seat], self._rng):
-                if (at := essence(game.position)) in self._known:
+            for game in shuffle([game for game in games if game.to_move == seat], self._rng):
+                if (at := reduce_position(game.position)) in self._known:
                     continue
                 self._known.add(at)
-                points = worth(game)
+                points = value_moves(game)
                 if points is None:
                     self._unsolved += 1
                     break
-                if differ(points):
+                if values_differ(points):
                     self._misses[seat] = 0
-                    found.append(Spot(self._place, game.moves, seat))
+                    found.append(PositionSpec(self._place, game.moves, seat))
                     break

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from number_tower.position import MoveError
-from number_tower.showing import shown
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.table import Table
 
-_REFUSED = {
+_REFUSAL_WORDS = {
     "not_a_block": "which is no block of this game",
     "over": "though the game was over",
     "used": "which had been used",
@@ -21,7 +21,7 @@ _REFUSED = {
 }
 
 
-class Forfeit(Exception):  # noqa: N818 - named for what it says; whoever runs a game catches it and declares it
+class ForfeitError(Exception):
     """A player gave no move that can be placed; the message says why, as "it answered 'x', which is no number"."""
 
 
@@ -47,4 +47,4 @@ def let_move(table: Table, player: Player) -> Table:
     try:
         return table.play(block)
     except MoveError as refused:
-        raise Forfeit(f"it chose {shown(block)}, {_REFUSED[refused.reason]}") from None
+        raise ForfeitError(f"it chose {format_value(block)}, {_REFUSAL_WORDS[refused.reason]}") from None

@@ -10,80 +10,103 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import selectors
 import shlex
 import signal
+import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from number_tower.players.command import MARK, Command
-from number_tower.players.player import Forfeit
-from number_tower.showing import shown, shown_path, shown_text
+from number_tower.players.player import ForfeitError
+from number_tower.players.supervisor import pack_request
+from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-LONGEST_ANSWER = 1 << 16
+MAX_ANSWER_BYTES = 1 << 16
+
+
 """Bytes that nobody needs for one number."""
 
+
 GRACE = 0.5
+
+
 """Seconds that a program has to leave by itself once its input has ended."""
 
+
 _CHUNK = 1 << 16
-_KEPT_COMPLAINTS = 4096
-_LOOK = 0.05  # seconds between looks whether it is alive: a child of it can hold its output open
+
+
+_MAX_ERRORS = 4096
+
+
+_POLL_SECONDS = 0.05  # seconds between looks whether it is alive: a child of it can hold its output open
+
+
 _PAUSE = 0.002
-_MOST_SECONDS_TO_KILL = 2.0
 
 
-class Process:
+_MAX_KILL_SECONDS = 2.0
+
+
+class ProgramProcess:
     """One run of a command; whatever is wrong with it is a `Forfeit`."""
 
     def __init__(self, command: str) -> None:
         self._token = os.urandom(16).hex()
-        self._command = _started(command, {**os.environ, MARK: f"{os.environ.get(MARK, '')}:{self._token}"})
+        self._command = _start_command(
+            command, {**os.environ, MARK_VARIABLE: f"{os.environ.get(MARK_VARIABLE, '')}:{self._token}"}
+        )
         self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in self._command.streams)
         for stream in self._command.streams:
             os.set_blocking(stream.fileno(), False)
         self._unsent = memoryview(b"")
-        self._heard = b""
-        self._complaints = b""
+        self._output = b""
+        self._errors = b""
         self._asked = False
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._stdout, selectors.EVENT_READ, self._hear)
-        self._selector.register(self._stderr, selectors.EVENT_READ, self._note)
+        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
+        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
 
     def ask(self, question: bytes, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> bytes:
         """Write a question and return the line that answers it, without its end; `waiting` is told how long."""
         deadline = time.monotonic() + seconds
-        if self._asked and self._hear():
-            raise Forfeit(f"it wrote {_quoted(self._heard)} before it was asked")
+        if self._asked and self._read_output():
+            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
         self._asked = True
         self._unsent = memoryview(question)
-        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._tell)
-        while b"\n" not in self._heard:
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
+        while b"\n" not in self._output:
             left = max(0.0, deadline - time.monotonic())
             waiting(seconds - left)
-            for key, _ in self._selector.select(min(left, _LOOK)):
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
                 key.data()
             if self._command.poll() is not None:
-                self._hear_last_words()
-            elif not left and b"\n" not in self._heard:
-                raise Forfeit(self._silence(seconds))
+                self._read_rest()
+            elif not left and b"\n" not in self._output:
+                raise ForfeitError(self._describe_timeout(seconds))
         if self._unsent:
-            raise Forfeit(f"it wrote {_quoted(self._heard)} before it had read the question")
-        answer, _, more = self._heard.partition(b"\n")
+            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it had read the question")
+        answer, _, more = self._output.partition(b"\n")
         if more:
-            raise Forfeit(f"it answered with more than one line: {_quoted(answer)}, then {_quoted(more)}")
-        self._heard = b""
+            raise ForfeitError(
+                f"it answered with more than one line: {_quote_first_line(answer)}, then {_quote_first_line(more)}"
+            )
+        self._output = b""
         return answer
 
     def end(self, grace: float = GRACE) -> None:
         """End its input, let it leave by itself while the grace lasts, and end all that is left of it."""
         try:
-            self._let_it_leave(grace)
+            self._wait_for_exit(grace)
         finally:
             self._kill()
             self._selector.close()
@@ -91,30 +114,32 @@ class Process:
 
     # What a pipe that is ready asks for ----------------------------------------------------------------------
 
-    def _tell(self) -> None:
+    def _write_input(self) -> None:
         try:
             self._unsent = self._unsent[os.write(self._stdin, self._unsent[:_CHUNK]) :]
         except BlockingIOError:
             return
         except BrokenPipeError:
-            raise Forfeit(self._failure("it closed its input before it had read the question")) from None
+            raise ForfeitError(self._describe_failure("it closed its input before it had read the question")) from None
         if not self._unsent:
             self._selector.unregister(self._stdin)
 
-    def _hear(self) -> bool:
+    def _read_output(self) -> bool:
         """Take in what it says, and say whether there was anything."""
         try:
-            said = os.read(self._stdout, LONGEST_ANSWER + 1 - len(self._heard))
+            said = os.read(self._stdout, MAX_ANSWER_BYTES + 1 - len(self._output))
         except BlockingIOError:
             return False
         if not said:
-            raise Forfeit(self._failure("it closed its output instead of answering"))
-        self._heard += said
-        if len(self._heard) > LONGEST_ANSWER and b"\n" not in self._heard:
-            raise Forfeit(f"it wrote {LONGEST_ANSWER // 1024} KiB without an end of line: {_quoted(self._heard)}")
+            raise ForfeitError(self._describe_failure("it closed its output instead of answering"))
+        self._output += said
+        if len(self._output) > MAX_ANSWER_BYTES and b"\n" not in self._output:
+            raise ForfeitError(
+                f"it wrote {MAX_ANSWER_BYTES // 1024} KiB without an end of line: {_quote_first_line(self._output)}"
+            )
         return True
 
-    def _note(self) -> bool:
+    def _read_errors(self) -> bool:
         """Keep the last of its complaints, and say whether there can be more."""
         try:
             said = os.read(self._stderr, _CHUNK)
@@ -123,40 +148,40 @@ class Process:
         if not said:
             with suppress(KeyError):
                 self._selector.unregister(self._stderr)
-        self._complaints = (self._complaints + said)[-_KEPT_COMPLAINTS:]
+        self._errors = (self._errors + said)[-_MAX_ERRORS:]
         return bool(said)
 
     # What went wrong -----------------------------------------------------------------------------------------
 
-    def _hear_last_words(self) -> None:
+    def _read_rest(self) -> None:
         """Read on after its death: its answer may be there, but the end of its output need not ever come."""
-        while b"\n" not in self._heard:
-            if not self._hear():
-                raise Forfeit(self._failure(""))
+        while b"\n" not in self._output:
+            if not self._read_output():
+                raise ForfeitError(self._describe_failure(""))
 
-    def _silence(self, seconds: float) -> str:
+    def _describe_timeout(self, seconds: float) -> str:
         time_given = f"within {seconds:g} second{'' if seconds == 1 else 's'}"
-        if self._heard:
-            return f"it wrote {_quoted(self._heard)} without an end of line {time_given}"
+        if self._output:
+            return f"it wrote {_quote_first_line(self._output)} without an end of line {time_given}"
         return f"it gave no answer {time_given}"
 
-    def _failure(self, otherwise: str) -> str:
+    def _describe_failure(self, otherwise: str) -> str:
         """Say how it ended and what it complained of last; or something else, if it goes on."""
         self._command.wait(GRACE)
         code = self._command.check()
         for _ in range(64):  # a child can complain for ever
-            if not self._note():
+            if not self._read_errors():
                 break
-        lines = self._complaints.decode("utf-8", "replace").split("\n")
-        last = next((f": {shown_text(line.strip())}" for line in reversed(lines) if line.strip()), "")
+        lines = self._errors.decode("utf-8", "replace").split("\n")
+        last = next((f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), "")
         if code is None:
             return f"{otherwise}{last}"
-        how = f"exit code {code}" if code >= 0 else _signal(-code)
+        how = f"exit code {code}" if code >= 0 else _format_signal(-code)
         return f"it ended ({how}) instead of answering{last}"
 
     # The end -------------------------------------------------------------------------------------------------
 
-    def _let_it_leave(self, grace: float) -> None:
+    def _wait_for_exit(self, grace: float) -> None:
         """Close its input and wait for it to end; what it still says is read, so that it can end, and forgotten."""
         with suppress(KeyError):
             self._selector.unregister(self._stdin)
@@ -166,7 +191,7 @@ class Process:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            for key, _ in self._selector.select(min(left, _LOOK)):
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
                 with suppress(BlockingIOError):
                     if not os.read(key.fd, _CHUNK):
                         self._selector.unregister(key.fd)
@@ -179,69 +204,69 @@ class Process:
         """
         if self._command.end():
             return
-        deadline = time.monotonic() + _MOST_SECONDS_TO_KILL
+        deadline = time.monotonic() + _MAX_KILL_SECONDS
         misses = 0
         while misses < 2 and time.monotonic() < deadline:
-            misses = 0 if self._strike() else misses + 1
+            misses = 0 if self._kill_marked() else misses + 1
             if misses < 2:
                 time.sleep(_PAUSE)
 
-    def _strike(self) -> bool:
+    def _kill_marked(self) -> bool:
         """Kill its group, and whatever carries its mark; say whether anything does."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._command.pid, signal.SIGKILL)
-        found = list(_marked(self._token.encode()))
+        found = list(_find_marked(self._token.encode()))
         for pid in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         return bool(found)
 
 
-def _started(command: str, environment: dict[str, str]) -> Command:
-    problem = obstacle(command)
+def _start_command(command: str, environment: dict[str, str]) -> SupervisedCommand:
+    problem = find_obstacle(command)
     if problem is not None:
-        raise Forfeit(f"it cannot be started: {problem}")
+        raise ForfeitError(f"it cannot be started: {problem}")
     words = shlex.split(command)
     try:
-        return Command(words, environment)
+        return SupervisedCommand(words, environment)
     except (OSError, ValueError) as trouble:
-        raise Forfeit(f"it cannot be started: {_obstacle(words[0], trouble)}") from None
+        raise ForfeitError(f"it cannot be started: {_explain_error(words[0], trouble)}") from None
 
 
-def obstacle(command: str) -> str | None:
+def find_obstacle(command: str) -> str | None:
     """Say why a command cannot be started, as far as that can be seen without starting it."""
     if os.name != "posix":
         return "programs can play on Linux and macOS only"
     try:
         program = next(iter(shlex.split(command)), "")
     except ValueError:
-        return f"a quotation is not closed in {shown_text(command)}"
+        return f"a quotation is not closed in {format_text(command)}"
     if not program:
         return "the command is empty"
     if which(program) is not None:
         return None
     found = "/" in program and os.path.exists(program)
-    return _obstacle(program, OSError(errno.EACCES if found else errno.ENOENT, "cannot be run"))
+    return _explain_error(program, OSError(errno.EACCES if found else errno.ENOENT, "cannot be run"))
 
 
-def _obstacle(program: str, trouble: Exception) -> str:
+def _explain_error(program: str, trouble: Exception) -> str:
     """Say why a program cannot be started, and what would help."""
-    name = shown_path(program)
+    name = format_path(program)
     if not isinstance(trouble, OSError):
         return "its command has a character that no command can have"
     if trouble.errno == errno.ENOENT:
-        return _missing(program)
+        return _explain_missing(program)
     if trouble.errno == errno.ENOEXEC:
         return f"the first line of {name} does not say what runs it, as #!/usr/bin/env python3 does"
     if os.path.isdir(program):
         return f"{name} is a directory"
     if os.path.exists(program) and not os.access(program, os.X_OK):
-        return f"{name} is not executable: chmod +x {shown_path(shlex.quote(program))}"
+        return f"{name} is not executable: chmod +x {format_path(shlex.quote(program))}"
     return f"{name}: {trouble.strerror}"
 
 
-def _missing(program: str) -> str:
-    name = shown_path(program)
+def _explain_missing(program: str) -> str:
+    name = format_path(program)
     if "/" not in program:
         return f"there is no program {name}" + (f", but a file: ./{name}" if os.path.exists(program) else "")
     if os.path.exists(program):
@@ -249,7 +274,7 @@ def _missing(program: str) -> str:
     return f"there is no file {name}"
 
 
-def _marked(token: bytes) -> Iterator[int]:
+def _find_marked(token: bytes) -> Iterator[int]:
     """Find the processes that were started with a mark, all over the machine."""
     try:
         pids = [name for name in os.listdir("/proc") if name.isdecimal()]
@@ -261,12 +286,12 @@ def _marked(token: bytes) -> Iterator[int]:
                 yield int(pid)
 
 
-def _quoted(said: bytes) -> str:
+def _quote_first_line(said: bytes) -> str:
     """Show the first line of what a program wrote, in quotes."""
-    return shown(text(said.partition(b"\n")[0]))
+    return format_value(decode_text(said.partition(b"\n")[0]))
 
 
-def text(said: bytes) -> str:
+def decode_text(said: bytes) -> str:
     """Read what a program wrote, without the space around it; bytes that are no text stay to be seen."""
     try:
         return said.decode("utf-8").strip()
@@ -274,8 +299,145 @@ def text(said: bytes) -> str:
         return said.decode("latin-1").strip()
 
 
-def _signal(number: int) -> str:
+def _format_signal(number: int) -> str:
     try:
         return f"signal {number}, {signal.Signals(number).name}"
     except ValueError:
         return f"signal {number}"
+
+
+MARK_VARIABLE = "NUMBER_TOWER_BOT"
+
+
+"""What a program and all that it starts have in their environment; one that runs others in turn adds to it."""
+
+
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+_MAX_SUPERVISOR_SECONDS = 60.0
+
+
+"""Seconds that a supervisor may take to start a command, and to end it: far more than it needs."""
+
+
+class SupervisedCommand:
+    """A running command: its standard streams are pipes, and all that it starts ends with it.
+
+    The supervisor passes our environment on, and has none of the bot's streams open while the command runs: so what
+    the command sees is the same as without one.
+    """
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.returncode: int | None = None
+        self.pid = 0
+        self._clean = self._is_disconnected = False
+        self._received = b""
+        request = _encode_request(words, environment)
+        self._connection, theirs = socket.socketpair()
+        with theirs:
+            self._supervisor = subprocess.Popen(  # noqa: S603 - our own script
+                [sys.executable, "-I", "-S", str(SUPERVISOR), str(theirs.fileno())],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+                env={name: value for name, value in os.environ.items() if name != MARK_VARIABLE},
+            )
+        streams = self._supervisor.stdin, self._supervisor.stdout, self._supervisor.stderr
+        self.streams = [stream for stream in streams if stream is not None]
+        """Its standard input, output and error."""
+        try:
+            self._start(request)
+        except BaseException:
+            self.end()
+            self.close()
+            raise
+
+    def poll(self) -> int | None:
+        """Return how it has ended: its exit code, or minus a signal; None while it runs."""
+        self._receive(0.0)
+        return self.returncode
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it has ended, for so many seconds at most."""
+        deadline = time.monotonic() + seconds
+        while self.returncode is None and (left := deadline - time.monotonic()) > 0:
+            self._receive(left)
+
+    def check(self) -> int | None:
+        """Return how it has ended, or None, as its supervisor sees it now: that may be busy with other things."""
+        with suppress(OSError):
+            self._connection.sendall(b"?")
+            deadline = time.monotonic() + _MAX_SUPERVISOR_SECONDS
+            while self.returncode is None and self._receive(max(0.0, deadline - time.monotonic())) not in {
+                "running",
+                "",
+            }:
+                pass
+        return self.returncode
+
+    def end(self) -> bool:
+        """End it and all that it started; say whether nothing can be left."""
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + _MAX_SUPERVISOR_SECONDS
+        while not self._is_disconnected and (left := deadline - time.monotonic()) > 0:
+            self._receive(left)
+        try:
+            self._supervisor.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()
+            self._supervisor.wait()
+        return self._clean
+
+    def close(self) -> None:
+        """Close all that is open."""
+        self._connection.close()
+        for stream in self.streams:
+            stream.close()
+
+    # The conversation with the supervisor ------------------------------------------------------------------
+
+    def _start(self, request: bytes) -> None:
+        """Have the command started; an `OSError` says why it cannot be."""
+        with suppress(ConnectionError):
+            self._connection.sendall(request)
+        word, _, number = self._receive(_MAX_SUPERVISOR_SECONDS).partition(" ")
+        if word == "failed":
+            raise OSError(int(number), os.strerror(int(number)))
+        if word != "started":
+            raise OSError(errno.EIO, "the process that is to watch over it does not start")
+        self.pid = int(number)
+
+    def _receive(self, seconds: float) -> str:
+        """Take in the next line from the supervisor; return it, or nothing if there is none in time."""
+        while b"\n" not in self._received:
+            if self._is_disconnected or not select.select([self._connection], [], [], seconds)[0]:
+                return ""
+            try:
+                said = self._connection.recv(1 << 12)
+            except ConnectionError:
+                said = b""
+            self._received += said
+            if not said:
+                self._is_disconnected = True
+                if self.pid and self.returncode is None:
+                    self.returncode = self._supervisor.wait()
+        line, _, self._received = self._received.partition(b"\n")
+        word, _, number = line.decode("ascii").partition(" ")
+        if word == "ended":
+            self.returncode = int(number)
+        elif word == "clean":
+            self._clean = True
+        return line.decode("ascii")
+
+
+def _encode_request(words: Sequence[str], environment: Mapping[str, str]) -> bytes:
+    """Return the request to run a command; a `ValueError` if that has a character that no command can have."""
+    encoded = [os.fsencode(word) for word in words]
+    if any(b"\0" in word for word in encoded):
+        raise ValueError("embedded null byte")
+    return pack_request(encoded, {os.fsencode(name): os.fsencode(value) for name, value in environment.items()})

@@ -8,14 +8,14 @@ import shlex
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
-from number_tower.blocks import runs, summed_up, whole_number
-from number_tower.players import PATIENCE
-from number_tower.players.player import Forfeit, Player
-from number_tower.players.process import GRACE, Process, text
-from number_tower.prompt import fault
-from number_tower.showing import shown, shown_text
+from number_tower.blocks import parse_number
+from number_tower.brief import explain_refusal
+from number_tower.players import DEFAULT_PATIENCE
+from number_tower.players.player import ForfeitError, Player
+from number_tower.players.process import GRACE, ProgramProcess, decode_text
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
+from number_tower.text import format_runs, format_text, format_value, summarize_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +40,12 @@ class Program(Player):
         self,
         command: str,
         *,
-        patience: float = PATIENCE,
+        patience: float = DEFAULT_PATIENCE,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
         if not 0 < patience < float("inf"):
-            raise ValueError(f"patience: expected a number of seconds above 0; got {shown(patience)}")
-        self.name = short_name(command)
+            raise ValueError(f"patience: expected a number of seconds above 0; got {format_value(patience)}")
+        self.name = shorten_command(command)
         self._conversation = Conversation(command, patience)
         self._patience = patience
         self._progress = progress
@@ -53,9 +53,9 @@ class Program(Player):
     def choose(self, game: Game) -> int:
         """Ask the program for a move; if it gives none that can be placed, it is ended and forfeits."""
         with self._conversation as talk:
-            return _block(talk.ask(question(game, self._patience), self._waiting), game)
+            return _parse_block(talk.ask(format_question(game, self._patience), self._report_waiting), game)
 
-    def _waiting(self, seconds: float) -> None:
+    def _report_waiting(self, seconds: float) -> None:
         if self._progress is not None:
             self._progress(Progress(0, seconds, 0.0))
 
@@ -70,48 +70,48 @@ class Conversation:
     def __init__(self, command: str, patience: float) -> None:
         self._command = command
         self._patience = patience
-        self._process: Process | None = None
+        self._process: ProgramProcess | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and issubclass(kind, Forfeit):
-            self._leave(grace=0.0)
+        if kind is not None and issubclass(kind, ForfeitError):
+            self._end_process(grace=0.0)
 
     def ask(self, line: str, waiting: Callable[[float], object] = lambda _: None) -> str:
         """Say a line and return the one that answers it; `waiting` is told how long that takes."""
         if self._process is None:
-            self._process = Process(self._command)
-        return text(self._process.ask(line.encode("ascii"), self._patience, waiting))
+            self._process = ProgramProcess(self._command)
+        return decode_text(self._process.ask(line.encode("ascii"), self._patience, waiting))
 
     def close(self) -> None:
         """End the command and all that it started."""
-        self._leave(GRACE)
+        self._end_process(GRACE)
 
-    def _leave(self, grace: float) -> None:
+    def _end_process(self, grace: float) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.end(grace)
 
 
-def question(game: Game, seconds: float = PATIENCE) -> str:
+def format_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> str:
     """Write a game as the line that a program gets."""
-    return as_line(asked(game, seconds))
+    return format_json_line(build_question(game, seconds))
 
 
-def as_line(document: dict[str, object]) -> str:
+def format_json_line(document: dict[str, object]) -> str:
     """Write what is asked as one line, without spaces."""
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
-def asked(game: Game, seconds: float = PATIENCE) -> dict[str, object]:
+def build_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> dict[str, object]:
     """Give what a program is asked, key by key: `legal` comes last, where a shell finds it.
 
     Blocks left are written in runs as rules are, for there may be a million; `legal`, which all need, is a plain list.
     """
     rules, position = game.rules, game.position
-    left = [runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
+    left = [format_runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
     return {
         "number_tower": PROTOCOL,
         "rules": rules.written(),
@@ -126,21 +126,21 @@ def asked(game: Game, seconds: float = PATIENCE) -> dict[str, object]:
     }
 
 
-def short_name(command: str) -> str:
+def shorten_command(command: str) -> str:
     """Call a command by the program that matters: `python3 -u my_bot.py` is my_bot, and `./my-bot --fast` is my-bot."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    name = "".join(letter if letter.isprintable() else "?" for letter in _program(words)).strip()
+    name = "".join(letter if letter.isprintable() else "?" for letter in _find_program(words)).strip()
     return name[:LONGEST_NAME].strip() or "program"
 
 
-def _program(words: list[str]) -> str:
+def _find_program(words: list[str]) -> str:
     """Name the first program that is no launcher, such as a language's interpreter or `timeout`."""
     if not words:
         return ""
-    first = _stem(words[0])
+    first = _strip_path(words[0])
     if not _LAUNCHERS.fullmatch(first):
         return first
     for before, word in pairwise(words):
@@ -148,26 +148,25 @@ def _program(words: list[str]) -> str:
             return word
         if before == "-c":
             break
-        if _FILE.fullmatch(word) and not _LAUNCHERS.fullmatch(_stem(word)):
-            return _stem(word)
+        if _FILE.fullmatch(word) and not _LAUNCHERS.fullmatch(_strip_path(word)):
+            return _strip_path(word)
     return first
 
 
-def _stem(path: str) -> str:
+def _strip_path(path: str) -> str:
     return _SUFFIX.sub("", path.rstrip("/").rpartition("/")[2])
 
 
-def _block(answer: str, game: Game) -> int:
+def _parse_block(answer: str, game: Game) -> int:
     """Return the block that an answer names, if it can be placed."""
     if not answer:
-        raise Forfeit("it answered with an empty line")
-    number = whole_number(answer)
+        raise ForfeitError("it answered with an empty line")
+    number = parse_number(answer)
     if number is None:
-        raise Forfeit(f"it answered {shown(answer)}, which is no whole number in plain digits")
+        raise ForfeitError(f"it answered {format_value(answer)}, which is no whole number in plain digits")
     refusal = game.position.refusal(number)
     if refusal is None:
         return number
-    could = summed_up(game.legal)
-    raise Forfeit(
-        f"it answered {shown_text(answer, 40)}, which {fault(game, number, refusal)}; it could have placed {could}"
-    )
+    could = summarize_numbers(game.legal)
+    why = explain_refusal(game, number, refusal)
+    raise ForfeitError(f"it answered {format_text(answer, 40)}, which {why}; it could have placed {could}")

@@ -37,7 +37,7 @@ _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of <linux/prctl.h>."""
 
 _LENGTH = 8
-_MOST_SECONDS_TO_KILL = 5.0
+_MAX_KILL_SECONDS = 5.0
 _PAUSE = 0.002
 _HANDLED = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the supervisor, and all that it watches over with it."""
@@ -164,7 +164,7 @@ def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int)
         _send(connection, b"failed %d\n" % (error.errno or 0))
         return 0
     if pid == 0:
-        _become(words, environment, fails)
+        _exec_command(words, environment, fails)
     os.close(fails)
     problem = os.read(failed, 16)
     os.close(failed)
@@ -174,7 +174,7 @@ def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int)
     return 0 if problem else pid
 
 
-def _become(words: list[bytes], environment: dict[bytes, bytes], fails: int) -> NoReturn:
+def _exec_command(words: list[bytes], environment: dict[bytes, bytes], fails: int) -> NoReturn:
     """In the new process: become the command, or report why that cannot be."""
     problem = 0
     try:
@@ -237,14 +237,14 @@ def _kill_all(pid: int, connection: int) -> bool:
 
     All are stopped before any is killed: a process that is stopped cannot start others meanwhile.
     """
-    deadline = time.monotonic() + _MOST_SECONDS_TO_KILL
+    deadline = time.monotonic() + _MAX_KILL_SECONDS
     while _reap(pid, connection):
         if time.monotonic() > deadline:
             return False
         if pid:
             _attempt(os.killpg, pid, signal.SIGKILL)
         stopped: set[int] = set()
-        while (new := set(_descendants()) - stopped) and time.monotonic() < deadline:
+        while (new := set(_find_descendants()) - stopped) and time.monotonic() < deadline:
             _signal_each(new, signal.SIGSTOP)
             stopped |= new
         _signal_each(stopped, signal.SIGKILL)
@@ -257,7 +257,7 @@ def _signal_each(pids: Iterable[int], number: int) -> None:
         _attempt(os.kill, pid, number)
 
 
-def _descendants() -> Iterator[int]:
+def _find_descendants() -> Iterator[int]:
     """Find all processes below this one, where there is `/proc`."""
     below: dict[int, list[int]] = {}
     try:

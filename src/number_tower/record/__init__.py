@@ -6,17 +6,16 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from number_tower.catalogue import load, rulebook_for
-from number_tower.record.checks import NoRecord, RecordError
-from number_tower.record.document import from_json, parsed, to_json
-from number_tower.record.line import EXAMPLE, from_line, is_line, to_line, with_rulebook
-from number_tower.showing import shown, shown_path
+from number_tower.catalogue import find_rulebook, load
+from number_tower.record.json import from_json, parse_document, to_json
+from number_tower.record.line import EXAMPLE, NoRecordError, RecordError, from_line, is_line, parse_line, to_line
+from number_tower.text import format_path, format_value
 
 if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.table import Table
 
-__all__ = ["NoRecord", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
+__all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
 
 LARGEST_RECORD = 16 * 1024 * 1024
 
@@ -28,39 +27,39 @@ def read(ref: str) -> tuple[Table, Rulebook]:
     """
     if not os.path.exists(ref):
         if not is_line(ref):
-            raise NoRecord("", f"{shown(ref)} is neither a file nor a record {EXAMPLE}")
-        return with_rulebook(ref, load)
-    text = _content(ref)
+            raise NoRecordError("", f"{format_value(ref)} is neither a file nor a record {EXAMPLE}")
+        return parse_line(ref, load)
+    text = _read_file(ref)
     if not text.strip():
-        raise RecordError(shown_path(ref), "the file is empty; expected a record")
+        raise RecordError(format_path(ref), "the file is empty; expected a record")
     try:
         if not text.lstrip().startswith("{"):
-            return with_rulebook(text.strip(), load)
+            return parse_line(text.strip(), load)
         table = from_json(text)
     except RecordError as wrong:
-        raise RecordError(shown_path(ref), str(wrong)) from None
-    return table, rulebook_for(table.rulebook, table.game.rules)
+        raise RecordError(format_path(ref), str(wrong)) from None
+    return table, find_rulebook(table.rulebook, table.game.rules)
 
 
-def key_in(ref: str) -> str | None:
+def read_key(ref: str) -> str | None:
     """Return the key by which a store knows the game in a file, if the record there says so."""
     if not os.path.isfile(ref):
         return None
-    text = _content(ref)
-    kept = parsed(text).get("kept") if text.lstrip().startswith("{") else None
+    text = _read_file(ref)
+    kept = parse_document(text).get("kept") if text.lstrip().startswith("{") else None
     key = kept.get("key") if isinstance(kept, dict) else None
     return key if isinstance(key, str) and re.fullmatch(r"[0-9a-f]{32}", key) else None
 
 
-def _content(path: str) -> str:
+def _read_file(path: str) -> str:
     try:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_RECORD + 1)
     except OSError as trouble:
-        raise NoRecord(shown_path(path), f"cannot be read: {trouble.strerror}") from None
+        raise NoRecordError(format_path(path), f"cannot be read: {trouble.strerror}") from None
     if len(content) > LARGEST_RECORD:
-        raise RecordError(shown_path(path), "larger than any record")
+        raise RecordError(format_path(path), "larger than any record")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        raise RecordError(f"{shown_path(path)}, byte {wrong.start}", "expected text in UTF-8") from None
+        raise RecordError(f"{format_path(path)}, byte {wrong.start}", "expected text in UTF-8") from None

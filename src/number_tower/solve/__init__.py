@@ -28,11 +28,11 @@ def solve(
     or without any as long as the position is small; `plies=False` leaves them out.
     """
     from number_tower.position import Position  # noqa: PLC0415 - loaded when it is first used
-    from number_tower.showing import shown  # noqa: PLC0415 - likewise
-    from number_tower.solve.limits import Watch  # noqa: PLC0415 - likewise
+    from number_tower.solve.limits import SearchLimits  # noqa: PLC0415 - likewise
     from number_tower.solve.solution import Solution  # noqa: PLC0415 - likewise
+    from number_tower.text import format_value  # noqa: PLC0415 - likewise
 
     position = getattr(game, "position", game)
     if not isinstance(position, Position):
-        raise TypeError(f"expected a game or a position; got {shown(game)}")
-    return Solution(position, Watch(seconds=seconds, memory=memory, progress=progress), plies=plies)
+        raise TypeError(f"expected a game or a position; got {format_value(game)}")
+    return Solution(position, SearchLimits(seconds=seconds, memory=memory, progress=progress), plies=plies)

@@ -71,30 +71,30 @@ def search(
         tries -= 1
         frame = depth * FRAME
         if stack[frame + LEGAL] == 0 or stack[frame + BEST] >= stack[frame + BETA]:
-            score = close(book, stack, frame, table, run)
+            score = finish_position(book, stack, frame, table, run)
             if depth == 0:
                 run[RESULT] = score
                 run[DONE] = 1
                 return
             depth -= 1
         else:
-            score = place(choose(book, stack, frame), book, stack, frame)
+            score = place_block(choose_block(book, stack, frame), book, stack, frame)
             frame += FRAME
             if score == UNKNOWN:
-                score = look(book, stack, frame)
+                score = look_ahead(book, stack, frame)
             if score == UNKNOWN:
-                score = name(book, stack, frame)
+                score = set_key(book, stack, frame)
             if score == UNKNOWN:
-                narrow(step, drawn, stack, frame)
-                score = recall(book, stack, frame, table, run[BUCKETS])
+                set_window(step, drawn, stack, frame)
+                score = probe_table(book, stack, frame, table, run[BUCKETS])
             if score == UNKNOWN:
                 run[POSITIONS] += 1
                 stack[frame + BORN] = run[POSITIONS]
                 if run[MODULUS] > 0:
-                    prefer(run[MODULUS], book, stack, frame)
+                    prefer_multiple(run[MODULUS], book, stack, frame)
                 depth += 1
                 continue
-        score = carry(score, stack[frame + TURNED], step, drawn)
+        score = back_up_score(score, stack[frame + TURNED], step, drawn)
         frame -= FRAME
         if score > stack[frame + BEST]:
             stack[frame + BEST] = score
@@ -105,7 +105,7 @@ def search(
 # A move ----------------------------------------------------------------------------------------------------------
 
 
-def choose(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def choose_block(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Return the next block to try: the preferred one if there is one, then the highest first."""
     block, legal = stack[frame + NEXT], stack[frame + LEGAL]
     if block >= book[BLOCKS]:
@@ -119,10 +119,10 @@ def choose(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     return block
 
 
-def prefer(modulus: int, book: Sequence[int], stack: MutableSequence[int], frame: int) -> None:
+def prefer_multiple(modulus: int, book: Sequence[int], stack: MutableSequence[int], frame: int) -> None:
     """Let the first block to try be one that leaves a multiple of some number, as whoever answers in pairs would."""
     rest = (book[TARGET] - stack[frame + MY_HEIGHT]) % modulus
-    block = stack[frame + LEGAL] & exact(book[TARGET] - rest, book)
+    block = stack[frame + LEGAL] & find_exact_block(book[TARGET] - rest, book)
     if block:
         rank = 0
         while not block >> rank & 1:
@@ -130,7 +130,7 @@ def prefer(modulus: int, book: Sequence[int], stack: MutableSequence[int], frame
         stack[frame + NEXT] = book[BLOCKS] + rank
 
 
-def place(block: int, book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def place_block(block: int, book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Make the frame of the position after a move; return its score if the game is over there."""
     after = frame + FRAME
     supply, won = book[SUPPLY], book[WON]
@@ -184,7 +184,7 @@ def room(height: int, book: Sequence[int]) -> int:
     return (1 << low) - 1
 
 
-def carry(score: int, turned: int, step: int, drawn: int) -> int:
+def back_up_score(score: int, turned: int, step: int, drawn: int) -> int:
     """Return a score as the player before sees it, a ply further from the end."""
     if score < 0:
         return -score - step if turned else score + step
@@ -193,7 +193,7 @@ def carry(score: int, turned: int, step: int, drawn: int) -> int:
     return score + step
 
 
-def narrow(step: int, drawn: int, stack: MutableSequence[int], frame: int) -> None:
+def set_window(step: int, drawn: int, stack: MutableSequence[int], frame: int) -> None:
     """Set the window of a position: outside it, its score makes no difference to the position before.
 
     Both players like a long draw, so that the bounds never lie among draws when the turn has passed.
@@ -212,14 +212,14 @@ def narrow(step: int, drawn: int, stack: MutableSequence[int], frame: int) -> No
 # A few plies ahead -----------------------------------------------------------------------------------------------
 
 
-def look(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def look_ahead(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Return the score if the target decides within three plies; leave moves that lose at once out of the search."""
     if book[TARGET] < 0:
         return UNKNOWN
     step, won, legal = book[STEP], book[WON], stack[frame + LEGAL]
-    if legal & exact(stack[frame + MY_HEIGHT], book):
+    if legal & find_exact_block(stack[frame + MY_HEIGHT], book):
         return won - step
-    losing = threatened(book, stack, frame)
+    losing = find_losing_moves(book, stack, frame)
     if losing:
         legal &= ~losing
         stack[frame + LEGAL] = legal
@@ -227,13 +227,13 @@ def look(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
         if legal == 0:
             return 2 * step - won
     if book[GRADE] > 0 and book[SUPPLY] == OWN and book[SKIPS] == 0:
-        plies = crushing(book, stack, frame)
+        plies = count_plies_to_crush(book, stack, frame)
         if plies > 0:
             return won - plies * step
     return UNKNOWN
 
 
-def exact(height: int, book: Sequence[int]) -> int:
+def find_exact_block(height: int, book: Sequence[int]) -> int:
     """Return the block that would bring a tower of this height to the target, if there is one."""
     gap = book[TARGET] - height
     if gap < 1 or gap > book[LARGEST]:
@@ -241,11 +241,11 @@ def exact(height: int, book: Sequence[int]) -> int:
     return room(height, book) & ~room(height + 1, book)
 
 
-def threatened(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
+def find_losing_moves(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
     """Return the legal moves after which the other player can reach the target at once."""
     legal, yours, height = stack[frame + LEGAL], stack[frame + YOURS], stack[frame + MY_HEIGHT]
     if book[SHARED_TOWERS] == 0:
-        threat = exact(stack[frame + YOUR_HEIGHT], book) & yours & book[FITS + stack[frame + YOUR_TOP]]
+        threat = find_exact_block(stack[frame + YOUR_HEIGHT], book) & yours & book[FITS + stack[frame + YOUR_TOP]]
         if threat == 0:
             return 0
         return legal & ~threat if book[SUPPLY] == SHARED else legal
@@ -255,17 +255,17 @@ def threatened(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
     once = book[SUPPLY] == SHARED
     found = 0
     if book[GRADE] > 0:
-        found = legal & opposite(mirror(yours, book), pairs(gap, book), book)
-        return found & ~exact(height + gap // 2, book) if once and gap % 2 == 0 else found
+        found = legal & find_partners(mirror_mask(yours, book), find_rank_sum(gap, book), book)
+        return found & ~find_exact_block(height + gap // 2, book) if once and gap % 2 == 0 else found
     for block in range(book[BLOCKS]):
         if legal >> block & 1:
             left = yours & ~(1 << block) if once else yours
-            if exact(height + book[book[SIZES] + block], book) & left & book[FITS + block + 1]:
+            if find_exact_block(height + book[book[SIZES] + block], book) & left & book[FITS + block + 1]:
                 found |= 1 << block
     return found
 
 
-def crushing(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
+def count_plies_to_crush(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
     """Return the plies of a win that leaves the other player stuck, or with nothing but moves that lose at once.
 
     This is for own blocks in equal steps, of which any may lie on one tower; 0 means that there is no such win.
@@ -283,8 +283,8 @@ def crushing(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
     needed = book[TARGET] - height - book[LARGEST] - book[book[SIZES] + least]
     if needed > book[LARGEST]:
         return 0
-    mirrored = mirror(mine, book)
-    ranks = pairs(book[TARGET] - height - book[FIRST], book)
+    mirrored = mirror_mask(mine, book)
+    ranks = find_rank_sum(book[TARGET] - height - book[FIRST], book)
     last = block = book[BLOCKS] - 1
     plies = 0
     while block >= 0 and book[book[SIZES] + block] >= needed:
@@ -292,13 +292,13 @@ def crushing(book: Sequence[int], stack: Sequence[int], frame: int) -> int:
             replies = yours & room(height + book[book[SIZES] + block], book)
             if replies == 0:
                 return 1
-            if replies & ~opposite(mirrored & ~(1 << (last - block)), ranks - block, book) == 0:
+            if replies & ~find_partners(mirrored & ~(1 << (last - block)), ranks - block, book) == 0:
                 plies = 3
         block -= 1
     return plies
 
 
-def mirror(mask: int, book: Sequence[int]) -> int:
+def mirror_mask(mask: int, book: Sequence[int]) -> int:
     """Return a mask with its blocks in reverse order, eight at a time."""
     mirrored = 0
     shift = book[BLOCKS] - 8
@@ -310,7 +310,7 @@ def mirror(mask: int, book: Sequence[int]) -> int:
     return mirrored
 
 
-def pairs(gap: int, book: Sequence[int]) -> int:
+def find_rank_sum(gap: int, book: Sequence[int]) -> int:
     """Return what the ranks of two blocks in equal steps add up to if the blocks add up to a gap; -1 if none do."""
     steps = gap - 2 * book[FIRST]
     if book[GRADE] == 1:
@@ -318,7 +318,7 @@ def pairs(gap: int, book: Sequence[int]) -> int:
     return steps // book[GRADE] if steps >= 0 and steps % book[GRADE] == 0 else -1
 
 
-def opposite(mirrored: int, ranks: int, book: Sequence[int]) -> int:
+def find_partners(mirrored: int, ranks: int, book: Sequence[int]) -> int:
     """Return the blocks whose rank adds up to a number with the rank of some block of a mirrored mask."""
     shift = ranks - book[BLOCKS] + 1
     if ranks < 0 or shift >= book[BLOCKS]:
@@ -329,43 +329,43 @@ def opposite(mirrored: int, ranks: int, book: Sequence[int]) -> int:
 # The canonical name of a position --------------------------------------------------------------------------------
 
 
-def name(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def set_key(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Give a position its key, the same for all positions from which the same can happen; or return a certain score."""
-    score = name_one(book, stack, frame) if book[SHARED_TOWERS] else name_two(book, stack, frame)
+    score = set_one_tower_key(book, stack, frame) if book[SHARED_TOWERS] else set_two_tower_key(book, stack, frame)
     if book[WORDS] != WIDE:
         stack[frame + KEY_1] |= stack[frame + KEY_2] << book[KEY_BITS]
         stack[frame + KEY_2] = 0
     return score
 
 
-def name_one(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def set_one_tower_key(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Name a position with one tower: the blocks that can still come to lie on it, its top, and the gap."""
     mine, yours = stack[frame + MINE], stack[frame + YOURS]
     height, top = stack[frame + MY_HEIGHT], stack[frame + MY_TOP]
     supply = book[SUPPLY]
-    alive = live((mine | yours) & room(height, book), top, book)
+    alive = find_live_blocks((mine | yours) & room(height, book), top, book)
     mine &= alive
     yours &= alive
     gap = 0
     if book[TARGET] >= 0:
         gap = book[TARGET] - height
-        if supply != ENDLESS and total(mine, book) + (total(yours, book) if supply == OWN else 0) < gap:
+        if supply != ENDLESS and sum_blocks(mine, book) + (sum_blocks(yours, book) if supply == OWN else 0) < gap:
             gap = 0
-    key_1 = crown(alive, top, book) << book[MINE_BITS]
+    key_1 = find_canonical_top(alive, top, book) << book[MINE_BITS]
     key_2 = gap << book[YOURS_BITS]
     stack[frame + KEY_1] = key_1 if supply == ENDLESS else key_1 | mine
     stack[frame + KEY_2] = key_2 | yours if supply == OWN else key_2
     return 0 if gap == 0 and book[SKIPS] == 1 and book[STEP] == 0 else UNKNOWN
 
 
-def name_two(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
+def set_two_tower_key(book: Sequence[int], stack: MutableSequence[int], frame: int) -> int:
     """Name a position with two towers: what can still come to lie on each, their tops, and their gaps or difference."""
     supply, target = book[SUPPLY], book[TARGET]
     height, your_height = stack[frame + MY_HEIGHT], stack[frame + YOUR_HEIGHT]
-    mine = live(stack[frame + MINE] & room(height, book), stack[frame + MY_TOP], book)
-    yours = live(stack[frame + YOURS] & room(your_height, book), stack[frame + YOUR_TOP], book)
-    most, your_most = total(mine, book), total(yours, book)
-    common = total(mine | yours, book) if supply == SHARED and book[ORDER] != FALLING else 0
+    mine = find_live_blocks(stack[frame + MINE] & room(height, book), stack[frame + MY_TOP], book)
+    yours = find_live_blocks(stack[frame + YOURS] & room(your_height, book), stack[frame + YOUR_TOP], book)
+    most, your_most = sum_blocks(mine, book), sum_blocks(yours, book)
+    common = sum_blocks(mine | yours, book) if supply == SHARED and book[ORDER] != FALLING else 0
     gap = your_gap = 0
     if target >= 0 and (supply == ENDLESS or max(most, common) >= target - height):
         gap = target - height
@@ -381,7 +381,10 @@ def name_two(book: Sequence[int], stack: MutableSequence[int], frame: int) -> in
             your_gap = height - your_height + book[SPREAD]
         else:
             gap, your_gap = target - height, target - your_height
-    tops = crown(mine, stack[frame + MY_TOP], book) | crown(yours, stack[frame + YOUR_TOP], book) << book[TOP_BITS]
+    tops = (
+        find_canonical_top(mine, stack[frame + MY_TOP], book)
+        | find_canonical_top(yours, stack[frame + YOUR_TOP], book) << book[TOP_BITS]
+    )
     key_1 = tops << book[MINE_BITS]
     key_2 = (gap | your_gap << book[GAP_BITS]) << book[YOURS_BITS]
     if supply == SHARED:
@@ -393,7 +396,7 @@ def name_two(book: Sequence[int], stack: MutableSequence[int], frame: int) -> in
     return score
 
 
-def live(within: int, top: int, book: Sequence[int]) -> int:
+def find_live_blocks(within: int, top: int, book: Sequence[int]) -> int:
     """Return the blocks of a mask that could still come to lie on a tower, one upon the other."""
     reached = within & book[FITS + top]
     if book[ORDER] != OTHER and (top > 0 or book[OPEN] == 1):
@@ -411,7 +414,7 @@ def live(within: int, top: int, book: Sequence[int]) -> int:
     return reached
 
 
-def crown(alive: int, top: int, book: Sequence[int]) -> int:
+def find_canonical_top(alive: int, top: int, book: Sequence[int]) -> int:
     """Return the canonical top: of two tops on which the same can still happen, always the same one."""
     if alive == 0:
         return 0
@@ -430,7 +433,7 @@ def crown(alive: int, top: int, book: Sequence[int]) -> int:
     return top
 
 
-def total(mask: int, book: Sequence[int]) -> int:
+def sum_blocks(mask: int, book: Sequence[int]) -> int:
     """Add up the blocks of a mask, eight at a time."""
     added = 0
     chunk = book[SUMS]
@@ -444,7 +447,7 @@ def total(mask: int, book: Sequence[int]) -> int:
 # The table -------------------------------------------------------------------------------------------------------
 
 
-def close(
+def finish_position(
     book: Sequence[int], stack: Sequence[int], frame: int, table: MutableSequence[int], run: MutableSequence[int]
 ) -> int:
     """Keep and return the score of a position whose moves have all been looked at, or enough of them.
@@ -467,13 +470,13 @@ def close(
         work >>= 1
         effort += 1
     entry = ((score + book[WON]) << 6) | (effort << 2) | bound
-    run[STORED] += keep(stack[frame + KEY_1], stack[frame + KEY_2], entry, book, table, run[BUCKETS])
+    run[STORED] += store_entry(stack[frame + KEY_1], stack[frame + KEY_2], entry, book, table, run[BUCKETS])
     return score
 
 
-def recall(book: Sequence[int], stack: Sequence[int], frame: int, table: Sequence[int], buckets: int) -> int:
+def probe_table(book: Sequence[int], stack: Sequence[int], frame: int, table: Sequence[int], buckets: int) -> int:
     """Return the score of a position if the table knows it, or knows enough for the window."""
-    entry = find(stack[frame + KEY_1], stack[frame + KEY_2], book, table, buckets)
+    entry = find_entry(stack[frame + KEY_1], stack[frame + KEY_2], book, table, buckets)
     bound = entry & 3
     score = (entry >> 6) - book[WON]
     if (
@@ -485,10 +488,10 @@ def recall(book: Sequence[int], stack: Sequence[int], frame: int, table: Sequenc
     return UNKNOWN
 
 
-def find(key_1: int, key_2: int, book: Sequence[int], table: Sequence[int], buckets: int) -> int:
+def find_entry(key_1: int, key_2: int, book: Sequence[int], table: Sequence[int], buckets: int) -> int:
     """Return the entry of a position; 0 if there is none."""
     words = book[WORDS]
-    at = bucket(key_1, key_2, buckets) * BUCKET * words
+    at = hash_key(key_1, key_2, buckets) * BUCKET * words
     for _ in range(BUCKET):
         if words == PACKED:
             if table[at] >> book[ENTRY_BITS] == key_1:
@@ -499,12 +502,12 @@ def find(key_1: int, key_2: int, book: Sequence[int], table: Sequence[int], buck
     return 0
 
 
-def keep(
+def store_entry(
     key_1: int, key_2: int, entry: int, book: Sequence[int], table: MutableSequence[int], buckets: int
 ) -> int:  # fmt: skip
     """Put an entry into its bucket, in the place of the least work if it is full; return how many were added."""
     words = book[WORDS]
-    at = bucket(key_1, key_2, buckets) * BUCKET * words
+    at = hash_key(key_1, key_2, buckets) * BUCKET * words
     chosen, least, added = at, 1 << 6, 0
     for _ in range(BUCKET):
         kept = table[at] if words == PACKED else table[at + 1]
@@ -526,20 +529,20 @@ def keep(
     return added
 
 
-def bucket(key_1: int, key_2: int, buckets: int) -> int:
+def hash_key(key_1: int, key_2: int, buckets: int) -> int:
     """Return the bucket of a position."""
     mixed = ((key_1 % _PRIME * _MIX_1) ^ (key_2 % _PRIME * _MIX_2)) & _LOW
     mixed = ((mixed ^ (mixed >> 29)) * _MIX_3) & _LOW
     return (mixed >> 31) * buckets >> 31
 
 
-def rehouse(old: Sequence[int], book: Sequence[int], table: MutableSequence[int], buckets: int) -> int:
+def rehash(old: Sequence[int], book: Sequence[int], table: MutableSequence[int], buckets: int) -> int:
     """Move all entries into a larger table; return how many there are."""
     words, low = book[WORDS], (1 << book[ENTRY_BITS]) - 1
     moved = 0
     for at in range(0, len(old), words):
         if words == PACKED and old[at] != 0:
-            moved += keep(old[at] >> book[ENTRY_BITS], 0, old[at] & low, book, table, buckets)
+            moved += store_entry(old[at] >> book[ENTRY_BITS], 0, old[at] & low, book, table, buckets)
         elif words != PACKED and old[at + 1] != 0:
-            moved += keep(old[at], old[at + 2] if words == WIDE else 0, old[at + 1], book, table, buckets)
+            moved += store_entry(old[at], old[at + 2] if words == WIDE else 0, old[at + 1], book, table, buckets)
     return moved

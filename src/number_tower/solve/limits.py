@@ -14,7 +14,7 @@ DEFAULT_MEMORY = 512
 MIB = 1 << 20
 
 
-class NotSolved(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class NotSolvedError(Exception):
     """The answer was not known when a limit was reached; there is no guess."""
 
 
@@ -26,7 +26,7 @@ class Progress(NamedTuple):
     filled: float
 
 
-class Watch:
+class SearchLimits:
     """Keeps the limits of one question, over all the work that is done for it and not over the time between."""
 
     def __init__(
@@ -41,19 +41,19 @@ class Watch:
             raise ValueError(f"seconds: expected a number from 0; got {seconds}")
         if memory is not None and not memory >= 1:
             raise ValueError(f"memory: expected a number of MiB from 1; got {memory}")
-        self.limited = seconds is not None
+        self.is_timed = seconds is not None
         self.seconds = seconds
         self.positions = positions
         self._searched = 0
         self.memory = DEFAULT_MEMORY if memory is None else memory
         self.progress = progress
-        self._spent = 0.0
-        self._since: float | None = None
-        self._parts: list[Watch] = []
+        self._seconds_before = 0.0
+        self._started_at: float | None = None
+        self._parts: list[SearchLimits] = []
 
-    def part(self, positions: int) -> Watch:
+    def split_positions(self, positions: int) -> SearchLimits:
         """Return a watch for a part of the work that has a limit of positions of its own."""
-        part = Watch(memory=self.memory, positions=positions, progress=self._report)
+        part = SearchLimits(memory=self.memory, positions=positions, progress=self._report)
         self._parts.append(part)
         return part
 
@@ -72,65 +72,65 @@ class Watch:
             self.progress(progress)
 
     @contextmanager
-    def work(self) -> Iterator[None]:
+    def measure(self) -> Iterator[None]:
         """Count the time of some work."""
-        if self._since is not None:
+        if self._started_at is not None:
             yield
             return
-        self._since = perf_counter()
+        self._started_at = perf_counter()
         try:
-            self.pause()
+            self.check()
             yield
         finally:
-            self._spent += perf_counter() - self._since
-            self._since = None
+            self._seconds_before += perf_counter() - self._started_at
+            self._started_at = None
 
     @contextmanager
-    def share(self, part: float) -> Iterator[None]:
+    def limit_share(self, part: float) -> Iterator[None]:
         """Let some work use a part of the time that is left, and keep the rest for what is still to come."""
         whole = self.seconds
         if whole is not None:
-            self.seconds = self._so_far + part * (whole - self._so_far)
+            self.seconds = self._seconds_used + part * (whole - self._seconds_used)
         try:
             yield
         finally:
             self.seconds = whole
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds that are left."""
-        return inf if self.seconds is None else self.seconds - self._so_far
+        return inf if self.seconds is None else self.seconds - self._seconds_used
 
     @property
-    def _so_far(self) -> float:
-        return self._spent + (perf_counter() - self._since if self._since is not None else 0.0)
+    def _seconds_used(self) -> float:
+        return self._seconds_before + (perf_counter() - self._started_at if self._started_at is not None else 0.0)
 
     @property
     def positions_left(self) -> int | None:
         """The positions that may still be searched; None if they are not limited."""
         return None if self.positions is None else max(0, self.positions - self._searched)
 
-    def count(self, more: int) -> None:
+    def count_positions(self, more: int) -> None:
         """Count positions that have been searched."""
         self._searched += more
 
-    def pause(self, more: int = 0, filled: float = 0.0) -> None:
+    def check(self, more: int = 0, filled: float = 0.0) -> None:
         """Count more positions, report progress, and raise `NotSolved` if a limit has been reached."""
-        spent = self._so_far
+        spent = self._seconds_used
         self._searched += more
         if self.seconds is not None and spent >= self.seconds:
             unit = "second" if self.seconds == 1 else "seconds"
-            raise NotSolved(f"not solved within {self.seconds:g} {unit}")
+            raise NotSolvedError(f"not solved within {self.seconds:g} {unit}")
         if self.positions is not None and self._searched >= self.positions:
-            raise NotSolved(f"not solved within {self.positions:,} positions")
+            raise NotSolvedError(f"not solved within {self.positions:,} positions")
         if self.progress is not None:
             self.progress(Progress(self._searched, spent, filled))
 
-    def room(self, amount: int) -> bool:
+    def has_memory(self, amount: int) -> bool:
         """Say whether so many bytes are within the memory that was given."""
         return amount <= self.memory * MIB
 
-    def claim(self, amount: int) -> None:
+    def require_memory(self, amount: int) -> None:
         """Give up if so many bytes are needed and not given."""
-        if not self.room(amount):
-            raise NotSolved(f"not solved within {self.memory:,} MiB of memory")
+        if not self.has_memory(amount):
+            raise NotSolvedError(f"not solved within {self.memory:,} MiB of memory")

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from itertools import compress
+from array import array
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
-from number_tower.solve import compiling
+from number_tower.solve import jit
 from number_tower.solve.deep import Search
-from number_tower.solve.graphs import decompose
-from number_tower.solve.limits import MIB, NotSolved
-from number_tower.solve.worth import Solver, Value, Worth, ended
+from number_tower.solve.limits import DEFAULT_MEMORY, MIB, NotSolvedError
+from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily, zeros
+from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from number_tower.position import Position
-    from number_tower.solve.limits import Watch
-    from number_tower.solve.pairing import Decomposition
+    from number_tower.solve.limits import SearchLimits
+    from number_tower.solve.max_matching import Numbers
 
-_SMALL = 50_000
+_MAX_PLY_POSITIONS = 50_000
+
+
 """Positions that are searched for plies nobody asked to limit."""
 
-_FEW = 56
+
+_MAX_PLY_BLOCKS = 56
+
+
 """Blocks among which they are looked for at all."""
 
 
-class Matching(Solver):
+class MatchingSolver(Solver):
     """Pairs the blocks left as well as they can be paired; a move wins exactly if they can be paired without it."""
 
     method = "matching"
@@ -41,43 +47,43 @@ class Matching(Solver):
             and rules.stuck == "loses"
         )
 
-    def __init__(self, root: Position, watch: Watch, *, plies: bool = True) -> None:
-        self._watch = watch
+    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:
+        self._limits = watch
         self._pool = -1
         self._partners: dict[int, int | None] = {}
-        self._last: frozenset[int] = frozenset()
-        self._counter: Search | None = None
-        self._left = root
-        self._counts = plies and (watch.limited or root.left[root.to_move].bit_count() <= _FEW)
+        self._final_blocks: frozenset[int] = frozenset()
+        self._ply_search: Search | None = None
+        self._root = root
+        self._wants_plies = plies and (watch.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS)
 
-    def worth(self, position: Position) -> Worth:
+    def evaluate(self, position: Position) -> Worth:
         """Return what a position is worth: a win if some legal move wins."""
-        over = ended(position)
+        over = get_final_worth(position)
         if over is not None:
             return over
-        answers = self._answers(position)
+        answers = self._find_partners(position)
         legal = position.legal
         value: Value = "win" if any(answers[block] is None for block in legal) else "loss"
-        if not self._last.isdisjoint(legal):
+        if not self._final_blocks.isdisjoint(legal):
             return Worth(value, 1)
-        return Worth(value, self._plies(position, value))
+        return Worth(value, self._count_plies(position, value))
 
-    def after(self, position: Position, block: int) -> Worth:
+    def evaluate_move(self, position: Position, block: int) -> Worth:
         """Return what placing a block is worth; all blocks are found at once."""
-        value: Value = "win" if self._answers(position)[block] is None else "loss"
-        if block in self._last:
+        value: Value = "win" if self._find_partners(position)[block] is None else "loss"
+        if block in self._final_blocks:
             return Worth(value, 1)
-        if not self._counts:
+        if not self._wants_plies:
             return Worth(value)
         after = position.place(block)
         left: Value = "loss" if value == "win" else "win"
-        return (ended(after) or Worth(left, self._plies(after, left))).before(turned=True)
+        return (get_final_worth(after) or Worth(left, self._count_plies(after, left))).before(turned=True)
 
-    def answer(self, position: Position, block: int) -> int | None:
+    def find_partner(self, position: Position, block: int) -> int | None:
         """Return the partner that wins against a move; None if the move itself wins."""
-        return self._answers(position)[block]
+        return self._find_partners(position)[block]
 
-    def _answers(self, position: Position) -> dict[int, int | None]:
+    def _find_partners(self, position: Position) -> dict[int, int | None]:
         """Return for each block left its partner, or None if the others can be paired as well without it.
 
         A block on which none of the others fits ends the game at once: so much is known of the plies as well.
@@ -86,36 +92,178 @@ class Matching(Solver):
         if left != self._pool:
             rules = position.rules
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
-            found = self._decomposed(blocks, rules.fit)
+            found = self._decompose(blocks, rules.fit)
             self._pool = left
             self._partners = {
                 block: None if missed else blocks[partner]
                 for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)
             }
-            self._last = frozenset(compress(blocks, found.alone))
+            self._final_blocks = frozenset(compress(blocks, found.isolated))
         return self._partners
 
-    def _decomposed(self, blocks: Sequence[int], fit: str) -> Decomposition:
+    def _decompose(self, blocks: Sequence[int], fit: str) -> Decomposition:
         try:
-            with self._watch.work():
-                hurried = self._watch.left < compiling.SECONDS and not compiling.loaded()
-                return decompose(
-                    blocks, fit, compiled=False if hurried else None, most_bytes=self._watch.memory * MIB,
-                    pause=self._watch.pause,
+            with self._limits.measure():
+                hurried = self._limits.seconds_left < jit.COMPILE_SECONDS and not jit.is_loaded()
+                return decompose_blocks(
+                    blocks, fit, compiled=False if hurried else None, most_bytes=self._limits.memory * MIB,
+                    pause=self._limits.check,
                 )  # fmt: skip
         except MemoryError:
-            raise NotSolved(f"not solved within {self._watch.memory:,} MiB of memory") from None
+            raise NotSolvedError(f"not solved within {self._limits.memory:,} MiB of memory") from None
 
-    def _plies(self, position: Position, value: Value) -> int | None:
+    def _count_plies(self, position: Position, value: Value) -> int | None:
         """Search for the plies, as the pairs say nothing of them; None once that takes longer than it may."""
-        if not self._counts:
+        if not self._wants_plies:
             return None
         try:
-            with self._watch.work(), self._watch.share(0.9):
-                if self._counter is None:
-                    watch = self._watch if self._watch.limited else self._watch.part(_SMALL)
-                    self._counter = Search(self._left, watch, plies=True)
-                return self._counter.won - abs(self._counter.score(position, value))
-        except NotSolved:
-            self._counts = False
+            with self._limits.measure(), self._limits.limit_share(0.9):
+                if self._ply_search is None:
+                    watch = self._limits if self._limits.is_timed else self._limits.split_positions(_MAX_PLY_POSITIONS)
+                    self._ply_search = Search(self._root, watch, plies=True)
+                return self._ply_search.win_score - abs(self._ply_search.score(position, value))
+        except NotSolvedError:
+            self._wants_plies = False
             return None
+
+
+_MAX_TABLE_RATIO = 8
+
+
+"""How many times as long as the list of blocks the table of their places may be."""
+
+
+_PAIRS_TO_LOAD_COMPILER, _PAIRS_TO_COMPILE = 200_000, 20_000
+
+
+"""The pairs to look at for which compiled kernels pay: with the compiler still to load, and without."""
+
+
+def decompose_blocks(
+    blocks: Sequence[int],
+    fit: str,
+    *,
+    compiled: bool | None = None,
+    most_bytes: int = DEFAULT_MEMORY * MIB,
+    pause: Callable[[], None] = lambda: None,
+) -> Decomposition:
+    """Decompose the graph of some rising blocks under a symmetric fit; `pause` is called often, and may raise."""
+    if fit not in {"any", "related", "unrelated"}:
+        raise ValueError(f"expected a symmetric fit: any, related or unrelated; got {fit}")
+    if fit == "any" or not blocks:
+        return _decompose_complete(len(blocks))
+    hand = KernelRunner(_should_compile(blocks, fit) if compiled is None else compiled, pause)
+    graph = _build_graph(blocks, fit, most_bytes, hand)
+    return decompose_graph(graph, match_greedily(graph, hand), hand)
+
+
+def _decompose_complete(size: int) -> Decomposition:
+    """Match any two blocks: an even number of them leaves none out, and of an odd number any one can be."""
+    partner = array("i", (place ^ 1 for place in range(size)))
+    if size % 2:
+        partner[-1] = -1
+    return Decomposition(bytes([size % 2]) * size, partner, size // 2, bytes([size == 1]) * size)
+
+
+def _should_compile(blocks: Sequence[int], fit: str) -> bool:
+    size, largest = len(blocks), blocks[-1]
+    pairs = size * size
+    if fit == "related":
+        pairs = sum(min(largest // block, size - place) for place, block in enumerate(blocks))
+    worth = pairs >= (_PAIRS_TO_COMPILE if jit.is_loaded() else _PAIRS_TO_LOAD_COMPILER)
+    return worth and jit.is_available() and jit.load_compiler()
+
+
+# The graph -----------------------------------------------------------------------------------------------
+
+
+def _build_graph(blocks: Sequence[int], fit: str, most_bytes: int, hand: KernelRunner) -> Graph:
+    """Count the neighbours, then write them down if there is room for them."""
+    size, numbers = len(blocks), array("q", blocks)
+    table = array("i", [-1]) * (min(blocks[-1], _MAX_TABLE_RATIO * size) + 1)
+    for place, block in enumerate(blocks):
+        if block < len(table):
+            table[block] = place
+    degrees = zeros(size)
+    hand.run(_connect_multiples, numbers, table, degrees, zeros(0), zeros(1), hand.budget)
+    related = sum(degrees)
+    unrelated = size * (size - 1) - related if fit == "unrelated" else 0
+    _check_memory(size, related + unrelated, most_bytes)
+    graph = Graph(array("i", accumulate(degrees, initial=0)), zeros(related))
+    hand.run(_connect_multiples, numbers, table, graph.starts[:-1], graph.neighbours, zeros(1), hand.budget)
+    if fit == "related":
+        return graph
+    rest = Graph(array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)), zeros(unrelated))
+    hand.run(_complement, graph, rest, zeros(1), hand.budget)
+    return rest
+
+
+def _check_memory(size: int, neighbours: int, most_bytes: int) -> None:
+    needed = 4 * neighbours + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
+    allowed = min(most_bytes, 4 << 31)  # the places of neighbours are 32-bit numbers
+    if needed > allowed:
+        raise MemoryError(
+            f"{size:,} blocks and {neighbours // 2:,} pairs of them need about {needed >> 20:,} MiB;"
+            f" {allowed >> 20:,} MiB are allowed"
+        )
+
+
+def _find_place(number: int, blocks: Numbers, table: Numbers) -> int:
+    """Find where a number is among the blocks; -1 if it is none of them."""
+    if number < len(table):
+        return table[number]
+    low, high = 0, len(blocks) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if blocks[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low if blocks[low] == number else -1
+
+
+def _connect_multiples(
+    blocks: Numbers, table: Numbers, filled: Numbers, neighbours: Numbers, at: Numbers, budget: int
+) -> bool:
+    """Meet each block's multiples: look for each multiple, or try each larger block, whichever are fewer.
+
+    Every block meets its neighbours in rising order. Without room for them, they are only counted.
+    """
+    size, largest, writing = len(blocks), blocks[-1], len(neighbours) > 0
+    while at[0] < size and budget > 0:
+        lower = at[0]
+        block = blocks[lower]
+        looking = largest // block < size - lower
+        candidates = range(2 * block, largest + 1, block) if looking else range(lower + 1, size)
+        for candidate in candidates:
+            if looking:
+                higher = _find_place(candidate, blocks, table)
+            else:
+                higher = candidate if blocks[candidate] % block == 0 else -1
+            if higher >= 0:
+                if writing:
+                    neighbours[filled[lower]] = higher
+                    neighbours[filled[higher]] = lower
+                filled[lower] += 1
+                filled[higher] += 1
+        budget -= len(candidates) + 1
+        at[0] += 1
+    return at[0] < size
+
+
+def _complement(graph: Graph, rest: Graph, at: Numbers, budget: int) -> bool:
+    """Make neighbours of all that are none."""
+    starts, neighbours = graph
+    size = len(starts) - 1
+    while at[0] < size and budget > 0:
+        vertex = at[0]
+        seen, free = starts[vertex], rest.starts[vertex]
+        for other in range(size):
+            if seen < starts[vertex + 1] and neighbours[seen] == other:
+                seen += 1
+            elif other != vertex:
+                rest.neighbours[free] = other
+                free += 1
+        budget -= size
+        at[0] += 1
+    return at[0] < size

@@ -7,41 +7,43 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from number_tower.solve.deep import Deep
-from number_tower.solve.matching import Matching
-from number_tower.solve.top import Top
-from number_tower.solve.towers import Towers
-from number_tower.solve.worth import Worth, ended
+from number_tower.solve.deep import DeepSolver
+from number_tower.solve.matching import MatchingSolver
+from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.top import TopSolver
+from number_tower.solve.worth import Worth, get_final_worth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.position import Position
-    from number_tower.solve.limits import Watch
+    from number_tower.solve.limits import SearchLimits
     from number_tower.solve.worth import Solver, Value
 
-OVER = "nothing left to play"
+GAME_OVER = "nothing left to play"
 
 
-def solver_for(position: Position, watch: Watch, *, plies: bool) -> Solver:
+def choose_solver(position: Position, watch: SearchLimits, *, plies: bool) -> Solver:
     """Return the quickest method that is exact for a position: a theory that covers its rules, or the deep search."""
-    for theory in (Top, Towers, Matching):
+    for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
             return theory(position, watch, plies=plies)
-    return Deep(position, watch, plies=plies)
+    return DeepSolver(position, watch, plies=plies)
 
 
 class Solution:
     """What a position is worth to the player to move, and all that follows from it."""
 
-    def __init__(self, position: Position, watch: Watch, *, plies: bool = True, solver: Solver | None = None) -> None:
+    def __init__(
+        self, position: Position, watch: SearchLimits, *, plies: bool = True, solver: Solver | None = None
+    ) -> None:
         self.position = position
-        self._watch = watch
-        self._counts = plies
+        self._limits = watch
+        self._wants_plies = plies
         self._solver = solver
-        worth = ended(position)
+        worth = get_final_worth(position)
         if worth is None:
-            worth = self._strip(self.solver.worth(position))
+            worth = self._strip_plies(self.solver.evaluate(position))
         self.worth = worth
 
     def __repr__(self) -> str:
@@ -61,12 +63,12 @@ class Solution:
     @property
     def method(self) -> str:
         """How this was found out."""
-        return OVER if self._solver is None else self._solver.method
+        return GAME_OVER if self._solver is None else self._solver.method
 
     @cached_property
     def moves(self) -> Mapping[int, Worth]:
         """What each legal move is worth to whoever makes it, its plies including the move; found when asked for."""
-        return _Moves(self.position, self._move)
+        return _LazyMoves(self.position, self._evaluate_move)
 
     @cached_property
     def best(self) -> tuple[int, ...]:
@@ -81,8 +83,8 @@ class Solution:
         """Give one best move after another, to the end of the game."""
         solution = self
         while solution.moves:
-            with self._watch.work():
-                self._watch.pause()
+            with self._limits.measure():
+                self._limits.check()
                 block = solution.best[0]
                 solution = solution.after(block)
             yield block
@@ -93,28 +95,28 @@ class Solution:
 
     def of(self, position: Position) -> Solution:
         """Solve a position that can come of this one, with all that is known already."""
-        return Solution(position, self._watch, plies=self._counts, solver=self._solver)
+        return Solution(position, self._limits, plies=self._wants_plies, solver=self._solver)
 
     @property
     def solver(self) -> Solver:
         """The method behind it, for those who want to know more than values: partners, or blocks to go."""
         if self._solver is None:
-            self._solver = solver_for(self.position, self._watch, plies=self._counts)
+            self._solver = choose_solver(self.position, self._limits, plies=self._wants_plies)
         return self._solver
 
-    def _strip(self, worth: Worth) -> Worth:
-        return worth if self._counts else Worth(worth.value)
+    def _strip_plies(self, worth: Worth) -> Worth:
+        return worth if self._wants_plies else Worth(worth.value)
 
-    def _move(self, block: int) -> Worth:
-        return self._strip(self.solver.after(self.position, block))
+    def _evaluate_move(self, block: int) -> Worth:
+        return self._strip_plies(self.solver.evaluate_move(self.position, block))
 
 
-class _Moves(Mapping[int, Worth]):
+class _LazyMoves(Mapping[int, Worth]):
     """The legal moves, each valued when it is looked at."""
 
     def __init__(self, position: Position, value: Callable[[int], Worth]) -> None:
         self._legal = position.legal
-        self._value = value
+        self._evaluate = value
         self._known: dict[int, Worth] = {}
 
     def __repr__(self) -> str:
@@ -125,7 +127,7 @@ class _Moves(Mapping[int, Worth]):
             place = bisect_left(self._legal, block)
             if place == len(self._legal) or self._legal[place] != block:
                 raise KeyError(block)
-            self._known[block] = self._value(block)
+            self._known[block] = self._evaluate(block)
         return self._known[block]
 
     def __iter__(self) -> Iterator[int]:

@@ -6,19 +6,19 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from number_tower.rules import EMPTY
-from number_tower.solve.worth import Solver, Worth, ended
+from number_tower.solve.worth import Solver, Worth, get_final_worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from number_tower.position import Position
-    from number_tower.solve.limits import Watch
+    from number_tower.solve.limits import SearchLimits
 
-_WON = 1 << 30
-_PIECE = 100_000
+_WIN_SCORE = 1 << 30
+_CHECK_EVERY = 100_000
 
 
-class Top(Solver):
+class TopSolver(Solver):
     """Gives each top a score, from the end of the game backwards: what may lie on it is a window of those beyond it."""
 
     method = "the top alone"
@@ -34,9 +34,9 @@ class Top(Solver):
         mine, yours = (left & ~rules.up_to(position.tops[0]) for left in position.left)
         return rules.fit == "ascending" and mine == yours
 
-    def __init__(self, root: Position, watch: Watch, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
+    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
         rules = root.rules
-        self._watch = watch
+        self._limits = watch
         self._step = rules.step
         self._draws = rules.stuck == "skips"
         beyond = root.left[root.to_move]
@@ -44,21 +44,23 @@ class Top(Solver):
             below = rules.up_to(root.tops[0])
             beyond &= below if rules.fit == "descending" else ~below
         blocks = rules.numbers(beyond)
-        with watch.work():
-            watch.claim(len(blocks) * 200)
+        with watch.measure():
+            watch.require_memory(len(blocks) * 200)
             rising = blocks if rules.fit == "ascending" else [-block for block in reversed(blocks)]
-            scores = self._scores(rising)
-        self._scored = dict(zip((abs(block) for block in rising), scores, strict=True))
+            scores = self._compute_scores(rising)
+        self._score_by_block = dict(zip((abs(block) for block in rising), scores, strict=True))
 
-    def worth(self, position: Position) -> Worth:
+    def evaluate(self, position: Position) -> Worth:
         """Return what a position is worth: the best that a move onto its top leaves to the other player."""
-        return ended(position) or self._worth(self._best([self._scored[block] for block in position.legal]))
+        return get_final_worth(position) or self._to_worth(
+            self._find_best_score([self._score_by_block[block] for block in position.legal])
+        )
 
-    def after(self, position: Position, block: int) -> Worth:  # noqa: ARG002 - only the top counts
+    def evaluate_move(self, position: Position, block: int) -> Worth:  # noqa: ARG002 - only the top counts
         """Return what placing a block is worth, whatever lies beneath it."""
-        return self._worth(self._best([self._scored[block]]))
+        return self._to_worth(self._find_best_score([self._score_by_block[block]]))
 
-    def _scores(self, rising: Sequence[int]) -> list[int]:
+    def _compute_scores(self, rising: Sequence[int]) -> list[int]:
         """Return for each block what it is worth to face it as the top; each may lie on any before it, within the step.
 
         The window of what may lie on a block moves down with it. Whoever moves chooses the lowest score to leave, or
@@ -73,7 +75,7 @@ class Top(Solver):
             while window and window[0][0] > block + step:
                 window.popleft()
             if not window:
-                score = 0 if self._draws else -_WON
+                score = 0 if self._draws else -_WIN_SCORE
             elif self._draws:
                 score = 1 - window[0][1]
             else:
@@ -84,18 +86,18 @@ class Top(Solver):
             while window and window[-1][1] >= cost:
                 window.pop()
             window.append((block, cost))
-            if place % _PIECE == 0:
-                self._watch.pause()
+            if place % _CHECK_EVERY == 0:
+                self._limits.check()
         return scores
 
-    def _best(self, left: Sequence[int]) -> int:
+    def _find_best_score(self, left: Sequence[int]) -> int:
         """Return the score of whoever can leave one of these to the other player."""
         if self._draws:
             return 1 + max(left)
         score = min(left)
         return -score - 1 if score < 0 else 1 - score
 
-    def _worth(self, score: int) -> Worth:
+    def _to_worth(self, score: int) -> Worth:
         if self._draws:
             return Worth("draw", score)
-        return Worth("win" if score > 0 else "loss", _WON - abs(score))
+        return Worth("win" if score > 0 else "loss", _WIN_SCORE - abs(score))

@@ -17,27 +17,39 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, MetaData, create_engine, func, insert, select
 
-from number_tower.showing import shown_path
-from number_tower.store.files import create_private, make_private_folders
-from number_tower.store.opening import UPGRADE_LOCK, check_known, engine_at, form_of, migrate, reading, require_version
-from number_tower.store.places import Place
+from number_tower.store import Location, StoreError
+from number_tower.store.engine import (
+    UPGRADE_LOCK,
+    begin_snapshot,
+    check_version,
+    create_private,
+    describe_error,
+    is_damage,
+    is_locked,
+    make_engine,
+    make_private_folders,
+    migrate,
+    read_version,
+    require_version,
+    translate_errors,
+)
 from number_tower.store.schema import NEWEST, metadata
-from number_tower.store.trouble import StoreError, describe_error, is_damage, is_locked, told
+from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection, Table
 
-    from number_tower.store.opening import Backup
+    from number_tower.store.engine import Backup
 
     Progress = Callable[[int, int], object]
     """Called with how much is done, and how much there is in all."""
 
-_PAGES = 512
+_PAGES_PER_STEP = 512
 """Pages that are copied in one step: between two steps, progress is shown and Ctrl-C works."""
 
-_ROWS = 500
+_ROWS_PER_STEP = 500
 """Rows that are copied from or to a server in one step."""
 
 _READ_ONLY = {"mode": "ro", "uri": "true"}
@@ -45,39 +57,43 @@ _READ_ONLY = {"mode": "ro", "uri": "true"}
 _VERSION_TABLE = "alembic_version"
 
 
-class Summary(NamedTuple):
+class BackupSummary(NamedTuple):
     """What a backup holds: the version of its tables, and how many rows are in each."""
 
     version: str
     rows: Mapping[str, int]
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """What a database holds after a restore, and where the database that it replaced is kept."""
 
-    summary: Summary
-    kept: Path | None
+    summary: BackupSummary
+    replaced: Path | None
 
 
-def create_backup(place: Place, target: Path, *, overwrite: bool = False, progress: Progress | None = None) -> Summary:
+def create_backup(
+    place: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
+) -> BackupSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if place.file is not None and os.path.realpath(target) == os.path.realpath(place.file):
-        raise StoreError(f"{_show(target)} is the database itself; choose another file for the backup")
-    with _new_file(target, overwrite=overwrite) as part:
+        raise StoreError(f"{_format_path(target)} is the database itself; choose another file for the backup")
+    with _write_atomically(target, overwrite=overwrite) as part:
         summary = copy_database(place, part, progress)
         if read_summary(part) != summary:
-            raise StoreError(f"the backup {_show(target)} does not hold what the database holds; nothing was saved")
+            raise StoreError(
+                f"the backup {_format_path(target)} does not hold what the database holds; nothing was saved"
+            )
     return summary
 
 
-def copy_database(place: Place, file: Path, progress: Progress | None = None) -> Summary:
+def copy_database(place: Location, file: Path, progress: Progress | None = None) -> BackupSummary:
     """Copy a database as it is at one moment to a new SQLite file."""
     if place.file is not None:
         return _copy_file(Path(place.file), file, place.name, progress)
     return _copy_server(place, file, progress)
 
 
-def back_up_before_upgrade(connection: Connection, place: Place, version: str, backup: Backup) -> Path | None:
+def back_up_before_upgrade(connection: Connection, place: Location, version: str, backup: Backup) -> Path | None:
     """Write the backup that an upgrade needs; the caller holds the lock under which the database is upgraded."""
     if backup is False or (backup is None and place.file is None):
         return None
@@ -86,7 +102,7 @@ def back_up_before_upgrade(connection: Connection, place: Place, version: str, b
         if place.file is not None:
             create_backup(place, target)
         else:
-            with _new_file(target, overwrite=False) as part:
+            with _write_atomically(target, overwrite=False) as part:
                 _copy_tables(connection, part, version, None)
     except StoreError as trouble:
         advice = "make room for it, or go without one: tower db upgrade --no-backup"
@@ -96,31 +112,31 @@ def back_up_before_upgrade(connection: Connection, place: Place, version: str, b
 
 def name_backup(file: Path) -> Path:
     """Return a free name beside a file for the backup that is made before an upgrade."""
-    return _free_name(file, f"before-{NEWEST}-{_today()}")
+    return _find_free_name(file, f"before-{NEWEST}-{_format_today()}")
 
 
-def restore_backup(place: Place, source: Path, progress: Progress | None = None) -> Restored:
+def restore_backup(place: Location, source: Path, progress: Progress | None = None) -> RestoreResult:
     """Replace a database by a backup, in one step: a failure leaves the database as it was.
 
     The caller has checked the backup. The replaced database is kept: beside the file, or, if it is on a server, as a
     backup beside the one that is restored.
     """
     summary = read_summary(source)
-    check_known(summary.version, locate_file(source))
+    check_version(summary.version, locate_file(source))
     if place.file is not None:
-        return Restored(summary, _restore_file(place, source, summary, progress))
-    return Restored(summary, _restore_server(place, source, summary, progress))
+        return RestoreResult(summary, _restore_file(place, source, summary, progress))
+    return RestoreResult(summary, _restore_server(place, source, summary, progress))
 
 
-def read_summary(file: Path) -> Summary:
+def read_summary(file: Path) -> BackupSummary:
     """Return what a backup holds; a file that is no database of ours, or a damaged one, is a StoreError."""
     place = locate_file(file)
-    with told(place.name, OSError), closing(open_read_only(file)) as connection:
+    with translate_errors(place.name, OSError), closing(open_read_only(file)) as connection:
         check_pages(connection, place)
         return _summarize(connection, place.name)
 
 
-def check_pages(connection: sqlite3.Connection, place: Place) -> None:
+def check_pages(connection: sqlite3.Connection, place: Location) -> None:
     """Let SQLite check a whole file: its pages, its indexes, and that no row refers to one that is missing."""
     for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
         if problem != "ok":
@@ -132,7 +148,7 @@ def check_pages(connection: sqlite3.Connection, place: Place) -> None:
 def open_read_only(file: Path) -> sqlite3.Connection:
     """Open a file that nobody writes without leaving anything beside it."""
     if not file.is_file():
-        raise StoreError(f"there is no backup {_show(file)}")
+        raise StoreError(f"there is no backup {_format_path(file)}")
     alone = not os.path.exists(f"{file}-wal")
     options = "mode=ro&immutable=1" if alone else "mode=rw"
     return sqlite3.connect(f"file:{quote(os.fsencode(file))}?{options}", uri=True, isolation_level=None)
@@ -142,12 +158,12 @@ def open_read_only(file: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _new_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
+def _write_atomically(target: Path, *, overwrite: bool) -> Iterator[Path]:
     """Give a file to be written that gets its name once it is complete and on the disk; or nothing is left of it."""
     if not overwrite and os.path.lexists(target):
-        raise StoreError(f"{_show(target)} exists already; choose another name, or add --force to replace it")
+        raise StoreError(f"{_format_path(target)} exists already; choose another name, or add --force to replace it")
     if target.is_dir():
-        raise StoreError(f"{_show(target)} is a folder; expected the name of a file")
+        raise StoreError(f"{_format_path(target)} is a folder; expected the name of a file")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         make_private_folders(os.path.dirname(os.path.abspath(target)))
@@ -158,17 +174,17 @@ def _new_file(target: Path, *, overwrite: bool) -> Iterator[Path]:
         os.replace(part, target)
         _sync(target.absolute().parent)
     except (OSError, sqlite3.Error, UnicodeDecodeError) as trouble:
-        raise StoreError(f"{_show(target)} cannot be written: {describe_error(trouble)}") from trouble
+        raise StoreError(f"{_format_path(target)} cannot be written: {describe_error(trouble)}") from trouble
     finally:
         _remove(part)
 
 
-def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> Summary:
+def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> BackupSummary:
     """Copy a database file as it is at one moment, however much is written to it meanwhile."""
-    with told(name):
-        connection = _open(source)
+    with translate_errors(name):
+        connection = _open_source(source)
     with closing(connection):
-        with told(name):
+        with translate_errors(name):
             connection.execute("BEGIN")  # a reader of the write-ahead log sees one moment, and keeps nobody waiting
             summary = _summarize(connection, name)
         try:
@@ -180,7 +196,7 @@ def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -
     return summary
 
 
-def _open(file: Path) -> sqlite3.Connection:
+def _open_source(file: Path) -> sqlite3.Connection:
     """Open a database that others may be writing; one that may not be written is only read."""
     if not os.access(file, os.W_OK) or not os.access(file.parent, os.W_OK):
         return open_read_only(file)
@@ -193,29 +209,29 @@ def _copy_pages(source: sqlite3.Connection, part: Path, progress: Progress | Non
             progress(total - remaining, total)
 
     with closing(sqlite3.connect(part, isolation_level=None)) as target:
-        source.backup(target, pages=_PAGES, progress=step)
+        source.backup(target, pages=_PAGES_PER_STEP, progress=step)
         target.execute("PRAGMA journal_mode = DELETE")  # everything in one file
 
 
-def _restore_file(place: Place, source: Path, summary: Summary, progress: Progress | None) -> Path | None:
+def _restore_file(place: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
     target = Path(os.path.realpath(place.file or ""))
     if target == Path(os.path.realpath(source)):
-        raise StoreError(f"{_show(source)} is the database itself; there is nothing to restore")
+        raise StoreError(f"{_format_path(source)} is the database itself; there is nothing to restore")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     kept: Path | None = None
-    with told(place.name, OSError):
+    with translate_errors(place.name, OSError):
         make_private_folders(str(target.parent))
         try:
             _remove(part)
             create_private(str(part))
             with closing(open_read_only(source)) as connection:
                 _copy_pages(connection, part, progress)
-            _compare(read_summary(part).rows, summary.rows, source, place)
+            _check_copied(read_summary(part).rows, summary.rows, source, place)
             _sync(part)
-            with _exclusive(target, place.name):
+            with _lock_exclusively(target, place.name):
                 if target.exists():
                     shutil.copymode(target, part)
-                    kept = _set_aside(target)
+                    kept = _keep_replaced(target)
                 os.replace(part, target)
                 _sync(target.parent)
         finally:
@@ -224,7 +240,7 @@ def _restore_file(place: Place, source: Path, summary: Summary, progress: Progre
 
 
 @contextmanager
-def _exclusive(file: Path, name: str) -> Iterator[None]:
+def _lock_exclusively(file: Path, name: str) -> Iterator[None]:
     """Keep all others from a database file; refuse if a program has it open, even if it is doing nothing.
 
     A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs the opposite lock.
@@ -248,12 +264,12 @@ def _exclusive(file: Path, name: str) -> Iterator[None]:
             locked = True
             yield
     if not locked:
-        with _locked(file, in_use):
+        with _lock_bytes(file, in_use):
             yield
 
 
 @contextmanager
-def _locked(file: Path, in_use: StoreError) -> Iterator[None]:
+def _lock_bytes(file: Path, in_use: StoreError) -> Iterator[None]:
     """Lock the bytes of a file that SQLite locks, without reading the file."""
     try:
         import fcntl  # noqa: PLC0415 - there is none on Windows, where a file that is open cannot be replaced
@@ -268,9 +284,9 @@ def _locked(file: Path, in_use: StoreError) -> Iterator[None]:
         yield
 
 
-def _set_aside(file: Path) -> Path:
+def _keep_replaced(file: Path) -> Path:
     """Give a database file a second name, and take away the log that would be applied to the file put in its place."""
-    kept = _free_name(file, f"before-restore-{_today()}")
+    kept = _find_free_name(file, f"before-restore-{_format_today()}")
     for suffix in ("-wal", "-journal"):  # only beside a damaged file; they stay together
         if (log := Path(f"{file}{suffix}")).exists():
             log.rename(f"{kept}{suffix}")
@@ -287,47 +303,47 @@ def _set_aside(file: Path) -> Path:
 # Servers -------------------------------------------------------------------------------------------------------------
 
 
-def _copy_server(place: Place, part: Path, progress: Progress | None) -> Summary:
-    engine = engine_at(place)
+def _copy_server(place: Location, part: Path, progress: Progress | None) -> BackupSummary:
+    engine = make_engine(place)
     try:
-        with told(place.name), reading(engine) as connection:
+        with translate_errors(place.name), begin_snapshot(engine) as connection:
             return _copy_tables(connection, part, require_version(connection, place), progress)
     finally:
         engine.dispose()
 
 
-def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None) -> Summary:
+def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None) -> BackupSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
     engine = create_engine(URL.create("sqlite", database=str(part)))
     try:
         with engine.begin() as target:
             migrate(target, version)
             _copy_rows(source, target, progress)
-            return Summary(version, _count(source))
+            return BackupSummary(version, _count_rows(source))
     finally:
         engine.dispose()
 
 
-def _restore_server(place: Place, source: Path, summary: Summary, progress: Progress | None) -> Path | None:
+def _restore_server(place: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
-    engine, backup = engine_at(place), create_engine(_read_only_url(source))
+    engine, backup = make_engine(place), create_engine(_make_read_only_url(source))
     kept: Path | None = None
     try:
-        with told(place.name), engine.begin() as target:
+        with translate_errors(place.name), engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, place)
-            before = form_of(target)
-            check_known(before, place)
+            before = read_version(target)
+            check_version(before, place)
             if before is not None:
-                kept = _free_name(source, f"before-restore-{_today()}")
-                with _new_file(kept, overwrite=False) as part:
+                kept = _find_free_name(source, f"before-restore-{_format_today()}")
+                with _write_atomically(kept, overwrite=False) as part:
                     _copy_tables(target, part, before, None)
                 for name in (*metadata.tables, _VERSION_TABLE):
                     target.exec_driver_sql(f'DROP TABLE IF EXISTS "{name}" CASCADE')
             migrate(target, summary.version)
             with backup.connect() as connection:
                 _copy_rows(connection, target, progress)
-            _compare(_count(target), summary.rows, source, place)
+            _check_copied(_count_rows(target), summary.rows, source, place)
     except BaseException:
         if kept is not None:
             _remove(kept)
@@ -338,7 +354,7 @@ def _restore_server(place: Place, source: Path, summary: Summary, progress: Prog
     return kept
 
 
-def _refuse_if_connected(connection: Connection, place: Place) -> None:
+def _refuse_if_connected(connection: Connection, place: Location) -> None:
     others = (
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
         "AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
@@ -352,13 +368,13 @@ def _copy_rows(source: Connection, target: Connection, progress: Progress | None
     there, here = MetaData(), MetaData()
     there.reflect(source)
     here.reflect(target)
-    rows = _count(source)
+    rows = _count_rows(source)
     done, total = 0, sum(rows.values())
     for table in here.sorted_tables:
         if table.name == _VERSION_TABLE:
             continue
         held = there.tables[table.name]
-        found = source.execute(select(held), execution_options={"yield_per": _ROWS})
+        found = source.execute(select(held), execution_options={"yield_per": _ROWS_PER_STEP})
         for some in found.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in some])
             done += len(some)
@@ -389,32 +405,32 @@ def _write_sequence(connection: Connection, table: Table, last: int) -> None:
         connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {last})")
 
 
-def _compare(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, place: Place) -> None:
+def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, place: Location) -> None:
     if copied != rows:
-        raise StoreError(f"{_show(source)} could not be copied; the database {place.name} is as it was")
+        raise StoreError(f"{_format_path(source)} could not be copied; the database {place.name} is as it was")
 
 
 # Shared --------------------------------------------------------------------------------------------------------------
 
 
-def locate_file(file: Path) -> Place:
+def locate_file(file: Path) -> Location:
     """Return the place of a database file that was named, as it is, by a command."""
-    return Place(None, str(file.absolute()), _show(file))
+    return Location(None, str(file.absolute()), _format_path(file))
 
 
-def _read_only_url(file: Path) -> URL:
+def _make_read_only_url(file: Path) -> URL:
     return URL.create("sqlite", database=f"file:{quote(os.fsencode(file.absolute()))}", query=_READ_ONLY)
 
 
-def _show(file: Path) -> str:
-    return shown_path(str(file))
+def _format_path(file: Path) -> str:
+    return format_path(str(file))
 
 
-def _today() -> str:
+def _format_today() -> str:
     return f"{datetime.now(UTC):%Y%m%d}"
 
 
-def _free_name(file: Path, suffix: str) -> Path:
+def _find_free_name(file: Path, suffix: str) -> Path:
     """Return a name beside a file that is not taken yet."""
     name, number = file.with_name(f"{file.name}.{suffix}"), 1
     while os.path.lexists(name):
@@ -423,7 +439,7 @@ def _free_name(file: Path, suffix: str) -> Path:
     return name
 
 
-def _summarize(connection: sqlite3.Connection, name: str) -> Summary:
+def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
     found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     tables = [table for (table,) in found]
     if not {_VERSION_TABLE, "games"} <= set(tables):
@@ -434,10 +450,10 @@ def _summarize(connection: sqlite3.Connection, name: str) -> Summary:
         if not table.startswith("sqlite_") and table != _VERSION_TABLE:
             quoted = table.replace('"', '""')
             counts[table] = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 - quoted
-    return Summary("" if version is None else str(version[0]), counts)
+    return BackupSummary("" if version is None else str(version[0]), counts)
 
 
-def _count(connection: Connection) -> dict[str, int]:
+def _count_rows(connection: Connection) -> dict[str, int]:
     """Return how many rows each of our tables has."""
     tables = MetaData()
     tables.reflect(connection)

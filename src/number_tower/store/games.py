@@ -2,283 +2,75 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from collections import defaultdict
 from dataclasses import replace
 from functools import lru_cache
-from secrets import token_hex
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 
-from number_tower import catalogue
-from number_tower.store import kept as keeping
-from number_tower.store.kept import Damaged, Kept, Part, Seats
-from number_tower.store.opening import engine_at, open_guarded, reading, save_log
-from number_tower.store.rulebooks import compute_digest, find_shared, is_stored, share_rulebook
-from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
-from number_tower.store.standing import settle
-from number_tower.store.trouble import StoreError, told
-from number_tower.table import Stale
+from number_tower.match import Match, MatchError
+from number_tower.store import GameNotFoundError, GameStartedError, StoreError
+from number_tower.store import rows as keeping
+from number_tower.store.engine import (
+    detect_damage,
+)
+from number_tower.store.rows import (
+    DamagedRowError,
+    MatchSlot,
+    StoredGame,
+    load_rulebook,
+    store_rulebook,
+)
+from number_tower.store.schema import changes, games, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Update
+    from sqlalchemy import ColumnElement, Connection, Update
     from sqlalchemy import Table as SqlTable
 
     from number_tower.catalogue import Rulebook
-    from number_tower.changes import Change
-    from number_tower.store.files import FileGuard
-    from number_tower.store.places import Place
+    from number_tower.store.rows import StoredGame
     from number_tower.table import Table
 
 
-class NoSuchGame(LookupError):  # noqa: N818 - named for what it says
-    """The database holds no game, or no match, of this id."""
-
-
-class Begun(ValueError):  # noqa: N818 - named for what it says
-    """The game of a match that was to be begun is there already, begun by somebody else."""
-
-    def __init__(self, kept: Kept) -> None:
-        super().__init__(f"{kept.part} was begun already")
-        self.kept = kept
-
-
-class InMatch(ValueError):  # noqa: N818 - named for what it says
+class GameInMatchError(ValueError):
     """A game that is part of a match, and cannot go without it."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: MatchSlot) -> None:
         super().__init__(f"this is {part}")
-        self.part = part
+        self.slot = part
 
 
-class Store:
-    """A database of games. Whatever goes wrong with it is a StoreError, in words."""
-
-    def __init__(self, place: Place, *, patience: float | None = None) -> None:
-        self.place = place
-        self.engine = engine_at(place) if patience is None else engine_at(place, patience=patience)
-        self._guard: FileGuard | None = None
-        self._opened = 0
-        self._reopening = Lock()
-        self._prepare()
-
-    def _prepare(self) -> None:
-        try:
-            self._guard = open_guarded(self.engine, self.place)
-        except BaseException:
-            self.close()
-            raise
-        self._opened += 1
-
-    def _find_files(self) -> FileGuard | None:
-        """Reopen the database if one of its files was deleted or replaced; return what watches over them."""
-        guard = self._guard
-        if self.place.file is None or (guard is not None and guard.is_intact()):
-            return guard
-        with self._reopening:
-            if self._guard is guard:
-                if guard is not None:
-                    save_log(guard, self.place)
-                self.close()
-                self._prepare()
-            return self._guard
-
-    def close(self) -> None:
-        """Let go of the database."""
-        guard, self._guard = self._guard, None
-        if guard is not None:
-            guard.close()
-        self.engine.dispose()
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Change the database in one piece: all of what is done here is kept, or nothing."""
-        with told(self.place.name), ExitStack() as transaction:
-            yield self._begin(transaction, self.engine.begin)
-
-    def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
-        """Begin a transaction in files that are in their place.
-
-        They are looked at again once nobody else can write: a commit to a deleted log would be lost, or be mixed with
-        the log that another process has created since.
-        """
-        while True:
-            guard = self._find_files()
-            with ExitStack() as trial:
-                try:
-                    connection = trial.enter_context(begin())
-                except SQLAlchemyError:
-                    if self._is_settled(guard):
-                        raise
-                    continue
-                if self._is_settled(guard):
-                    transaction.push(trial.pop_all())
-                    return connection
-
-    def _is_settled(self, guard: FileGuard | None) -> bool:
-        """Say whether no file was deleted or replaced since `guard` was asked for."""
-        return guard is None or (self._guard is guard and guard.is_intact())
-
-    @contextmanager
-    def looking(self) -> Iterator[Connection]:
-        """Look at the database as it is at one moment."""
-        with told(self.place.name), ExitStack() as transaction:
-            yield self._begin(transaction, lambda: reading(self.engine))
-
-    def read_version(self) -> tuple[int, int]:
-        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
-
-        This only looks: a file that is missing is not made anew, and a store that was closed is not opened again.
-        """
-        guard = self._guard
-        if guard is None:
-            return self._opened, 0
-        if guard.is_missing():
-            raise StoreError(f"the database {self.place.name} cannot be used: the file is missing")
-        with told(self.place.name):
-            guard = self._find_files()
-            return self._opened, 0 if guard is None else guard.read_version()
-
-    def begin(
-        self,
-        table: Table,
-        book: Rulebook,
-        seats: Seats | None = None,
-        part: Callable[[Connection], Part] | None = None,
-        key: str | None = None,
-    ) -> Kept:
-        """Keep a game from here on, with the changes made in it so far.
-
-        Of which match it is a part, `part` finds out in the same transaction. Whoever begins a game again with the same
-        key, not knowing whether that was done, goes on with it.
-        """
-        at = keeping.now()
-        game = Kept(0, key or token_hex(16), table, book, seats or Seats(), (at, *[at] * table.version))
-        with self.writing() as connection:
-            begun = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
-            if begun is None:
-                return add(connection, game if part is None else replace(game, part=part(connection)))
-            known = load(connection, begun)
-        return self.put(known, table, seats)
-
-    def put(self, known: Kept, table: Table, seats: Seats | None = None) -> Kept:
-        """Keep what was done at a table since the version that is known to be kept.
-
-        Changes that somebody else made meanwhile are the current state: if they are the same they count once, and what
-        is returned may be further on; if they are others, `Stale` has the table as it is. If it is no longer there, or
-        another game has its id in a database that was put in the place of this one, that is `NoSuchGame`.
-        """
-        with self.writing() as connection:
-            if _is_as_known(connection, known) and table.log[: known.table.version] == known.table.log:
-                return write(connection, replace(known, seats=seats or known.seats), table)
-            current = load(connection, known.id)
-            if current.key != known.key:
-                raise NoSuchGame(known.id)
-            if any(mine != kept for mine, kept in zip(table.log, current.table.log, strict=False)):
-                raise Stale(current.table)
-            if table.version <= current.table.version:
-                return current
-            return write(connection, replace(current, seats=seats or current.seats), table)
-
-    def change(self, identity: int, version: int, change: Change) -> Kept:
-        """Make one change that answers a version of a kept table."""
-        with self.writing() as connection:
-            current = load(connection, identity, lock=True)
-            table = current.table.answer(version, change)
-            return current if table is current.table else write(connection, current, table)
-
-    def get(self, identity: int) -> Kept:
-        """Return a game by its id."""
-        with self.looking() as connection:
-            return load(connection, identity)
-
-    def news_of(self, known: Kept) -> Kept | None:
-        """Return a game as it is, if somebody changed it since it was last looked at."""
-        query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
-        with self.looking() as connection:
-            version = connection.execute(query).scalar()
-            return None if version in {None, known.table.version} else load(connection, known.id)
-
-    def known_by(self, key: str) -> Kept | None:
-        """Return the game of a key, if it is here."""
-        with self.looking() as connection:
-            found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
-            return None if found is None else load(connection, found)
-
-    def unfinished(self) -> Kept | None:
-        """Return the game that was left last before its end, if any, passing over what is damaged, or not begun."""
-        left = select(games.c.id).where(games.c.reason.is_(None), games.c.version > 0)
-        with self.looking() as connection:
-            for found in connection.execute(left.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
-                with suppress(StoreError):
-                    return load(connection, found)
-        return None
-
-    def forget(self, identity: int) -> Kept | None:
-        """Drop a game; return it as it was, unless it was damaged. A match is dropped as a whole or not at all."""
-        with self.writing() as connection:
-            game = _read_if_whole(connection, identity)
-            part = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
-            if part.match is not None:
-                raise InMatch(Part(*part))
-            connection.execute(delete(changes).where(changes.c.game == identity))
-            connection.execute(delete(games).where(games.c.id == identity))
-            return game
-
-
-class Counted(NamedTuple):
-    """How much a database holds."""
-
-    games: int
-    unfinished: int
-    matches: int
-    puzzles: int
-
-
-def counted(store: Store) -> Counted:
-    """Count what a database holds."""
-    all_games = select(func.count()).select_from(games)
-    queries = (
-        all_games,
-        all_games.where(games.c.reason.is_(None)),
-        select(func.count()).select_from(matches),
-        select(func.count()).select_from(puzzles),
-    )
-    with store.looking() as connection:
-        return Counted(*(connection.execute(query).scalar_one() for query in queries))
-
-
-def load(connection: Connection, identity: int, *, lock: bool = False) -> Kept:
+def load_game(connection: Connection, identity: int, *, lock: bool = False) -> StoredGame:
     """Return a game by its id; `lock` keeps others from changing it, and its match, until the transaction ends."""
     query = select(games).where(games.c.id == identity)
     if lock:
         _lock_match(connection, identity)
     row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
     if row is None:
-        raise NoSuchGame(identity)
+        raise GameNotFoundError(identity)
     log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
-    return made(row, [(entry.change, entry.at) for entry in connection.execute(log)], book_of(connection, row["book"]))
+    return build_game(
+        row, [(entry.change, entry.at) for entry in connection.execute(log)], load_rulebook(connection, row["book"])
+    )
 
 
-def _read_if_whole(connection: Connection, identity: int) -> Kept | None:
+def _load_unless_damaged(connection: Connection, identity: int) -> StoredGame | None:
     """Return a game to be dropped; None if somebody damaged it."""
     try:
-        return load(connection, identity, lock=True)
+        return load_game(connection, identity, lock=True)
     except StoreError:
         return None
 
 
-def _is_as_known(connection: Connection, known: Kept) -> bool:
+def _lock_unchanged(connection: Connection, known: StoredGame) -> bool:
     """Keep others from changing a game, and say whether nobody has since it was last looked at."""
     _lock_match(connection, known.id)
     query = select(games.c.version, games.c.moves).where(games.c.id == known.id, games.c.key == known.key)
     found = connection.execute(query.with_for_update()).one_or_none()
-    standing = keeping.state_of(known.table)
+    standing = keeping.make_state_columns(known.table)
     return found is not None and found == (standing["version"], standing["moves"])
 
 
@@ -288,83 +80,85 @@ def _lock_match(connection: Connection, identity: int) -> None:
     connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
 
 
-def made(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | None) -> Kept:
+def build_game(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | None) -> StoredGame:
     """Make a game of its rows."""
-    part = None if row["match"] is None else Part(row["match"], row["number"])
+    part = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     try:
-        game = keeping.read(row, log, book, part)
+        game = keeping.read_game(row, log, book, part)
         check_columns(row, games)
-    except (Damaged, TypeError) as wrong:
+    except (DamagedRowError, TypeError) as wrong:
         raise StoreError(f"game {row['id']} is damaged in the database: {wrong}") from None
     return game
 
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for name, kind in _column_types(table).items():
+    for name, kind in _get_column_types(table).items():
         if not isinstance(row[name], kind):
             raise TypeError("one of its columns holds something else than was written there")
 
 
 @lru_cache
-def _column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
+def _get_column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
     return {
         column.name: (column.type.python_type, *([type(None)] if column.nullable else [])) for column in table.columns
     }
 
 
-def add(connection: Connection, game: Kept) -> Kept:
+def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     """Write a new game; return it with its id."""
-    if game.part is not None and (begun := identity_of(connection, game.part)) is not None:
-        raise Begun(load(connection, begun, lock=True))
+    if game.slot is not None and (begun := find_game_id(connection, game.slot)) is not None:
+        raise GameStartedError(load_game(connection, begun, lock=True))
     row = {
-        **keeping.row_of(game.table, game.book, game.seats),
-        **keeping.state_of(game.table),
+        **keeping.make_row(game.table, game.book, game.seats),
+        **keeping.make_state_columns(game.table),
         "key": game.key,
-        "book": book_kept(connection, game.book),
+        "book": store_rulebook(connection, game.book),
         "started": game.started,
         "changed": game.changed,
-        "match": game.part and game.part.match,
-        "number": game.part and game.part.number,
+        "match": game.slot and game.slot.match,
+        "number": game.slot and game.slot.number,
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
-    _log(connection, identity, game, 0)
-    if game.part is not None and game.table.outcome is not None:
-        settle(connection, game.part.match, game.changed)
+    _insert_changes(connection, identity, game, 0)
+    if game.slot is not None and game.table.outcome is not None:
+        settle_match(connection, game.slot.match, game.changed)
     return replace(game, id=identity)
 
 
-def identity_of(connection: Connection, part: Part) -> int | None:
+def find_game_id(connection: Connection, part: MatchSlot) -> int | None:
     """Return the id of a game of a match; None if it was not begun yet."""
     query = select(games.c.id).where(games.c.match == part.match, games.c.number == part.number)
     found: int | None = connection.execute(query).scalar()
     return found
 
 
-AS_KNOWN = update(games).where(
+UPDATE_IF_UNCHANGED = update(games).where(
     games.c.id == bindparam("of_id"),
     games.c.key == bindparam("of_key"),
     games.c.version == bindparam("of_version"),
     games.c.moves == bindparam("of_moves"),
 )
+
+
 """Changes a game unless somebody else did. Put together once: that takes longer than running it."""
 
 
-def advance(
+def advance_game(
     connection: Connection,
-    known: Kept,
+    known: StoredGame,
     table: Table,
-    change: Update = AS_KNOWN,
+    change: Update = UPDATE_IF_UNCHANGED,
     also: Mapping[str, object] | None = None,
-) -> Kept | None:
+) -> StoredGame | None:
     """Write the changes that lead from what is known to a table in one go; None if somebody else was faster.
 
     This is for those who know a game well, and have many to write. `change` may ask for more, which is in `also`.
     """
-    after = known.now(table, keeping.now())
-    standing = keeping.state_of(known.table)
+    after = known.advance(table, keeping.format_now())
+    standing = keeping.make_state_columns(known.table)
     values = {
-        **keeping.state_of(table),
+        **keeping.make_state_columns(table),
         "changed": after.changed,
         "of_id": known.id,
         "of_key": known.key,
@@ -374,68 +168,35 @@ def advance(
     }
     if connection.execute(change, values).rowcount != 1:
         return None
-    _log(connection, known.id, after, known.table.version)
-    if after.part is not None and (table.outcome is None) != (known.table.outcome is None):
-        settle(connection, after.part.match, after.changed)
+    _insert_changes(connection, known.id, after, known.table.version)
+    if after.slot is not None and (table.outcome is None) != (known.table.outcome is None):
+        settle_match(connection, after.slot.match, after.changed)
     return after
 
 
-def write(connection: Connection, current: Kept, table: Table, times: tuple[str, ...] | None = None) -> Kept:
+def update_game(
+    connection: Connection, current: StoredGame, table: Table, times: tuple[str, ...] | None = None
+) -> StoredGame:
     """Write the changes that lead from what is kept to a table, made now or, in all, at these times."""
-    after = current.now(table, keeping.now()) if times is None else current.with_times(table, times)
-    row = {**keeping.row_of(table, current.book, current.seats), **keeping.state_of(table)}
+    after = current.advance(table, keeping.format_now()) if times is None else current.with_times(table, times)
+    row = {**keeping.make_row(table, current.book, current.seats), **keeping.make_state_columns(table)}
     values = {**row, "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
-    _log(connection, current.id, after, current.table.version)
-    _announce(connection, current.id)
-    if after.part is not None and (table.outcome is None) != (current.table.outcome is None):
-        settle(connection, after.part.match, after.changed)
+    _insert_changes(connection, current.id, after, current.table.version)
+    _notify_rooms(connection, current.id)
+    if after.slot is not None and (table.outcome is None) != (current.table.outcome is None):
+        settle_match(connection, after.slot.match, after.changed)
     return after
 
 
-def _announce(connection: Connection, identity: int) -> None:
+def _notify_rooms(connection: Connection, identity: int) -> None:
     """Let servers know that a game which is played in a room of theirs was changed, whoever did it."""
     if connection.dialect.name == "postgresql":
         told = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(told, {"game": identity})
 
 
-def book_kept(connection: Connection, book: Rulebook) -> int | None:
-    """Keep a rule file, once however many games are played by it; games of the catalogue need none.
-
-    It stays locked against deletion until the game that is played by it is there.
-    """
-    if not is_stored(book):
-        return None
-    digest = compute_digest(book)
-    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest).with_for_update(read=True, key_share=True)
-    found: int | None = connection.execute(same).scalar()
-    if found is None:
-        text, source = book.content.decode("utf-8-sig"), keeping.storable(book.source)
-        row = {"digest": digest, "name": book.name, "source": source, "content": text}
-        with suppress(IntegrityError), connection.begin_nested():
-            connection.execute(insert(rulebooks).values(row))
-        found = connection.execute(same).scalar_one()
-    return found
-
-
-def book_of(connection: Connection, identity: int | None) -> Rulebook | None:
-    """Return a rule file that was kept; None for a game of the catalogue."""
-    if identity is None:
-        return None
-    mine = rulebooks.c.id == identity
-    if (shared := find_shared(connection.execute(select(rulebooks.c.digest).where(mine)).scalar() or "")) is not None:
-        return shared
-    row = connection.execute(select(rulebooks).where(mine)).one_or_none()
-    if row is None:
-        raise StoreError(f"rule file {identity} is missing from the database")
-    try:
-        return share_rulebook(catalogue.parse(row.content.encode(), row.name, row.source))
-    except (catalogue.CatalogueError, AttributeError, TypeError) as wrong:
-        raise StoreError(f"rule file {identity} is damaged in the database: {wrong}") from None
-
-
-def _log(connection: Connection, identity: int, game: Kept, since: int) -> None:
+def _insert_changes(connection: Connection, identity: int, game: StoredGame, since: int) -> None:
     entries = [
         {"game": identity, "version": version, "change": change.written(), "at": at}
         for version, (change, at) in enumerate(zip(game.table.log, game.times[1:], strict=True))
@@ -443,3 +204,133 @@ def _log(connection: Connection, identity: int, game: Kept, since: int) -> None:
     ]
     if entries:
         connection.execute(insert(changes), entries)
+
+
+ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
+
+
+_GAMES_PER_QUERY = 500
+
+
+class DamagedEntry(NamedTuple):
+    """A game that somebody damaged in the database, and what is wrong with it."""
+
+    id: int
+    problem: str
+
+
+class GameFilter(NamedTuple):
+    """What games are looked for; times are from (inclusive) and to (exclusive), as the database writes them."""
+
+    game: str | None = None
+    player: str | None = None
+    result: ResultFilter | None = None
+    since: str | None = None
+    before: str | None = None
+
+    def make_conditions(self) -> Iterator[ColumnElement[bool]]:
+        """Say it in SQL."""
+        if self.game is not None:
+            yield games.c.rulebook == self.game
+        if self.player is not None:
+            name = self.player.casefold()
+            yield or_(games.c.player_1 == name, games.c.player_2 == name)
+        if self.since is not None:
+            yield games.c.changed >= self.since
+        if self.before is not None:
+            yield games.c.changed < self.before
+        if self.result is not None:
+            yield self._make_result_condition(self.result)
+
+    def _make_result_condition(self, result: ResultFilter) -> ColumnElement[bool]:
+        match result:
+            case "unfinished":
+                return games.c.reason.is_(None)
+            case "finished":
+                return games.c.reason.is_not(None)
+            case "drawn":
+                return and_(games.c.reason.is_not(None), games.c.winner.is_(None))
+            case "won" | "lost":
+                name = (self.player or "").casefold()
+                mine = 1 if result == "won" else 2
+                return or_(
+                    and_(games.c.player_1 == name, games.c.winner == mine),
+                    and_(games.c.player_2 == name, games.c.winner == 3 - mine),
+                )
+
+
+class GamePage(NamedTuple):
+    """Some of the games that were looked for, and how many there are in all."""
+
+    games: tuple[StoredGame | DamagedEntry, ...]
+    total: int
+
+
+def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
+    """Return some of the games that were looked for, the last changed first."""
+    where = tuple(wanted.make_conditions())
+    total = connection.execute(select(func.count()).select_from(games).where(*where)).scalar_one()
+    newest = select(games.c.id).where(*where).order_by(games.c.changed.desc(), games.c.id.desc())
+    found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
+    return GamePage(tuple(load_games(connection, found)), total)
+
+
+def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[StoredGame | DamagedEntry]:
+    """Give every game that was looked for, in the order of their ids, and with a game all those of its match."""
+    found = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
+    matches = select(found.c.match).where(found.c.match.is_not(None))
+    query = select(games.c.id).where(or_(games.c.id.in_(select(found.c.id)), games.c.match.in_(matches)))
+    return load_games(connection, connection.execute(query.order_by(games.c.id)).scalars().all())
+
+
+def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[StoredGame | DamagedEntry]:
+    """Give games by their ids, in the order given, a few hundred at a time."""
+    books: dict[int | None, Rulebook | None] = {}
+    waiting = list(identities)
+    for start in range(0, len(waiting), _GAMES_PER_QUERY):
+        some = waiting[start : start + _GAMES_PER_QUERY]
+        rows = {row["id"]: row for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()}
+        logs = defaultdict(list)
+        log = select(changes).where(changes.c.game.in_(some)).order_by(changes.c.game, changes.c.version)
+        for entry in connection.execute(log):
+            logs[entry.game].append((entry.change, entry.at))
+        for identity in some:
+            try:
+                with detect_damage(f"game {identity}"):
+                    row = rows[identity]
+                    if row["book"] not in books:
+                        books[row["book"]] = load_rulebook(connection, row["book"])
+                    game = build_game(row, logs[identity], books[row["book"]])
+            except StoreError as damaged:
+                yield DamagedEntry(identity, str(damaged))
+            else:
+                yield game
+
+
+def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
+    """Return who won the games of a match, up to the first that is not over."""
+    over = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
+    entries = connection.execute(over).all()
+    match = read_match(row)
+    try:
+        winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
+        while not match.over and match.number in winners:
+            match = match.after(winners[match.number])
+    except (MatchError, TypeError) as wrong:
+        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
+    return match
+
+
+def read_match(row: Mapping[Any, Any]) -> Match:
+    """Return a match as it was before its first game."""
+    try:
+        return Match(row["best_of"], row["first"] - 1)
+    except (MatchError, TypeError) as wrong:
+        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
+
+
+def settle_match(connection: Connection, identity: int, at: str) -> None:
+    """See whether a match is decided, now that one of its games is; whoever ends two of them at once waits."""
+    row = connection.execute(select(matches).where(matches.c.id == identity).with_for_update()).mappings().one()
+    values = {"finished": load_match_score(connection, row).over, "changed": max(row["changed"], at)}
+    connection.execute(update(matches).where(matches.c.id == identity).values(values))

@@ -10,11 +10,12 @@ from sqlalchemy import and_, case, func, literal, or_, select
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.players import is_command
-from number_tower.store.games import load
-from number_tower.store.judging import played_by, unjudged
-from number_tower.store.practice import Result
+from number_tower.store import StoreError
+from number_tower.store.accuracy import count_unjudged, make_player_condition
+from number_tower.store.engine import detect_damage
+from number_tower.store.games import load_game
+from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
-from number_tower.store.trouble import StoreError, detect_damage
 from number_tower.voice import Voice
 
 if TYPE_CHECKING:
@@ -23,30 +24,30 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery
 
-Kind = Literal["person", "level", "program"]
-By = Literal["games", "month", "quarter", "year"]
+PlayerKind = Literal["person", "level", "program"]
+PeriodKind = Literal["games", "month", "quarter", "year"]
 
-MOST_SPANS = 12
+MAX_PERIODS = 12
 """Lines that accuracy over time may take, so that it stays readable."""
 
 # In a Tally here a finished game without a winner is drawn, also if it was abandoned.
 
-_PEOPLE = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
+_HAS_PERSON = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
 """Whether a person played: what computers do among themselves counts only for them."""
 
 
-class Standing(NamedTuple):
+class PlayerStatistics(NamedTuple):
     """A player, what came of their games, and how well they decided where that was judged."""
 
     name: str
-    kind: Kind
+    kind: PlayerKind
     unfinished: int
     tally: Tally
     accuracy: Accuracy
     judged: int
 
 
-class Ground(NamedTuple):
+class ResultsByGame(NamedTuple):
     """What came of one game: in each seat, and for whoever began and whoever did not."""
 
     game: str
@@ -55,7 +56,7 @@ class Ground(NamedTuple):
     second: Tally
 
 
-class Span(NamedTuple):
+class Period(NamedTuple):
     """Some judged games that follow each other: a month, a quarter or a year, or from one of them to another."""
 
     label: str
@@ -71,7 +72,7 @@ class Streak(NamedTuple):
     current: int = 0
 
 
-class Drill(NamedTuple):
+class PuzzleStatistics(NamedTuple):
     """How puzzles of a grade were answered."""
 
     grade: int
@@ -85,7 +86,7 @@ class Drill(NamedTuple):
         return self.right + self.wrong + self.skipped
 
 
-class Figures(NamedTuple):
+class Statistics(NamedTuple):
     """All that is counted, for one player or (None) for everybody."""
 
     name: str | None
@@ -95,18 +96,18 @@ class Figures(NamedTuple):
     among_computers: int
     """Games without a person. For everybody they count only in `players`; those of one player count like others."""
 
-    players: tuple[Standing, ...]
-    results: tuple[Ground, ...]
-    by: By
-    spans: tuple[Span, ...]
+    players: tuple[PlayerStatistics, ...]
+    results: tuple[ResultsByGame, ...]
+    by: PeriodKind
+    periods: tuple[Period, ...]
     streak: Streak
-    puzzles: tuple[Drill, ...]
+    puzzles: tuple[PuzzleStatistics, ...]
     unjudged: int
 
     @property
     def accuracy(self) -> Accuracy:
         """How well the player, or people, decided in all."""
-        return _sum(span.accuracy for span in self.spans)
+        return _add_accuracies(span.accuracy for span in self.periods)
 
     @property
     def empty(self) -> bool:
@@ -114,39 +115,39 @@ class Figures(NamedTuple):
         return not self.players and not self.puzzles
 
 
-def figures(connection: Connection, name: str | None = None) -> Figures:
+def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
     """Count what came of the games of a player, upper and lower case being the same, or of everybody's."""
     with detect_damage("a game or a puzzle"):
-        return _count(connection, name)
+        return _compute(connection, name)
 
 
-def _count(connection: Connection, name: str | None) -> Figures:
+def _compute(connection: Connection, name: str | None) -> Statistics:
     player = None if name is None else name.casefold()
-    mine = _mine(player)
-    standings = _standings(connection, player)
-    results, ends = _results(connection, mine, everybody=player is None)
-    by, spans = _spans(connection, mine)
-    return Figures(
-        None if player is None else _called(connection, player, standings) or name,
+    mine = _select_games(player)
+    standings = _load_players(connection, player)
+    results, ends = _count_results(connection, mine, everybody=player is None)
+    by, spans = _compute_periods(connection, mine)
+    return Statistics(
+        None if player is None else _find_name(connection, player, standings) or name,
         ends.total() - ends[None],
         ends[None],
         ends["abandoned"],
-        _among_computers(connection, player),
+        _count_computer_games(connection, player),
         tuple(standings.values()),
         results,
         by,
         spans,
-        _streak(connection, player, standings),
-        _drills(connection, player),
-        unjudged(connection, player),
+        _find_streak(connection, player, standings),
+        _count_puzzles(connection, player),
+        count_unjudged(connection, player),
     )
 
 
-def names(connection: Connection) -> list[str]:
+def list_names(connection: Connection) -> list[str]:
     """Return what everybody is called who played a game or solved a puzzle, whoever played most first."""
     known: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
-        for (player, _), standing in _standings(connection, None).items():
+        for (player, _), standing in _load_players(connection, None).items():
             known.setdefault(player, standing.name)
         for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
             if row.player is not None:
@@ -159,7 +160,7 @@ def names(connection: Connection) -> list[str]:
 # Games ---------------------------------------------------------------------------------------------------------------
 
 
-def _mine(player: str | None) -> Subquery:
+def _select_games(player: str | None) -> Subquery:
     """Return the games that count, each as the player's seat sees it; or as seat 1 does, with both people's decisions.
 
     What is only known once a game was judged is null until then.
@@ -171,21 +172,21 @@ def _mine(player: str | None) -> Subquery:
             + case((games.c.seat_2.is_(None), games.c[f"{what}_2"]), else_=0)
             for what in ("mattered", "kept")
         )
-        where = _PEOPLE
+        where = _HAS_PERSON
     else:
         first = games.c.player_1 == player
         mattered, kept = (
             case((first, games.c[f"{what}_1"]), else_=games.c[f"{what}_2"]) for what in ("mattered", "kept")
         )
-        where = played_by(player)
+        where = make_player_condition(player)
     seat = literal(1) if player is None else case((games.c.player_1 == player, 1), else_=2)
     own = (seat.label("seat"), mattered.label("mattered"), kept.label("kept"))
     return select(*columns, *own).where(where).subquery()
 
 
-def _results(
+def _count_results(
     connection: Connection, mine: Subquery, *, everybody: bool
-) -> tuple[tuple[Ground, ...], Counter[str | None]]:
+) -> tuple[tuple[ResultsByGame, ...], Counter[str | None]]:
     """Return the results by game, the one played most first; and how many games ended how, or (None) have not."""
     columns = (mine.c.reason, mine.c.winner, mine.c.first, mine.c.seat, mine.c.rulebook)
     seats: dict[tuple[str, int], Tally] = defaultdict(Tally)
@@ -199,31 +200,33 @@ def _results(
             continue
         played[game] += number
         for seat in (1, 2) if everybody else (own,):
-            tally = _tally(number, winner, seat)
-            seats[game, seat] = Tally.together((seats[game, seat], tally))
-            turns[game, seat == first] = Tally.together((turns[game, seat == first], tally))
+            tally = _make_tally(number, winner, seat)
+            seats[game, seat] = Tally.add_up((seats[game, seat], tally))
+            turns[game, seat == first] = Tally.add_up((turns[game, seat == first], tally))
     return tuple(
-        Ground(game, (seats[game, 1], seats[game, 2]), turns[game, True], turns[game, False])
+        ResultsByGame(game, (seats[game, 1], seats[game, 2]), turns[game, True], turns[game, False])
         for game in sorted(played, key=lambda game: (-played[game], game))
     ), ends
 
 
-def _tally(number: int, winner: int | None, seat: int) -> Tally:
+def _make_tally(number: int, winner: int | None, seat: int) -> Tally:
     if winner is None:
         return Tally(drawn=number)
     return Tally(won=number) if winner == seat else Tally(lost=number)
 
 
-def _among_computers(connection: Connection, player: str | None) -> int:
+def _count_computer_games(connection: Connection, player: str | None) -> int:
     both = and_(games.c.seat_1.is_not(None), games.c.seat_2.is_not(None))
-    query = select(func.count()).select_from(games).where(both, played_by(player))
+    query = select(func.count()).select_from(games).where(both, make_player_condition(player))
     return connection.execute(query).scalar_one()
 
 
-def _streak(connection: Connection, player: str | None, standings: dict[tuple[str, Kind], Standing]) -> Streak:
+def _find_streak(
+    connection: Connection, player: str | None, standings: dict[tuple[str, PlayerKind], PlayerStatistics]
+) -> Streak:
     """Find the most wins in a row, in the order in which games ended; whoever got there first has it."""
     sides = ((games.c.player_1, games.c.seat_1), (games.c.player_2, games.c.seat_2))
-    where = _PEOPLE if player is None else played_by(player)
+    where = _HAS_PERSON if player is None else make_player_condition(player)
     query = select(*sides[0], *sides[1], games.c.winner).where(games.c.reason.is_not(None), where)
     runs: dict[str, int] = defaultdict(int)
     best, by = 0, None
@@ -235,23 +238,23 @@ def _streak(connection: Connection, player: str | None, standings: dict[tuple[st
                     best, by = run, who
     if by is None:
         return Streak()
-    return Streak(best, _called(connection, by, standings) or by, 0 if player is None else runs[player])
+    return Streak(best, _find_name(connection, by, standings) or by, 0 if player is None else runs[player])
 
 
 # Players -------------------------------------------------------------------------------------------------------------
 
 
-def _standings(connection: Connection, player: str | None) -> dict[tuple[str, Kind], Standing]:
+def _load_players(connection: Connection, player: str | None) -> dict[tuple[str, PlayerKind], PlayerStatistics]:
     """Return the players, or one: whoever played most first. A computer is not the person whose name it has."""
-    rows: dict[tuple[str, Kind], list[Row[Any]]] = defaultdict(list)
+    rows: dict[tuple[str, PlayerKind], list[Row[Any]]] = defaultdict(list)
     for seat in (1, 2):
-        for row in connection.execute(_seated(seat, player)):
-            rows[row.player, _kind(row.spec)].append(row)
-    found = {key: _standing(connection, key[1], parts) for key, parts in rows.items()}
+        for row in connection.execute(_select_players(seat, player)):
+            rows[row.player, _classify_player(row.spec)].append(row)
+    found = {key: _summarize_player(connection, key[1], parts) for key, parts in rows.items()}
     return dict(sorted(found.items(), key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0])))
 
 
-def _seated(seat: int, player: str | None) -> Select[Any]:
+def _select_players(seat: int, player: str | None) -> Select[Any]:
     """Return what is asked about the players of a seat; grouped by what has no index, as all rows are read anyway."""
     who = (games.c[f"player_{seat}"], games.c[f"name_{seat}"], games.c[f"seat_{seat}"])
     mattered, kept = games.c[f"mattered_{seat}"], games.c[f"kept_{seat}"]
@@ -273,35 +276,37 @@ def _seated(seat: int, player: str | None) -> Select[Any]:
     return query if player is None else query.where(who[0] == player)
 
 
-def _standing(connection: Connection, kind: Kind, rows: list[Row[Any]]) -> Standing:
-    return Standing(
-        _written(connection, max(rows, key=lambda row: (row.changed, row.last))),
+def _summarize_player(connection: Connection, kind: PlayerKind, rows: list[Row[Any]]) -> PlayerStatistics:
+    return PlayerStatistics(
+        _find_display_name(connection, max(rows, key=lambda row: (row.changed, row.last))),
         kind,
         sum(row.games - row.finished for row in rows),
-        Tally.together(Tally(row.won, row.finished - row.won - row.lost, row.lost) for row in rows),
-        _sum(Accuracy(row.kept or 0, row.mattered or 0) for row in rows),
+        Tally.add_up(Tally(row.won, row.finished - row.won - row.lost, row.lost) for row in rows),
+        _add_accuracies(Accuracy(row.kept or 0, row.mattered or 0) for row in rows),
         sum(row.judged for row in rows),
     )
 
 
-def _kind(spec: str | None) -> Kind:
+def _classify_player(spec: str | None) -> PlayerKind:
     if spec is None:
         return "person"
     return "program" if is_command(spec) else "level"
 
 
-def _written(connection: Connection, row: Row[Any]) -> str:
+def _find_display_name(connection: Connection, row: Row[Any]) -> str:
     """Return a name as it was last written; whoever gave none is called as the game's own dialogue says."""
     if row.name is not None:
         return str(row.name)
     try:
-        game = load(connection, row.last)
+        game = load_game(connection, row.last)
     except StoreError:
         return str(row.player)
-    return Voice(game.book).name(game.table, row.seat - 1)
+    return Voice(game.book).get_name(game.table, row.seat - 1)
 
 
-def _called(connection: Connection, player: str, standings: dict[tuple[str, Kind], Standing]) -> str | None:
+def _find_name(
+    connection: Connection, player: str, standings: dict[tuple[str, PlayerKind], PlayerStatistics]
+) -> str | None:
     """Return a player's name as it was written in a game, or else with a puzzle."""
     for (known, _), standing in standings.items():
         if known == player:
@@ -313,21 +318,21 @@ def _called(connection: Connection, player: str, standings: dict[tuple[str, Kind
 # Over time -----------------------------------------------------------------------------------------------------------
 
 
-def _spans(connection: Connection, mine: Subquery) -> tuple[By, tuple[Span, ...]]:
+def _compute_periods(connection: Connection, mine: Subquery) -> tuple[PeriodKind, tuple[Period, ...]]:
     """Return the accuracy by month, or by quarter or year if those are too many; all in one month, by some games."""
-    months = _summed(connection, mine, func.substr(mine.c.changed, 1, 7))
+    months = _sum_by(connection, mine, func.substr(mine.c.changed, 1, 7))
     if len(months) > 1:
-        choices = [(by, _merged(months, label)) for by, label in _LABELS.items()]
-        return next((choice for choice in choices if len(choice[1]) <= MOST_SPANS), choices[-1])
-    size = -(-sum(span.games for span in months) // MOST_SPANS) or 1
+        choices = [(by, _merge_periods(months, label)) for by, label in _LABELS.items()]
+        return next((choice for choice in choices if len(choice[1]) <= MAX_PERIODS), choices[-1])
+    size = -(-sum(span.games for span in months) // MAX_PERIODS) or 1
     place = func.row_number().over(order_by=(mine.c.changed, mine.c.id)) - 1
-    parts = _summed(connection, mine, place // size)
+    parts = _sum_by(connection, mine, place // size)
     return "games", tuple(
-        span._replace(label=_counted(size * part + 1, size * part + span.games)) for part, span in enumerate(parts)
+        span._replace(label=_format_range(size * part + 1, size * part + span.games)) for part, span in enumerate(parts)
     )
 
 
-def _summed(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Span]:
+def _sum_by(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Period]:
     """Return the judged games that have the same key together."""
     judged = (
         select(key.label("key"), mine.c.kept, mine.c.mattered)
@@ -336,31 +341,35 @@ def _summed(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> 
     )
     sums = select(judged.c.key, func.count(), func.sum(judged.c.kept), func.sum(judged.c.mattered))
     rows = connection.execute(sums.group_by(judged.c.key).order_by(judged.c.key))
-    return [Span(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
+    return [Period(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
 
 
-def _counted(first: int, last: int) -> str:
+def _format_range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
-def _quarter(month: str) -> str:
+def _format_quarter(month: str) -> str:
     return f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month
 
 
-_LABELS: dict[By, Callable[[str], str]] = {"month": str, "quarter": _quarter, "year": lambda month: month[:4]}
+_LABELS: dict[PeriodKind, Callable[[str], str]] = {
+    "month": str,
+    "quarter": _format_quarter,
+    "year": lambda month: month[:4],
+}
 
 
-def _merged(months: list[Span], label: Callable[[str], str]) -> tuple[Span, ...]:
-    merged: dict[str, list[Span]] = defaultdict(list)
+def _merge_periods(months: list[Period], label: Callable[[str], str]) -> tuple[Period, ...]:
+    merged: dict[str, list[Period]] = defaultdict(list)
     for span in months:
         merged[label(span.label)].append(span)
     return tuple(
-        Span(name, sum(span.games for span in some), _sum(span.accuracy for span in some))
+        Period(name, sum(span.games for span in some), _add_accuracies(span.accuracy for span in some))
         for name, some in merged.items()
     )
 
 
-def _sum(some: Iterable[Accuracy]) -> Accuracy:
+def _add_accuracies(some: Iterable[Accuracy]) -> Accuracy:
     kept = mattered = 0
     for each in some:
         kept, mattered = kept + each.kept, mattered + each.mattered
@@ -370,11 +379,14 @@ def _sum(some: Iterable[Accuracy]) -> Accuracy:
 # Puzzles -------------------------------------------------------------------------------------------------------------
 
 
-def _drills(connection: Connection, player: str | None) -> tuple[Drill, ...]:
+def _count_puzzles(connection: Connection, player: str | None) -> tuple[PuzzleStatistics, ...]:
     query = select(puzzles.c.grade, puzzles.c.result, func.count()).group_by(puzzles.c.grade, puzzles.c.result)
     if player is not None:
         query = query.where(puzzles.c.player == player)
     found: dict[int, dict[str, int]] = defaultdict(dict)
     for grade, result, number in connection.execute(query):
         found[grade][result] = number
-    return tuple(Drill(grade, *(found[grade].get(result, 0) for result in get_args(Result))) for grade in sorted(found))
+    return tuple(
+        PuzzleStatistics(grade, *(found[grade].get(result, 0) for result in get_args(PuzzleResult)))
+        for grade in sorted(found)
+    )

@@ -14,21 +14,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from sqlalchemy import select
 
 from number_tower import catalogue
-from number_tower.changes import Change, moves_after
+from number_tower import store as store_module
 from number_tower.game import Game
 from number_tower.position import MoveError
-from number_tower.record import RecordError, document
-from number_tower.record.line import with_rulebook
+from number_tower.record import RecordError, json
+from number_tower.record.line import parse_line
+from number_tower.store import StoreError, matches
 from number_tower.store import games as keeping
-from number_tower.store import matches, practice
-from number_tower.store.foreign import read_key, read_rulebook, read_seats, rulebook_written
-from number_tower.store.history import Unreadable, Wanted, all_of
-from number_tower.store.kept import Kept, Seats, is_time, now
-from number_tower.store.opening import one_at_a_time
-from number_tower.store.practice import Attempt
+from number_tower.store import puzzles as practice
+from number_tower.store.engine import detect_damage, lock_bulk_writes
+from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
+from number_tower.store.puzzles import PuzzleAttempt
+from number_tower.store.rows import (
+    Seats,
+    StoredGame,
+    format_now,
+    is_timestamp,
+    parse_key,
+    parse_rulebook,
+    parse_seats,
+    serialize_rulebook,
+)
 from number_tower.store.schema import games
-from number_tower.store.trouble import StoreError, detect_damage
-from number_tower.table import Table, TableError
+from number_tower.table import Change, Table, TableError, replay_moves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,12 +44,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from number_tower.catalogue import Rulebook
-    from number_tower.store.games import Store
+    from number_tower.store.database import Store
 
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
 
 
-_AT_ONCE = 200
+_GAMES_PER_TRANSACTION = 200
 """Games that are written in one piece."""
 
 
@@ -52,18 +60,18 @@ class TransferError(ValueError):
         super().__init__(f"line {line}: {problem}")
 
 
-class Line(NamedTuple):
+class ExportedLine(NamedTuple):
     """A game, or a puzzle that was tried, as it goes to another machine."""
 
     text: str
     is_game: bool = True
 
 
-class Taken(NamedTuple):
+class ImportResult(NamedTuple):
     """What came of taking lines in: how many games are new, went on, were known; and which lines differ from here."""
 
     new: int
-    went_on: int
+    continued: int
     known: int
     differ: tuple[int, ...]
     puzzles: int
@@ -72,165 +80,167 @@ class Taken(NamedTuple):
 # Out -----------------------------------------------------------------------------------------------------------------
 
 
-def exported(connection: Connection, wanted: Wanted) -> Iterator[Line | Unreadable]:
+def export_games(connection: Connection, wanted: GameFilter) -> Iterator[ExportedLine | DamagedEntry]:
     """Give the games that are wanted, a line each; with all games, also the puzzles that were tried."""
-    for game in all_of(connection, wanted):
-        if isinstance(game, Unreadable):
+    for game in load_matching_games(connection, wanted):
+        if isinstance(game, DamagedEntry):
             yield game
             continue
         try:
-            with detect_damage(f"match m{game.part and game.part.match}"):
-                line = _line(connection, game)
+            with detect_damage(f"match m{game.slot and game.slot.match}"):
+                line = _format_line(connection, game)
         except StoreError as damaged:
-            yield Unreadable(game.id, f"game {game.id}: {damaged}")
+            yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
         else:
-            yield Line(line)
-    if wanted == Wanted():
-        for number, attempt in enumerate(practice.attempts(connection), 1):
+            yield ExportedLine(line)
+    if wanted == GameFilter():
+        for number, attempt in enumerate(practice.load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
-                    puzzle = document.written({"number_tower": document.FORMAT, "puzzle": attempt.written()})
+                    puzzle = json.format_document({"number_tower": json.FORMAT, "puzzle": attempt.to_dict()})
             except StoreError as damaged:
-                yield Unreadable(number, str(damaged))
+                yield DamagedEntry(number, str(damaged))
             else:
-                yield Line(puzzle, is_game=False)
+                yield ExportedLine(puzzle, is_game=False)
 
 
-def _line(connection: Connection, game: Kept) -> str:
+def _format_line(connection: Connection, game: StoredGame) -> str:
     known = {
         "key": game.key,
         "players": game.seats.players,
         "seed": game.seats.seed,
         "log": [change.written() for change in game.table.log],
         "times": game.times,
-        "rulebook": rulebook_written(game.book),
-        "match": None if game.part is None else matches.written(connection, game.part),
+        "rulebook": serialize_rulebook(game.book),
+        "match": None if game.slot is None else matches.serialize_match(connection, game.slot),
     }
-    return document.written({**document.document(game.table), "kept": known})
+    return json.format_document({**json.make_document(game.table), "kept": known})
 
 
 # In ------------------------------------------------------------------------------------------------------------------
 
 
-class Arrived(NamedTuple):
+class ImportedGame(NamedTuple):
     """A game from another machine, and the match that it is part of, if it is."""
 
-    game: Kept
-    match: matches.Foreign | None = None
+    game: StoredGame
+    match: matches.ImportedMatch | None = None
 
 
-def taken_in(store: Store, lines: Iterable[str]) -> Taken:
+def import_games(store: Store, lines: Iterable[str]) -> ImportResult:
     """Take in all the games and puzzles that lines hold; if one of them is wrong, nothing.
 
     Everything is read before anything is written, and it is written a few hundred games at a time: nobody waits long.
     """
-    arrived = tuple(_read_all(lines))
+    arrived = tuple(_parse_lines(lines))
     came: Counter[str] = Counter()
     differ = []
-    for start in range(0, len(arrived), _AT_ONCE):
-        with store.writing() as connection:
-            one_at_a_time(connection)
-            for number, each in arrived[start : start + _AT_ONCE]:
-                came[result := _kept(connection, each)] += 1
+    for start in range(0, len(arrived), _GAMES_PER_TRANSACTION):
+        with store.write() as connection:
+            lock_bulk_writes(connection)
+            for number, each in arrived[start : start + _GAMES_PER_TRANSACTION]:
+                came[result := _store_entry(connection, each)] += 1
                 if result == "differs":
                     differ.append(number)
-    return Taken(came["new"], came["went on"], came["known"], tuple(differ), came["puzzle"])
+    return ImportResult(came["new"], came["went on"], came["known"], tuple(differ), came["puzzle"])
 
 
-def _read_all(lines: Iterable[str]) -> Iterator[tuple[int, Arrived | Attempt]]:
+def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | PuzzleAttempt]]:
     seen: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         if text := line.strip():
             try:
-                yield number, _read(text, seen)
+                yield number, _parse_line(text, seen)
             except (RecordError, catalogue.CatalogueError, ValueError) as wrong:
                 raise TransferError(number, str(wrong)) from None
 
 
-def _read(text: str, seen: Counter[str]) -> Arrived | Attempt:
+def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return Arrived(_unknown(*with_rulebook(text), _key(text, seen)))
-    content = document.parsed(text, "puzzle")
+        return ImportedGame(_make_game(*parse_line(text), _make_key(text, seen)))
+    content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
-        return practice.read(content["puzzle"])
+        return practice.parse_attempt(content["puzzle"])
     given = content.get("kept")
     if given is None or (isinstance(given, dict) and given.keys() == {"key"}):
-        table = document.table_of(content)
-        book = catalogue.rulebook_for(table.rulebook, table.game.rules)
-        return Arrived(_unknown(table, book, _key(text, seen) if given is None else read_key(given["key"])))
-    known = _known(given)
-    book_given = read_rulebook(known["rulebook"])
-    game = _game(document.table_of(content, book_given), known, book_given)
-    return Arrived(game, None if known["match"] is None else matches.read(known["match"], game.table))
+        table = json.read_document(content)
+        book = catalogue.find_rulebook(table.rulebook, table.game.rules)
+        return ImportedGame(
+            _make_game(table, book, _make_key(text, seen) if given is None else parse_key(given["key"]))
+        )
+    known = _check_keys(given)
+    book_given = parse_rulebook(known["rulebook"])
+    game = _parse_game(json.read_document(content, book_given), known, book_given)
+    return ImportedGame(game, None if known["match"] is None else matches.parse_match(known["match"], game.table))
 
 
-def _kept(connection: Connection, arrived: Arrived | Attempt) -> str:
+def _store_entry(connection: Connection, arrived: ImportedGame | PuzzleAttempt) -> str:
     """Keep what arrived, unless it is kept already; a game that is further on than here goes on."""
-    if isinstance(arrived, Attempt):
-        return "puzzle" if practice.add(connection, arrived) else "nothing"
+    if isinstance(arrived, PuzzleAttempt):
+        return "puzzle" if practice.insert_attempt(connection, arrived) else "nothing"
     game, match = arrived
     found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
     if found is None:
-        part = None if match is None else match.place(connection)
-        if match is not None and (part is None or keeping.identity_of(connection, part) is not None):
+        part = None if match is None else match.claim_slot(connection)
+        if match is not None and (part is None or keeping.find_game_id(connection, part) is not None):
             return "differs"
-        keeping.add(connection, replace(game, part=part))
+        keeping.insert_game(connection, replace(game, slot=part))
         return "new"
     try:
-        here = keeping.load(connection, found, lock=True)
-    except keeping.NoSuchGame:
-        return _kept(connection, arrived)
-    return _gone_on(connection, here, game)
+        here = keeping.load_game(connection, found, lock=True)
+    except store_module.GameNotFoundError:
+        return _store_entry(connection, arrived)
+    return _continue_game(connection, here, game)
 
 
-def _gone_on(connection: Connection, here: Kept, game: Kept) -> str:
+def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
     """Go on with a game that is kept, if it went on elsewhere from where it stands here."""
-    if _what_it_is(here.table) != _what_it_is(game.table):
+    if _get_setup(here.table) != _get_setup(game.table):
         return "differs"
     ours, theirs = here.table.log, game.table.log
     if ours[: len(theirs)] == theirs:
         return "known"
     if theirs[: len(ours)] == ours:
-        keeping.write(connection, replace(here, seats=game.seats), game.table, game.times[1:])
+        keeping.update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
         return "went on"
     return "differs"
 
 
-def _what_it_is(table: Table) -> tuple[object, ...]:
+def _get_setup(table: Table) -> tuple[object, ...]:
     return table.rulebook, table.game.rules, table.game.first, table.hidden
 
 
-def _key(text: str, seen: Counter[str]) -> str:
+def _make_key(text: str, seen: Counter[str]) -> str:
     """Make a key for a record that has none: the same line again is the same game, unless side by side."""
     seen[text] += 1
     return sha256(f"{seen[text]} {text}".encode()).hexdigest()[:32]
 
 
-def _unknown(table: Table, book: Rulebook, key: str) -> Kept:
+def _make_game(table: Table, book: Rulebook, key: str) -> StoredGame:
     """Make a game of a record of which no more is known."""
-    return Kept(0, key, table, book, Seats(), (now(),) * (table.version + 1))
+    return StoredGame(0, key, table, book, Seats(), (format_now(),) * (table.version + 1))
 
 
-def _known(given: object) -> dict[str, Any]:
+def _check_keys(given: object) -> dict[str, Any]:
     if not isinstance(given, dict) or given.keys() != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
     return cast("dict[str, Any]", given)
 
 
-def _game(table: Table, known: Mapping[str, Any], book: Rulebook | None) -> Kept:
-    log = _log(table, known["log"])
+def _parse_game(table: Table, known: Mapping[str, Any], book: Rulebook | None) -> StoredGame:
+    log = _parse_log(table, known["log"])
     times = known["times"]
-    if not isinstance(times, list) or len(times) != len(log) + 1 or not all(map(is_time, times)):
+    if not isinstance(times, list) or len(times) != len(log) + 1 or not all(map(is_timestamp, times)):
         raise RecordError("kept.times", "expected when the game began, and when each change was made")
-    found = book or catalogue.rulebook_for(table.rulebook, table.game.rules)
-    if found.name != table.rulebook or found.options_of(table.game.rules) is None:
+    found = book or catalogue.find_rulebook(table.rulebook, table.game.rules)
+    if found.name != table.rulebook or found.find_options(table.game.rules) is None:
         raise RecordError("kept.rulebook", "expected the rule file of this game")
-    seats = read_seats(known["players"], known["seed"])
+    seats = parse_seats(known["players"], known["seed"])
     table = replace(table, log=log, automatic=seats.automatic)
-    return Kept(0, read_key(known["key"]), table, found, seats, tuple(times))
+    return StoredGame(0, parse_key(known["key"]), table, found, seats, tuple(times))
 
 
-def _log(table: Table, given: object) -> tuple[Change, ...]:
+def _parse_log(table: Table, given: object) -> tuple[Change, ...]:
     """Read a log, and do again all that it says was done."""
     if not isinstance(given, list) or not all(isinstance(entry, str) for entry in given):
         raise RecordError("kept.log", "expected a list of changes")
@@ -238,7 +248,7 @@ def _log(table: Table, given: object) -> tuple[Change, ...]:
     again = Table(Game(table.game.rules, table.game.first))
     try:
         for change in log:
-            again = _done(again, change)
+            again = _apply_change(again, change)
     except (MoveError, TableError) as wrong:
         raise RecordError("kept.log", str(wrong)) from None
     if (again.game.moves, again.declared) != (table.game.moves, table.declared):
@@ -246,12 +256,12 @@ def _log(table: Table, given: object) -> tuple[Change, ...]:
     return log
 
 
-def _done(table: Table, change: Change) -> Table:
+def _apply_change(table: Table, change: Change) -> Table:
     match change.kind:
         case "place":
             return table.play(change.number)
         case "undo":
-            moves = moves_after((*table.log, change))
+            moves = replay_moves((*table.log, change))
             if table.declared is not None:
                 raise TableError("nothing is taken back once a result was declared")
             return replace(table, game=Game(table.game.rules, table.game.first, moves), log=(*table.log, change))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
+import sys
+import threading
+from contextlib import suppress
+from itertools import islice
 from time import monotonic
+from traceback import walk_stack
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
@@ -12,34 +19,53 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from number_tower import __version__
-from number_tower.store.scribe import probe_write
-from number_tower.store.trouble import PUBLIC_REASONS
+from number_tower.store.database import probe_write
+from number_tower.store.engine import PUBLIC_REASONS
+from number_tower.web.middleware.access_log import remove_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from starlette.datastructures import State
 
-    from number_tower.store.scribe import Scribe
+    from number_tower.store.database import Writer
 
-PATIENCE = 3.0
+WRITE_TIMEOUT = 3.0
+
+
 """Seconds after which a database that has not answered is failing."""
 
-RECENT = 5.0
+
+WRITE_MAX_AGE = 5.0
+
+
 """Seconds for which a successful write shows that the database takes writes."""
 
-RETRY = 1.0
+
+WRITE_RETRY = 1.0
+
+
 """Seconds between two attempts to write to a database that fails."""
 
-WORST_LAG = 5.0
+
+MAX_LAG = 5.0
+
+
 """Seconds of event-loop lag from which on the server is not ready."""
 
+
 LAG_WINDOW = 15.0
+
+
 """Seconds for which such a lag counts."""
+
 
 _NO_STORE = {"Cache-Control": "no-store"}
 
+
 _log = logging.getLogger(__name__)
+
 
 router = APIRouter()
 
@@ -51,7 +77,7 @@ class WriteCheck:
     same writer. There is never more than one on its way, however many ask.
     """
 
-    def __init__(self, scribe: Scribe, patience: float = PATIENCE, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, scribe: Writer, patience: float = WRITE_TIMEOUT, clock: Callable[[], float] = monotonic) -> None:
         self._scribe = scribe
         self._patience = patience
         self._clock = clock
@@ -64,9 +90,9 @@ class WriteCheck:
         probe = self._probe
         if probe is None or probe.done():
             if self._is_recent():
-                self._note(None)
+                self._log_change(None)
                 return None
-            if probe is None or self._clock() - self._begun >= RETRY:
+            if probe is None or self._clock() - self._begun >= WRITE_RETRY:
                 self._begun = self._clock()
                 self._probe = probe = asyncio.create_task(self._write())
         await asyncio.wait([probe], timeout=max(0.0, self._begun + self._patience - self._clock()))
@@ -76,18 +102,18 @@ class WriteCheck:
 
     def _is_recent(self) -> bool:
         scribe = self._scribe
-        return scribe.succeeded_at > max(scribe.failed_at, self._clock() - RECENT)
+        return scribe.succeeded_at > max(scribe.failed_at, self._clock() - WRITE_MAX_AGE)
 
     async def _write(self) -> str | None:
         try:
-            await asyncio.wrap_future(self._scribe.write(probe_write))
+            await asyncio.wrap_future(self._scribe.submit(probe_write))
         except Exception as error:  # noqa: BLE001 - whatever it is, the database does not take writes
-            self._note(str(error) or type(error).__name__)
+            self._log_change(str(error) or type(error).__name__)
             return describe_publicly(error)
-        self._note(None)
+        self._log_change(None)
         return None
 
-    def _note(self, problem: str | None) -> None:
+    def _log_change(self, problem: str | None) -> None:
         """Log a problem once, with all that is known of it, and its end."""
         if problem != self._logged:
             if problem is None:
@@ -106,7 +132,7 @@ def describe_publicly(error: Exception) -> str:
     return "the database cannot be used; the log of the server says why"
 
 
-class Check(NamedTuple):
+class HealthCheck(NamedTuple):
     """One condition of readiness; `problem` is None if it holds. A detail is told, and makes nothing fail."""
 
     name: str
@@ -114,27 +140,27 @@ class Check(NamedTuple):
     is_detail: bool = False
 
 
-async def check_readiness(state: State) -> list[Check]:
+async def check_readiness(state: State) -> list[HealthCheck]:
     """Check everything that a server needs to serve games. A server that drains makes no more writes."""
     checks = [
-        Check("draining", "the server is stopping" if getattr(state, "draining", False) else None),
-        Check("event_loop", _find_lag(state)),
-        Check("news", _find_lost_news(state)),
-        Check("rooms", _find_stale_rooms(state)),
-        Check("quota", _find_full_quota(state), is_detail=True),
+        HealthCheck("draining", "the server is stopping" if getattr(state, "draining", False) else None),
+        HealthCheck("event_loop", _find_lag(state)),
+        HealthCheck("news", _find_lost_news(state)),
+        HealthCheck("rooms", _find_stale_rooms(state)),
+        HealthCheck("quota", _find_full_quota(state), is_detail=True),
     ]
     if checks[0].problem is None:
-        checks.insert(1, Check("write", await state.writes.find_problem()))
+        checks.insert(1, HealthCheck("write", await state.writes.find_problem()))
     return checks
 
 
 def _find_lag(state: State) -> str | None:
     lag = state.watchdog.worst_lag(LAG_WINDOW)
-    return None if lag < WORST_LAG else f"the event loop was stuck for {lag:.0f} seconds"
+    return None if lag < MAX_LAG else f"the event loop was stuck for {lag:.0f} seconds"
 
 
 def _find_lost_news(state: State) -> str | None:
-    hears = getattr(state.listener, "hearing", True)
+    hears = getattr(state.listener, "is_connected", True)
     return None if hears else "the server does not hear of moves that are made at other servers"
 
 
@@ -149,13 +175,13 @@ def _find_full_quota(state: State) -> str | None:
 
 
 @router.get("/health/live", include_in_schema=False)
-async def live() -> Response:
+async def report_live() -> Response:
     """Say that the process and its event loop answer. This is the cheapest answer there is."""
     return Response(b'{"status":"ok"}', media_type="application/json", headers=_NO_STORE)
 
 
 @router.get("/health/ready", include_in_schema=False)
-async def ready(request: Request) -> JSONResponse:
+async def report_ready(request: Request) -> JSONResponse:
     """Say whether the server should be sent requests, and which condition does not hold."""
     checks = await check_readiness(request.app.state)
     is_ready = all(check.problem is None or check.is_detail for check in checks)
@@ -167,7 +193,7 @@ async def ready(request: Request) -> JSONResponse:
 
 
 @router.get("/health", include_in_schema=False)
-async def health(request: Request) -> JSONResponse:
+async def report_health(request: Request) -> JSONResponse:
     """Say whether games can be saved, and if not, why."""
     state = request.app.state
     problem = await state.writes.find_problem()
@@ -175,6 +201,163 @@ async def health(request: Request) -> JSONResponse:
         "status": "ok" if problem is None else "failing",
         "version": __version__,
         "database": problem or "ok",
-        "thinkers": state.settings.thinkers,
+        "thinkers": state.settings.workers,
     }
     return JSONResponse(content, 200 if problem is None else 503, _NO_STORE)
+
+
+STUCK_AFTER = 1.0
+
+
+"""Seconds without a turn after which the event loop counts as stuck."""
+
+
+BEAT_INTERVAL = 0.5
+
+
+"""Seconds between two beats of the event loop, and between two checks by the thread."""
+
+
+LAG_HISTORY = 60
+
+
+"""Seconds for which the worst lag is remembered."""
+
+
+_MAX_FRAMES = 30
+
+
+_watchdog_log = logging.getLogger(__name__)
+
+
+class Notifier:
+    """Sends states to systemd, as sd_notify(3) does; without systemd it does nothing."""
+
+    def __init__(self, address: str | None = None, watchdog_seconds: float | None = None) -> None:
+        self.watchdog_seconds = watchdog_seconds
+        """How often systemd expects WATCHDOG=1; None if it does not."""
+        self._address = f"\0{address[1:]}" if address and address.startswith("@") else address
+
+    @classmethod
+    def from_environment(cls) -> Notifier:
+        """Read what systemd says, and remove it from the environment, so that child processes send nothing."""
+        address = os.environ.pop("NOTIFY_SOCKET", None)
+        microseconds = os.environ.pop("WATCHDOG_USEC", "")
+        pid = os.environ.pop("WATCHDOG_PID", None)
+        is_ours = microseconds.isdecimal() and int(microseconds) > 0 and pid in {None, str(os.getpid())}
+        return cls(address or None, int(microseconds) / 1e6 if is_ours else None)
+
+    def send(self, state: str) -> None:
+        """Send a state such as READY=1. It never waits and never fails: the games go on without systemd."""
+        if self._address is None:
+            return
+        with suppress(OSError, AttributeError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.settimeout(0)
+            sender.sendto(state.encode(), self._address)
+
+
+class Watchdog:
+    """Measures how late the event loop is.
+
+    The loop beats every `interval` seconds. A thread checks that the beats come. It works also while the loop is stuck;
+    only C code that holds the interpreter delays it, and then it reports as soon as that ends.
+    """
+
+    def __init__(
+        self,
+        notifier: Notifier | None = None,
+        *,
+        stuck: float = STUCK_AFTER,
+        interval: float = BEAT_INTERVAL,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._notifier = notifier or Notifier()
+        self._stuck = stuck
+        self._interval = interval
+        self._clock = clock
+        self._due = clock() + interval
+        self._seconds = [(float("-inf"), 0.0)] * LAG_HISTORY
+        """The time and the worst lag of each of the last seconds; two threads read it, so its size is fixed."""
+        self._is_stuck = False
+        self._ended_after: float | None = None
+        self._pinged_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = threading.Event()
+        self._loop_thread = threading.get_ident()
+
+    def start(self) -> None:
+        """Start watching the event loop of the calling thread."""
+        self._loop_thread = threading.get_ident()
+        self._due = self._clock()
+        self.beat()
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._closed.set()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @property
+    def lag(self) -> float:
+        """Seconds by which the event loop is late now."""
+        return max(0.0, self._clock() - self._due)
+
+    def worst_lag(self, seconds: float = LAG_HISTORY) -> float:
+        """Return the longest lag within the last seconds, at most a minute."""
+        since = self._clock() - seconds
+        return max(self.lag, *(lag for at, lag in self._seconds if at >= since), 0.0)
+
+    def beat(self) -> None:
+        """Note that the event loop turns, and come again."""
+        now = self._clock()
+        late = max(0.0, now - self._due)
+        place = int(now) % LAG_HISTORY
+        at, worst = self._seconds[place]
+        self._seconds[place] = (now, max(late, worst) if now - at < 2 else late)
+        if late > self._stuck:
+            self._ended_after = late
+        self._due = now + self._interval
+        if not self._closed.is_set():
+            self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat)
+
+    def check(self) -> None:
+        """Log where the loop is stuck, once, and when it turns again; while it turns, tell systemd so."""
+        lag = self.lag
+        ended_after, self._ended_after = self._ended_after, None
+        if ended_after is not None:
+            self._is_stuck = False
+            _watchdog_log.warning("the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}})
+        if lag > self._stuck:
+            if not self._is_stuck:
+                self._is_stuck = True
+                fields = {"seconds": round(lag, 2), "stack": self._describe_stack()}
+                _watchdog_log.warning("the event loop is stuck", extra={"fields": fields})
+        else:
+            self._ping()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._interval):
+            self.check()
+
+    def _ping(self) -> None:
+        """Send WATCHDOG=1, four times as often as systemd expects it."""
+        expected = self._notifier.watchdog_seconds
+        if expected is not None and self._clock() - self._pinged_at >= expected / 4:
+            self._pinged_at = self._clock()
+            self._notifier.send("WATCHDOG=1")
+
+    def _describe_stack(self) -> str:
+        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - a documented function
+        return "" if frame is None else remove_secrets(format_stack(frame))
+
+
+def format_stack(frame: FrameType) -> str:
+    """Return a stack in one line, the innermost call first; it names files and functions, and no values."""
+    calls = [(call.f_code, line) for call, line in islice(walk_stack(frame), _MAX_FRAMES)]
+    return " < ".join(f"{_shorten_path(code.co_filename)}:{line or '?'} {code.co_qualname}" for code, line in calls)
+
+
+def _shorten_path(path: str) -> str:
+    """Return the last three parts of a path, which tell one module from another."""
+    return "/".join(path.replace("\\", "/").split("/")[-3:])

@@ -130,24 +130,24 @@ class _StateCollector(Collector):
         yield InfoMetricFamily("tower", "The version of Number Tower.", value={"version": __version__})
         watchdog = getattr(self._state, "watchdog", None)
         worst = None if watchdog is None else watchdog.worst_lag()
-        yield _gauge("tower_loop_lag_seconds", "How late the event loop is now.", getattr(watchdog, "lag", None))
-        yield _gauge("tower_loop_worst_lag_seconds", "The longest lag within the last minute.", worst)
+        yield _make_gauge("tower_loop_lag_seconds", "How late the event loop is now.", getattr(watchdog, "lag", None))
+        yield _make_gauge("tower_loop_worst_lag_seconds", "The longest lag within the last minute.", worst)
         pool = getattr(self._state, "workers", None) or getattr(self._state, "thinkers", None)
-        yield _gauge("tower_queue_waiting", "Questions that wait for the solver.", getattr(pool, "waiting", None))
-        yield _gauge("tower_queue_running", "Questions that the solver works on.", getattr(pool, "running", None))
-        yield _gauge("tower_streams_open", "Pages and programs that follow a game.", self._count("streams"))
-        yield _gauge("tower_connections_open", "Network connections.", self._count("connections"))
+        yield _make_gauge("tower_queue_waiting", "Questions that wait for the solver.", getattr(pool, "waiting", None))
+        yield _make_gauge("tower_queue_running", "Questions that the solver works on.", getattr(pool, "running", None))
+        yield _make_gauge("tower_streams_open", "Pages and programs that follow a game.", self._count("streams"))
+        yield _make_gauge("tower_connections_open", "Network connections.", self._count("connections"))
         lobby = getattr(self._state, "lobby", None)
-        yield _gauge("tower_rooms_cached", "Games in memory.", getattr(lobby, "cached", None))
+        yield _make_gauge("tower_rooms_cached", "Games in memory.", getattr(lobby, "cached", None))
         is_draining = bool(getattr(self._state, "draining", False))
-        yield _gauge("tower_draining", "1 while the server is stopping.", is_draining)
+        yield _make_gauge("tower_draining", "1 while the server is stopping.", is_draining)
 
     def _count(self, name: str) -> int | None:
         found: Any = getattr(self._state, name, None)
         return None if found is None else len(found)
 
 
-def _gauge(name: str, meaning: str, value: float | None) -> GaugeMetricFamily:
+def _make_gauge(name: str, meaning: str, value: float | None) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, meaning)
     if value is not None:
         family.add_metric([], float(value))

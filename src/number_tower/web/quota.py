@@ -15,9 +15,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.store.maintenance import measure_size
-from number_tower.store.rulebooks import is_stored
-from number_tower.web.problems import Refused
-from number_tower.web.rates import MOST_CLIENTS, client
+from number_tower.store.rows import is_custom
+from number_tower.web.errors import ProblemError
+from number_tower.web.middleware.client_context import identify_client
+from number_tower.web.middleware.rate_limit import MAX_CLIENTS
 from number_tower.web.settings import format_size
 
 if TYPE_CHECKING:
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from number_tower.store.games import Store
-    from number_tower.web.wishes import Wish
+    from number_tower.store.database import Store
+    from number_tower.web.lobby import NewRoom
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 DAY = 24 * 60 * 60
-ROOMS_A_DAY = 1_000
+MAX_ROOMS_PER_DAY = 1_000
 """New rooms from one address: a school behind one address needs 500."""
 
-BYTES_A_DAY = 64 * 1024 * 1024
+MAX_BYTES_PER_DAY = 64 * 1024 * 1024
 """Disk space that the new rooms of one address may take: 500 with the largest rule file, and many more without."""
 
-MEASURED_EVERY = 5.0
+MEASURE_INTERVAL = 5.0
 """Seconds between two measurements of the database."""
 
 RETRY_FULL = 3600
@@ -56,7 +57,7 @@ _CHANGE = 65
 """Bytes of a change on the disk (measured: 61 in SQLite)."""
 
 
-class QuotaError(Refused):
+class QuotaError(ProblemError):
     """A new room that is refused, and when to try again."""
 
     def __init__(self, status: int, reason: str, detail: str, retry_after: float) -> None:
@@ -64,11 +65,11 @@ class QuotaError(Refused):
         self.headers = {"Retry-After": str(ceil(retry_after))}
 
 
-def estimate_cost(wish: Wish) -> int:
+def estimate_cost(wish: NewRoom) -> int:
     """Estimate the bytes that a new room takes on the disk: a fixed part, its rules, its rule file and its record."""
     table = wish.table
     rules = sum(len(f"{key}{value}") for key, value in table.game.rules.written().items())
-    written = len(wish.book.content) if is_stored(wish.book) else 0
+    written = len(wish.book.content) if is_custom(wish.book) else 0
     moves = sum(len(str(block)) + 1 for block in table.game.moves)
     return _ROOM + 2 * rules + written + moves + _CHANGE * table.version
 
@@ -89,9 +90,9 @@ class DailyQuota:
 
     def __init__(
         self,
-        rooms: int = ROOMS_A_DAY,
-        size: int = BYTES_A_DAY,
-        most_clients: int = MOST_CLIENTS,
+        rooms: int = MAX_ROOMS_PER_DAY,
+        size: int = MAX_BYTES_PER_DAY,
+        most_clients: int = MAX_CLIENTS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._rooms = rooms
@@ -126,10 +127,10 @@ class DailyQuota:
         wait = used.began + DAY - now
         if used.rooms >= self._rooms:
             most = f"One address may start {self._rooms:,} new games a day here, and all of them are used up"
-            raise QuotaError(429, "quota", f"{most}. {_tell_wait(wait)}", wait)
+            raise QuotaError(429, "quota", f"{most}. {_format_wait(wait)}", wait)
         if used.size + size > self._size:
             most = f"One address may fill {format_size(self._size)} with new games a day here, and this one is too much"
-            raise QuotaError(429, "quota", f"{most}. {_tell_wait(wait)}", wait)
+            raise QuotaError(429, "quota", f"{most}. {_format_wait(wait)}", wait)
         self._used[who] = _Usage(used.began, used.rooms + 1, used.size + size)
         self._used.move_to_end(who)
         if len(self._used) > self._most_clients:
@@ -165,7 +166,7 @@ class DatabaseLimit:
         """Count a room that was opened since the last measurement."""
         self._added += size
 
-    async def watch(self, seconds: float = MEASURED_EVERY) -> None:
+    async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
         """Measure the database again and again."""
         while self._most is not None:
             await asyncio.sleep(seconds)
@@ -179,14 +180,14 @@ class DatabaseLimit:
             size = await asyncio.to_thread(self._measure, self._store)
         except Exception as trouble:  # noqa: BLE001 - whatever it is, without measuring again, a full database would go unnoticed
             if not self._failing:
-                _LOG.warning("the size of the database could not be measured: %s", trouble)
+                _log.warning("the size of the database could not be measured: %s", trouble)
             self._failing = True
             return
         self._failing = False
         self._size, self._added = size, 0
-        self._note(size, self._most)
+        self._log_change(size, self._most)
 
-    def _note(self, size: int, most: int) -> None:
+    def _log_change(self, size: int, most: int) -> None:
         """Log what has changed since the last measurement."""
         reached = next((level for level in (1.0, _NEARLY) if size >= level * most), 0.0)
         if reached < self._level and size >= (self._level - _MARGIN) * most:
@@ -195,11 +196,11 @@ class DatabaseLimit:
             return
         used = f"{format_size(size)} of {format_size(most)}"
         if reached == 1.0:
-            _LOG.error("the database is full (%s): new games are refused, games that have begun go on", used)
+            _log.error("the database is full (%s): new games are refused, games that have begun go on", used)
         elif reached > self._level:
-            _LOG.warning("the database is nearly full (%s)", used)
+            _log.warning("the database is nearly full (%s)", used)
         elif self._level == 1.0:
-            _LOG.warning("the database has space again (%s): new games can be started", used)
+            _log.warning("the database has space again (%s): new games can be started", used)
         self._level = reached
 
 
@@ -230,17 +231,17 @@ class Quota:
 
 
 @contextmanager
-def admitted(request: Request, wish: Wish) -> Iterator[None]:
+def admit_room(request: Request, wish: NewRoom) -> Iterator[None]:
     """Open a room within this: it is counted for the address that the request comes from, or refused.
 
     An app that was put together without a quota refuses nothing.
     """
     quota: Quota | None = getattr(request.app.state, "quota", None)
-    with nullcontext() if quota is None else quota.admit(client(request.scope), estimate_cost(wish)):
+    with nullcontext() if quota is None else quota.admit(identify_client(request.scope), estimate_cost(wish)):
         yield
 
 
-def _tell_wait(seconds: float) -> str:
+def _format_wait(seconds: float) -> str:
     """Say when to try again, in the largest unit that fits."""
     units = ((3600, "hour"), (60, "minute"))
     size, unit = next((each for each in units if seconds > each[0]), (1, "second"))

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 
-from number_tower.showing import shown
-from number_tower.store.games import Store
-from number_tower.store.scribe import probe_write
-from number_tower.web import connections, logs
-from number_tower.web.http_connection import HttpConnection
+from number_tower.store.database import Store, probe_write
+from number_tower.text import format_value
+from number_tower.web import connections
+from number_tower.web.connections import HttpConnection
+from number_tower.web.health import Notifier
+from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT
-from number_tower.web.watchdog import Notifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from number_tower.store.places import Place
+    from number_tower.store import Location
     from number_tower.web.metrics import Metrics
     from number_tower.web.settings import MetricsAddress, Settings
 
-ENOUGH = 20
+MAX_PORTS_TRIED = 20
 """Ports that are tried where none was chosen."""
 
-STOPPED_BY_HAND = 130
+INTERRUPTED = 130
 
 STOP_LIMIT = 14.5
 """Seconds after an order to stop at which the process ends, whatever still runs: 15 are promised."""
@@ -53,7 +53,7 @@ WORK_TIME = 7
 CANCEL_TIME = 1
 """Seconds that requests have to notice that their connection is closed, before they are cancelled."""
 
-_FILES = 16_384
+_MAX_FILES = 16_384
 _OTHER_FILES = 256
 """Open files that are not connections: database, worker processes, log."""
 
@@ -61,31 +61,31 @@ _SEND_BUFFER = 64 * 1024
 """Bytes of an answer that the system holds for a client that does not read; Linux doubles it. Left to itself it would
 hold megabytes, and the server would not notice for long that a client has stopped reading."""
 
-_IDLE = 65
+_KEEP_ALIVE = 65
 """Seconds that a connection is kept for more: longer than reverse proxies do, which must not find it closed."""
 
-_FQDN_TIME = 2.0
+_FQDN_TIMEOUT = 2.0
 """Seconds that the look-up of this machine's full name may take at the start."""
 
 _log = logging.getLogger(__name__)
 
 
-class CannotServe(Exception):  # noqa: N818 - named for what it says
+class ServerStartError(Exception):
     """Why there can be no server, and what to do, in one sentence without its full stop."""
 
 
 def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
     _check_database(settings.place)
-    with listen(settings.host, settings.port) as listener:
+    with open_listener(settings.host, settings.port) as listener:
         from number_tower.web.app import make_app  # noqa: PLC0415 - not before there are a database and a port
 
         port = listener.getsockname()[1]
-        if settings.everywhere and (near := _lan_address()):
+        if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
         if not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback:
             settings = replace(settings, machine_names=find_machine_names())
-        logs.begin(settings)
+        access_log.configure_logging(settings)
         app = make_app(settings)
         with _serve_metrics(app.state.metrics, settings) as metrics_port:
             if settings.metrics is not None:
@@ -93,9 +93,9 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
             return serve(app, settings, listener, say)
 
 
-def _check_database(place: Place) -> None:
+def _check_database(place: Location) -> None:
     """Open a database and write to it, so that no server starts that could not save a game."""
-    with closing(Store(place)) as store, store.writing() as connection:
+    with closing(Store(place)) as store, store.write() as connection:
         probe_write(connection)
 
 
@@ -109,7 +109,7 @@ def _serve_metrics(metrics: Metrics | None, settings: Settings) -> Iterator[int]
         try:
             port = stack.enter_context(metrics.serve(settings.metrics))
         except (OSError, UnicodeError, OverflowError) as error:
-            raise CannotServe(_explain_metrics_failure(error, settings.metrics)) from None
+            raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
         yield port
 
 
@@ -118,12 +118,12 @@ def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
         return f"--metrics: port {address.port} is taken by another program; choose another"
     if isinstance(error, OSError) and error.errno == errno.EACCES:
         return f"--metrics: port {address.port} is reserved for the system; choose one from 1024 on"
-    return f"--metrics: {shown(address.host)} is no address of this machine; leave it out to use 127.0.0.1"
+    return f"--metrics: {format_value(address.host)} is no address of this machine; leave it out to use 127.0.0.1"
 
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
     """Serve an app on a socket that listens already."""
-    registry = _make_registry(settings, _raise_the_limit_of_files())
+    registry = _make_registry(settings, _raise_file_limit())
     app.state.draining, app.state.connections = False, registry
     port = listener.getsockname()[1]
     config = uvicorn.Config(
@@ -136,7 +136,7 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         server_header=False,
         proxy_headers=bool(settings.proxy),
         forwarded_allow_ips=list(settings.proxy),
-        timeout_keep_alive=_IDLE,
+        timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=WORK_TIME + CANCEL_TIME,
         http=partial(HttpConnection, registry=registry),  # type: ignore[arg-type] # it makes one
     )
@@ -144,59 +144,59 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
     app.state.notifier = Notifier.from_environment()
     if app.state.notifier.watchdog_seconds is not None:
         _print_stacks_when_aborted()
-    with _taken_signals() as taken:
+    with _capture_signals() as taken:
         try:
             server.run([listener])
         except SystemExit:
             return 1
-    logs.tell("stopped")
+    access_log.log_event("stopped")
     by_hand = signal.SIGINT in taken
     if by_hand:
         say("\nStopped. Every game is kept.")
-    return STOPPED_BY_HAND if by_hand else 0
+    return INTERRUPTED if by_hand else 0
 
 
-def listen(host: str, port: int | None) -> socket.socket:
+def open_listener(host: str, port: int | None) -> socket.socket:
     """Return a socket that listens; where no port was chosen, at the usual one or the next that is free."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise CannotServe(
-            f"--host: {shown(host)} is no address; 127.0.0.1 is this machine, 0.0.0.0 all networks"
+        raise ServerStartError(
+            f"--host: {format_value(host)} is no address; 127.0.0.1 is this machine, 0.0.0.0 all networks"
         ) from None
     family, *_, (address, *_) = found[0]
     both = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
-    ports = range(PORT, PORT + ENOUGH) if port is None else [port]
+    ports = range(PORT, PORT + MAX_PORTS_TRIED) if port is None else [port]
     for each in ports:
         try:
             listener = socket.create_server((str(address), each), family=family, backlog=2048, dualstack_ipv6=both)
         except OSError as trouble:
             if trouble.errno != errno.EADDRINUSE:
-                raise CannotServe(_why(trouble, host, each)) from None
+                raise ServerStartError(_explain_listen_failure(trouble, host, each)) from None
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)  # its connections inherit it
             return listener
     if port is None:
-        last = PORT + ENOUGH - 1
-        raise CannotServe(f"all ports from {PORT} to {last} are taken; choose another, as in --port {last + 1}")
-    raise CannotServe(f"port {port} is taken by another program; choose another, or leave --port out to get one")
+        last = PORT + MAX_PORTS_TRIED - 1
+        raise ServerStartError(f"all ports from {PORT} to {last} are taken; choose another, as in --port {last + 1}")
+    raise ServerStartError(f"port {port} is taken by another program; choose another, or leave --port out to get one")
 
 
-def _why(trouble: OSError, host: str, port: int) -> str:
+def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
     match trouble.errno:
         case errno.EACCES:
             return (
                 f"port {port} is not for everybody; choose one from 1024 on, and let a reverse proxy listen at {port}"
             )
         case errno.EADDRNOTAVAIL:
-            return f"--host: {shown(host)} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 means all of them"
+            return f"--host: {format_value(host)} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 means all of them"
         case _:
-            return f"nothing can listen at {shown(host)}, port {port}: {trouble.strerror or trouble}"
+            return f"nothing can listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
 
 
-def addresses(settings: Settings, port: int) -> str:
+def format_addresses(settings: Settings, port: int) -> str:
     """Say where people find the server."""
-    host = "127.0.0.1" if settings.everywhere else settings.host
+    host = "127.0.0.1" if settings.listens_everywhere else settings.host
     own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     said = f"Number Tower is at {settings.public_url or own}  (Ctrl-C stops it; every game is kept)"
     if settings.port is None and port != PORT:
@@ -209,12 +209,12 @@ def addresses(settings: Settings, port: int) -> str:
 
 
 def _announce(settings: Settings, port: int, say: Callable[[str], object]) -> None:
-    say(addresses(settings, port))
+    say(format_addresses(settings, port))
     if settings.proxy and not settings.host_names:
         say("Requests from the proxy may name any host; --host-name NAME accepts only the names you give.")
     fields = {} if settings.metrics is None else {"metrics": settings.metrics.port}
-    logs.tell(
-        "started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.thinkers, **fields
+    access_log.log_event(
+        "started", host=settings.host, port=port, database=settings.place.name, thinkers=settings.workers, **fields
     )
 
 
@@ -288,12 +288,12 @@ def find_machine_names() -> tuple[str, ...]:
     found: list[str] = []
     lookup = threading.Thread(target=lambda: found.append(socket.getfqdn().lower().removesuffix(".")), daemon=True)
     lookup.start()
-    lookup.join(_FQDN_TIME)
+    lookup.join(_FQDN_TIMEOUT)
     return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))
 
 
 @contextmanager
-def _taken_signals() -> Iterator[list[int]]:
+def _capture_signals() -> Iterator[list[int]]:
     """Take the signals that uvicorn passes on once it has stopped, so that they end nothing but the server."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -309,7 +309,7 @@ def _taken_signals() -> Iterator[list[int]]:
             signal.signal(each, handler)
 
 
-def _lan_address() -> str | None:
+def _find_lan_address() -> str | None:
     """Return the address of this machine in its network, without sending anything."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
@@ -318,13 +318,13 @@ def _lan_address() -> str | None:
     return None
 
 
-def _raise_the_limit_of_files() -> int | None:
+def _raise_file_limit() -> int | None:
     """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
     with suppress(ImportError, ValueError, OSError):
         import resource  # noqa: PLC0415 - there is none on Windows
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(_MAX_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted

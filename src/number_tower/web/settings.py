@@ -10,33 +10,33 @@ from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from number_tower.blocks import whole_number
-from number_tower.showing import shown
+from number_tower.blocks import parse_number
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from number_tower.store.places import Place
+    from number_tower.store import Location
 
 HOST = "127.0.0.1"
 PORT = 8000
-NEAR = ("127.0.0.1", "::1")
+LOOPBACK = ("127.0.0.1", "::1")
 """Where a reverse proxy is believed to be, unless told otherwise: on this machine."""
 
-MAX_DB = 4 * 1024**3
+DEFAULT_MAX_DB = 4 * 1024**3
 """Bytes that a database may have, unless told otherwise."""
 
-LONGEST_KEPT = 36_500
+MAX_KEEP_DAYS = 36_500
 """Days for which rooms can be kept: a hundred years."""
 
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT])(?:i?B)?", re.IGNORECASE)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
-_EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - what it means to listen there is the subject here
-_MOST_THINKERS = 4
+_ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - what it means to listen there is the subject here
+_MAX_DEFAULT_WORKERS = 4
 _NAME = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
-class WrongSetting(ValueError):  # noqa: N818 - named for what it says
+class SettingError(ValueError):
     """Something that cannot be set so, and what would be right."""
 
 
@@ -51,7 +51,7 @@ class MetricsAddress(NamedTuple):
 class Settings:
     """How a server runs."""
 
-    place: Place
+    place: Location
     host: str = HOST
     port: int | None = None
     """None: the usual one, or the next that is free."""
@@ -66,7 +66,7 @@ class Settings:
     drain: float = 0.0
     """Seconds for which a server that is told to stop goes on serving, with readiness down."""
     limits: bool = True
-    thinkers: int = 1
+    workers: int = 1
     secure: bool | None = None
     """Whether cookies are only sent by https; None: where that is how the page came."""
     log: Literal["json", "text"] | None = None
@@ -76,15 +76,15 @@ class Settings:
     """Where metrics for Prometheus are served; None: nowhere."""
     keep_days: int | None = None
     """Days after the last event in a room for which it is kept; None: for ever, unless at most one move was made."""
-    max_db: int | None = MAX_DB
+    max_db: int | None = DEFAULT_MAX_DB
     """Bytes of the database above which no room is opened; None: no limit."""
     lan: str | None = None
     """The address by which other machines nearby reach a server that listens everywhere."""
 
     @property
-    def everywhere(self) -> bool:
+    def listens_everywhere(self) -> bool:
         """Whether other machines can reach it, by whatever address this one has."""
-        return self.host in _EVERYWHERE
+        return self.host in _ANY_ADDRESS
 
     @property
     def known_hosts(self) -> frozenset[str]:
@@ -108,31 +108,31 @@ class Settings:
     def _proxy_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         return tuple(ip_network(each) for each in self.proxy)
 
-    def secure_for(self, scheme: str) -> bool:
+    def uses_secure_cookies(self, scheme: str) -> bool:
         """Say whether the cookies of a page that came so are for https only."""
         if self.secure is not None:
             return self.secure
         return scheme == "https" or (self.public_url or "").startswith("https://")
 
-    def shown(self, scheme: str, host: str) -> str:
+    def get_origin(self, scheme: str, host: str) -> str:
         """Return the address to write into links for others, given how this visitor came."""
         if self.public_url is not None:
             return self.public_url
-        if self.lan is not None and _is_near(host):
+        if self.lan is not None and _is_loopback(host):
             return self.lan
         return f"{scheme}://{host}"
 
-    def only_here(self, host: str) -> bool:
+    def is_local_only(self, host: str) -> bool:
         """Say whether nobody at another machine can open the links that a visitor gets who came by this host."""
-        return self.public_url is None and self.lan is None and _is_near(host)
+        return self.public_url is None and self.lan is None and _is_loopback(host)
 
 
-def usual_thinkers() -> int:
+def get_default_workers() -> int:
     """Return how many processes think, if nobody says: all cores but one, which serves; few even on a large machine."""
-    return max(1, min((os.cpu_count() or 1) - 1, _MOST_THINKERS))
+    return max(1, min((os.cpu_count() or 1) - 1, _MAX_DEFAULT_WORKERS))
 
 
-def trusted(given: str | None) -> tuple[str, ...]:
+def parse_proxies(given: str | None) -> tuple[str, ...]:
     """Read the addresses of reverse proxies, with commas between."""
     if given is None:
         return ()
@@ -142,7 +142,7 @@ def trusted(given: str | None) -> tuple[str, ...]:
             ip_network(part) if "/" in part else ip_address(part)
         except ValueError:
             expected = "expected addresses or networks with commas between, such as 10.0.0.5 or 172.16.0.0/12"
-            raise WrongSetting(f"{expected}; got {shown(part)}") from None
+            raise SettingError(f"{expected}; got {format_value(part)}") from None
     return found
 
 
@@ -150,12 +150,12 @@ def parse_host_names(given: list[str] | None) -> tuple[str, ...]:
     """Read the names of a server, with commas between; the option may be given several times."""
     names = tuple(part.strip().lower().removesuffix(".") for each in given or () for part in each.split(","))
     for name in names:
-        if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
-            raise WrongSetting(f"expected names such as tower.example.org, without port; got {shown(name)}")
+        if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+            raise SettingError(f"expected names such as tower.example.org, without port; got {format_value(name)}")
     return names
 
 
-def public(given: str | None) -> str | None:
+def parse_public_url(given: str | None) -> str | None:
     """Read the address by which people know the server."""
     if given is None:
         return None
@@ -167,7 +167,7 @@ def public(given: str | None) -> str | None:
     else:
         right = right and not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
     if not right or not given.isascii() or not given.isprintable() or " " in given:
-        raise WrongSetting(f"expected an address such as https://tower.example.org; got {shown(given)}")
+        raise SettingError(f"expected an address such as https://tower.example.org; got {format_value(given)}")
     return given.rstrip("/").lower()
 
 
@@ -182,30 +182,32 @@ def parse_metrics_address(given: str | None) -> MetricsAddress | None:
         port = ""
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65_535):
         expected = "expected a port, or an address and a port, such as 9100 or 127.0.0.1:9100"
-        raise WrongSetting(f"{expected}; got {shown(given)}")
+        raise SettingError(f"{expected}; got {format_value(given)}")
     return MetricsAddress(host or HOST, int(port))
 
 
-def read_days(given: str | None) -> int | None:
+def parse_days(given: str | None) -> int | None:
     """Read for how many days rooms are kept."""
     if given is None:
         return None
-    number = whole_number(given)
-    if not number or number > LONGEST_KEPT:
-        raise WrongSetting(f"expected a number of days from 1 to {LONGEST_KEPT:,}, such as 90; got {shown(given)}")
+    number = parse_number(given)
+    if not number or number > MAX_KEEP_DAYS:
+        raise SettingError(
+            f"expected a number of days from 1 to {MAX_KEEP_DAYS:,}, such as 90; got {format_value(given)}"
+        )
     return number
 
 
-def read_size(given: str | None) -> int | None:
+def parse_size(given: str | None) -> int | None:
     """Read how many bytes a database may have: a number with K, M, G or T for powers of 1,024; None for no limit."""
     if given is None:
-        return MAX_DB
+        return DEFAULT_MAX_DB
     if given.lower() == "none":
         return None
     found = _SIZE.fullmatch(given)
     size = 0 if found is None else int(float(found[1]) * 1024 ** (1 + "KMGT".index(found[2].upper())))
     if size < 1024**2:
-        raise WrongSetting(f"expected a size of 1M or more, such as 500M or 4G, or none; got {shown(given)}")
+        raise SettingError(f"expected a size of 1M or more, such as 500M or 4G, or none; got {format_value(given)}")
     return size
 
 
@@ -218,7 +220,7 @@ def format_size(size: float) -> str:
     return f"{size:.4g} {_UNITS[-1]}"
 
 
-def _is_near(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Say whether a Host header names this machine as only itself can call it."""
     name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-    return name in {*NEAR, "localhost"}
+    return name in {*LOOPBACK, "localhost"}

@@ -36,40 +36,40 @@ T = TypeVar("T")
 _GRACE = 0.5
 """Seconds beyond its time that a question has, so that its own "not solved in time" can arrive."""
 
-_ORPHANED = 2.5
+_ORPHAN_GRACE = 2.5
 """Seconds beyond its time after which a process ends itself: only if nobody else does, since the server is gone."""
 
-_OVERDUE = 30.0
+_OVERDUE_GRACE = 30.0
 """Seconds beyond its time after which a question is given up even if Pebble has not noticed."""
 
-_STARTING = 60.0
+_START_TIMEOUT = 60.0
 """Seconds that a process has to become ready."""
 
-_LOOKING = 0.25
+_CHECK_INTERVAL = 0.25
 """Seconds between two looks whether a process is still there."""
 
 _NICE = 5
 """How much lower the priority of a process is than that of the server, which has to answer everybody."""
 
-_LONGEST_ANSWER = 1 << 24
+_MAX_RESULT = 1 << 24
 """Bytes of an answer; more than any page needs, and few enough for the server's memory."""
 
-_QUICKLY_READ = 1 << 18
+_MAX_INLINE_RESULT = 1 << 18
 """Bytes of an answer that is unpickled on the event loop; a longer one is unpickled in a thread."""
 
 _MIB = 1 << 20
-_TOO_LONG = b""
+_RESULT_TOO_LONG = b""
 _OUT_OF_MEMORY = 77
 """The exit code of a process whose question took more memory than it may."""
 
-_ENDED = "the process that worked on it has ended"
+_PROCESS_ENDED = "the process that worked on it has ended"
 
 
 class GaveUpError(Exception):
     """The question took more time or memory than it may, or its process has ended; nothing is known."""
 
 
-class Answer(NamedTuple):
+class TaskResult(NamedTuple):
     """The outcome of a question: a value, or an error."""
 
     value: Any = None
@@ -105,16 +105,16 @@ class WorkerProcess:
         if self._start_task is not None:
             await asyncio.shield(self._start_task)
 
-    async def answer(self, pickled: bytes, seconds: float) -> Answer:
+    async def run(self, pickled: bytes, seconds: float) -> TaskResult:
         """Return the answer to a question: a pickled function with its arguments."""
-        found = await self._ask(pickled, seconds)
+        found = await self._run_once(pickled, seconds)
         if found is None:  # the question had not begun, so it is tried once more
-            found = await self._ask(pickled, seconds)
+            found = await self._run_once(pickled, seconds)
         if found is None:
-            raise GaveUpError(_ENDED)
-        if found == _TOO_LONG:
-            raise GaveUpError(f"the answer is longer than {_LONGEST_ANSWER // _MIB} MiB")
-        return _load_answer(found) if len(found) <= _QUICKLY_READ else await self._in_thread(_load_answer, found)
+            raise GaveUpError(_PROCESS_ENDED)
+        if found == _RESULT_TOO_LONG:
+            raise GaveUpError(f"the answer is longer than {_MAX_RESULT // _MIB} MiB")
+        return _load_result(found) if len(found) <= _MAX_INLINE_RESULT else await self._in_thread(_load_result, found)
 
     async def close(self) -> None:
         """End the process, whatever it does; the question that it works on is given up."""
@@ -127,7 +127,7 @@ class WorkerProcess:
     async def _start(self) -> None:
         await self._discard()
         if self._closed:
-            raise GaveUpError(_ENDED)
+            raise GaveUpError(_PROCESS_ENDED)
         limits = (self._memory, self._prepare)
         pool = ProcessPool(1, initializer=_initialize, initargs=limits, context=get_context("spawn"))
         try:
@@ -137,9 +137,9 @@ class WorkerProcess:
             raise GaveUpError("no process could be started to work on it") from error
         self._pool = pool
         try:
-            pid = await self._result(first, _STARTING, pool)
+            pid = await self._wait_for_result(first, _START_TIMEOUT, pool)
         except (BrokenProcessPool, OSError) as error:
-            raise GaveUpError(_ENDED) from error
+            raise GaveUpError(_PROCESS_ENDED) from error
         self._child = next((child for child in active_children() if child.pid == pid), None)
 
     def _note_start(self, start: asyncio.Task[None]) -> None:
@@ -147,7 +147,7 @@ class WorkerProcess:
         if not start.cancelled():
             start.exception()
 
-    async def _ask(self, pickled: bytes, seconds: float) -> bytes | None:
+    async def _run_once(self, pickled: bytes, seconds: float) -> bytes | None:
         """Return the pickled answer to a question; None if the process ended before the question had begun."""
         await self.start()
         pool = self._pool
@@ -157,17 +157,19 @@ class WorkerProcess:
         began = clock()
         try:
             task = pool.schedule(run_task, (pickled, seconds), timeout=seconds + _GRACE)
-            return await self._result(task, seconds + _OVERDUE, pool)
+            return await self._wait_for_result(task, seconds + _OVERDUE_GRACE, pool)
         except TimeoutError:
-            raise _took_longer(seconds) from None
+            raise _make_timeout_error(seconds) from None
         except ProcessExpired as ended:
             if ended.exitcode == _OUT_OF_MEMORY:
                 raise GaveUpError(f"it took more than {self._memory:,} MiB of memory") from None
-            raise (_took_longer(seconds) if clock() - began > seconds + _GRACE else GaveUpError(_ENDED)) from None
+            raise (
+                _make_timeout_error(seconds) if clock() - began > seconds + _GRACE else GaveUpError(_PROCESS_ENDED)
+            ) from None
         except RuntimeError:  # what Pebble raises where a process ended while it was idle
             return None
 
-    async def _result(self, future: Future[T], seconds: float, pool: ProcessPool) -> T:
+    async def _wait_for_result(self, future: Future[T], seconds: float, pool: ProcessPool) -> T:
         """Return the result of a Pebble task.
 
         Pebble never settles the tasks of a pool that was stopped, or whose process ended with the exit code 0.
@@ -175,11 +177,11 @@ class WorkerProcess:
         result = asyncio.wrap_future(future)
         loop = asyncio.get_running_loop()
         overdue, was_lost = loop.time() + seconds, False
-        while not (await asyncio.wait([result], timeout=_LOOKING))[0]:
+        while not (await asyncio.wait([result], timeout=_CHECK_INTERVAL))[0]:
             is_lost = not pool.active or (self._child is not None and self._child.exitcode == 0)
             if is_lost and was_lost:  # a result that was on its way has arrived since the last look
                 result.cancel()
-                raise GaveUpError(_ENDED)
+                raise GaveUpError(_PROCESS_ENDED)
             if loop.time() > overdue:
                 result.cancel()
                 await self._discard()
@@ -212,15 +214,15 @@ def _stop(pool: ProcessPool) -> None:
     pool.join()
 
 
-def _took_longer(seconds: float) -> GaveUpError:
+def _make_timeout_error(seconds: float) -> GaveUpError:
     return GaveUpError(f"it took longer than {seconds:g} seconds")
 
 
-def _load_answer(pickled: bytes) -> Answer:
+def _load_result(pickled: bytes) -> TaskResult:
     try:
-        answer: Answer = pickle.loads(pickled)  # noqa: S301 - from our own process
+        answer: TaskResult = pickle.loads(pickled)  # noqa: S301 - from our own process
     except Exception as error:  # noqa: BLE001 - the asker learns that the value cannot be unpickled
-        return Answer(error=error)
+        return TaskResult(error=error)
     return answer
 
 
@@ -270,9 +272,9 @@ def run_task(pickled: bytes, seconds: float) -> bytes:
     Where the work holds the interpreter, so that no thread runs, the watchdog of `faulthandler` ends an orphan.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    faulthandler.dump_traceback_later(seconds + _ORPHANED, exit=True, file=nowhere)
+    faulthandler.dump_traceback_later(seconds + _ORPHAN_GRACE, exit=True, file=nowhere)
     try:
-        answer = _dump_answer(pickled)
+        answer = _dump_result(pickled)
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
     except BaseException:  # noqa: BLE001 - such as SystemExit, which Pebble would raise in the server
@@ -280,13 +282,13 @@ def run_task(pickled: bytes, seconds: float) -> bytes:
     finally:
         faulthandler.cancel_dump_traceback_later()
         os.close(nowhere)
-    return answer if len(answer) <= _LONGEST_ANSWER else _TOO_LONG
+    return answer if len(answer) <= _MAX_RESULT else _RESULT_TOO_LONG
 
 
-def _dump_answer(pickled: bytes) -> bytes:
+def _dump_result(pickled: bytes) -> bytes:
     try:
         task, args = pickle.loads(pickled)  # noqa: S301 - from our own server
-        return pickle.dumps(Answer(task(*args)))
+        return pickle.dumps(TaskResult(task(*args)))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
@@ -298,9 +300,9 @@ def _dump_error(error: Exception) -> bytes:
     where = format_exc()
     with suppress(Exception):
         error.add_note(where)
-        pickled = pickle.dumps(Answer(error=error))
+        pickled = pickle.dumps(TaskResult(error=error))
         if type(pickle.loads(pickled).error) is type(error):  # noqa: S301 - just pickled
             return pickled
     text = RuntimeError(f"{type(error).__name__}: {error}")
     text.add_note(where)
-    return pickle.dumps(Answer(error=text))
+    return pickle.dumps(TaskResult(error=text))

@@ -10,30 +10,47 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from number_tower.web.fair_queue import FairQueue, QueueFullError
-from number_tower.web.worker_process import Answer, GaveUpError, WorkerProcess, block_interrupts
+from number_tower.web.worker_process import GaveUpError, TaskResult, WorkerProcess, block_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable, Mapping
 
     from number_tower.web.worker_process import Prepare
 
-__all__ = ["BUSY", "LIMITS", "AbandonedError", "Asker", "BusyError", "GaveUpError", "Lane", "Limits", "Workers"]
+__all__ = [
+    "BUSY",
+    "LANE_LIMITS",
+    "AbandonedError",
+    "BusyError",
+    "GaveUpError",
+    "Lane",
+    "LaneLimits",
+    "Requester",
+    "Workers",
+]
+
 
 T = TypeVar("T")
 
+
 BUSY = "The server is busy. Please try again in a moment."
+
+
 _STOPPING = "The server is being stopped. Please try again in a moment."
 
-_CLOSING = 10.0
+
+_CLOSE_TIMEOUT = 10.0
+
+
 """Seconds that `close` takes at most."""
 
 
@@ -52,21 +69,23 @@ class Lane(StrEnum):
     """How long a kind of question takes: the cheap ones are not behind the dear ones."""
 
     CHEAP = "cheap"
-    DEAR = "dear"
+    EXPENSIVE = "dear"
 
 
-class Limits(NamedTuple):
+class LaneLimits(NamedTuple):
     """How many questions may wait in a lane, how many of one asker, and for how many seconds each."""
 
     waiting: int
-    waiting_of_one: int
+    waiting_per_requester: int
     seconds: float
 
 
-LIMITS: Mapping[Lane, Limits] = MappingProxyType({Lane.CHEAP: Limits(256, 16, 10.0), Lane.DEAR: Limits(64, 16, 20.0)})
+LANE_LIMITS: Mapping[Lane, LaneLimits] = MappingProxyType(
+    {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
+)
 
 
-class Asker(NamedTuple):
+class Requester(NamedTuple):
     """For whom a question is asked: an address, and a seat if one is held; `gone` is done once they have left."""
 
     address: Hashable
@@ -79,11 +98,11 @@ class Asker(NamedTuple):
         return (self.address,) if self.seat is None else (self.address, self.seat)
 
 
-_NOBODY = Asker(None)
+_ANONYMOUS = Requester(None)
 
 
 @dataclass(eq=False)
-class _Question:
+class _WorkerJob:
     """A pickled function with its arguments, the seconds that it has, and the tickets of all who ask it."""
 
     pickled: bytes
@@ -98,19 +117,19 @@ class _Question:
 class _Ticket:
     """One asker's claim to a question's answer, with a place of its own in the queue."""
 
-    asker: tuple[Hashable, ...]
-    question: _Question
+    requester: tuple[Hashable, ...]
+    job: _WorkerJob
     since: float
-    answer: asyncio.Future[Answer]
+    result: asyncio.Future[TaskResult]
     timer: asyncio.TimerHandle | None = None
 
     def stop_timer(self) -> None:
         if self.timer is not None:
             self.timer.cancel()
 
-    def settle(self, answer: Answer) -> None:
-        if not self.answer.done():
-            self.answer.set_result(answer)
+    def settle(self, answer: TaskResult) -> None:
+        if not self.result.done():
+            self.result.set_result(answer)
 
 
 class Workers:
@@ -126,7 +145,7 @@ class Workers:
         dear: int | None = None,
         memory: int = 1024,
         prepare: Prepare = None,
-        limits: Mapping[Lane, Limits] = LIMITS,
+        limits: Mapping[Lane, LaneLimits] = LANE_LIMITS,
     ) -> None:
         self.on_wait: Callable[[float, Lane], object] | None = None
         """Called with the seconds that a question has waited when it begins."""
@@ -135,14 +154,14 @@ class Workers:
         self._starter = ThreadPoolExecutor(processes, "worker-starter", block_interrupts)
         self._processes = [WorkerProcess(memory, prepare, self._starter) for _ in range(processes)]
         self._free = list(self._processes)
-        self._dear = processes if dear is None else dear
+        self._max_expensive = processes if dear is None else dear
         self._limits = limits
         self._queues = {
-            lane: FairQueue[_Ticket](limits[lane].waiting, limits[lane].waiting_of_one)
-            for lane in (Lane.CHEAP, Lane.DEAR)
+            lane: FairQueue[_Ticket](limits[lane].waiting, limits[lane].waiting_per_requester)
+            for lane in (Lane.CHEAP, Lane.EXPENSIVE)
         }
         self._running: Counter[Lane] = Counter()
-        self._open: dict[Hashable, _Question] = {}
+        self._open_jobs: dict[Hashable, _WorkerJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -162,7 +181,7 @@ class Workers:
         *args: object,
         seconds: float = 5.0,
         lane: Lane = Lane.CHEAP,
-        asker: Asker = _NOBODY,
+        asker: Requester = _ANONYMOUS,
         key: Hashable = None,
     ) -> T:
         """Return what a module-level function returns in a worker process.
@@ -173,9 +192,9 @@ class Workers:
         """
         if self._closed:
             raise BusyError(_STOPPING)
-        question = None if key is None else self._open.get(key)
+        question = None if key is None else self._open_jobs.get(key)
         if question is None:
-            question = _Question(pickle.dumps((task, args)), seconds, lane, key)
+            question = _WorkerJob(pickle.dumps((task, args)), seconds, lane, key)
         loop = asyncio.get_running_loop()
         ticket = _Ticket(asker.path, question, loop.time(), loop.create_future())
         self._admit(ticket)
@@ -187,7 +206,7 @@ class Workers:
         if asker.gone is not None:
             asker.gone.add_done_callback(abandon)
         try:
-            value, error = await ticket.answer
+            value, error = await ticket.result
         finally:
             self._remove(ticket)
             if asker.gone is not None:
@@ -209,29 +228,29 @@ class Workers:
             for ticket in list(queue):
                 self._refuse(ticket, BusyError(_STOPPING))
         closing = [asyncio.create_task(process.close()) for process in self._processes]
-        _, late = await asyncio.wait([*closing, *self._tasks], timeout=_CLOSING)
+        _, late = await asyncio.wait([*closing, *self._tasks], timeout=_CLOSE_TIMEOUT)
         self._starter.shutdown(wait=not late)
 
     def _admit(self, ticket: _Ticket) -> None:
         """Begin a ticket's question at once if a process is free for it; otherwise let the ticket wait."""
-        question = ticket.question
+        question = ticket.job
         queue, limits = self._queues[question.lane], self._limits[question.lane]
         if question.begun:
             question.tickets.append(ticket)
             return
-        if self._free and (question.lane is Lane.CHEAP or self._running[Lane.DEAR] < self._dear):
-            queue.note_turn(ticket.asker)
+        if self._free and (question.lane is Lane.CHEAP or self._running[Lane.EXPENSIVE] < self._max_expensive):
+            queue.note_turn(ticket.requester)
             question.tickets.append(ticket)
             self._begin(ticket)
             return
         try:
-            dropped = queue.push(ticket.asker, ticket)
+            dropped = queue.push(ticket.requester, ticket)
         except QueueFullError:
             self.refused += 1
             raise BusyError from None
         question.tickets.append(ticket)
         if question.key is not None:
-            self._open[question.key] = question
+            self._open_jobs[question.key] = question
         ticket.timer = asyncio.get_running_loop().call_later(limits.seconds, self._refuse, ticket, BusyError())
         if dropped is not None:
             self._refuse(dropped, BusyError())
@@ -240,36 +259,36 @@ class Workers:
         """Answer a ticket that waits with an error."""
         self.refused += isinstance(error, BusyError)
         self._remove(ticket)
-        ticket.settle(Answer(error=error))
+        ticket.settle(TaskResult(error=error))
 
     def _remove(self, ticket: _Ticket) -> None:
         """Let go of a ticket, and of its question if it was the last and the question has not begun."""
-        question = ticket.question
+        question = ticket.job
         ticket.stop_timer()
         if ticket in question.tickets:
             question.tickets.remove(ticket)
         if not question.begun:
-            self._queues[question.lane].remove(ticket.asker, ticket)
-            if not question.tickets and self._open.get(question.key) is question:
-                del self._open[question.key]
+            self._queues[question.lane].remove(ticket.requester, ticket)
+            if not question.tickets and self._open_jobs.get(question.key) is question:
+                del self._open_jobs[question.key]
 
     def _next_lane(self) -> Lane | None:
         """Return the lane whose turn it is to use a free process."""
-        cheap, dear = self._queues[Lane.CHEAP], self._queues[Lane.DEAR]
-        if dear and self._running[Lane.DEAR] < self._dear:
-            only_cheap_run = self._running[Lane.CHEAP] and not self._running[Lane.DEAR]
+        cheap, dear = self._queues[Lane.CHEAP], self._queues[Lane.EXPENSIVE]
+        if dear and self._running[Lane.EXPENSIVE] < self._max_expensive:
+            only_cheap_run = self._running[Lane.CHEAP] and not self._running[Lane.EXPENSIVE]
             if only_cheap_run or not cheap:
-                return Lane.DEAR
+                return Lane.EXPENSIVE
         return Lane.CHEAP if cheap else None
 
     def _begin(self, ticket: _Ticket) -> None:
         """Hand a question to a free process, for all who ask it."""
-        question, now = ticket.question, asyncio.get_running_loop().time()
+        question, now = ticket.job, asyncio.get_running_loop().time()
         question.begun = True
         if question.key is not None:
-            self._open[question.key] = question
+            self._open_jobs[question.key] = question
         for each in question.tickets:
-            self._queues[question.lane].remove(each.asker, each)
+            self._queues[question.lane].remove(each.requester, each)
             each.stop_timer()
         self._running[question.lane] += 1
         process = next((process for process in self._free if process.ready), self._free[0])
@@ -278,19 +297,19 @@ class Workers:
             self.on_wait(now - min(each.since for each in question.tickets), question.lane)
         self._run(self._serve(process, question))
 
-    async def _serve(self, process: WorkerProcess, question: _Question) -> None:
+    async def _serve(self, process: WorkerProcess, question: _WorkerJob) -> None:
         """Get the answer to a question; then the next question has its turn."""
-        answer = Answer()
+        answer = TaskResult()
         try:
             await process.start()
             if question.tickets:  # otherwise all askers have left while the process started
-                answer = await process.answer(question.pickled, question.seconds)
+                answer = await process.run(question.pickled, question.seconds)
         except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
-            answer = Answer(error=error)
+            answer = TaskResult(error=error)
         for ticket in question.tickets:
             ticket.settle(answer)
-        if self._open.get(question.key) is question:
-            del self._open[question.key]
+        if self._open_jobs.get(question.key) is question:
+            del self._open_jobs[question.key]
         self._running[question.lane] -= 1
         self._free.append(process)
         if self._closed:
@@ -298,9 +317,9 @@ class Workers:
         while self._free and (lane := self._next_lane()) is not None:
             self._begin(self._queues[lane].pop())
         if process in self._free and not process.ready:
-            self._run(self._restart(process))
+            self._run(self._restart_process(process))
 
-    async def _restart(self, process: WorkerProcess) -> None:
+    async def _restart_process(self, process: WorkerProcess) -> None:
         """Start a process again that has ended, before it is needed."""
         with suppress(GaveUpError):
             await process.start()
@@ -309,3 +328,104 @@ class Workers:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    Path = tuple[Hashable, ...]
+
+
+Entry = TypeVar("Entry")
+
+
+_MAX_REMEMBERED = 4_096
+
+
+"""Askers whose last turn is remembered; those served longest ago are forgotten first."""
+
+
+class QueueFullError(Exception):
+    """There is no place in the queue for this asker's entry."""
+
+
+class FairQueue(Generic[Entry]):
+    """Waiting entries by asker; the asker whose last turn is longest ago is served first, with its oldest entry.
+
+    An asker without a turn so far comes before all who had one, so that a newcomer waits for nobody's backlog. Among
+    askers without a turn the first to arrive is served first.
+    """
+
+    def __init__(self, most: int, most_of_one: int) -> None:
+        self._most = most
+        self._most_of_one = most_of_one
+        self._waiting: dict[Path, deque[Entry]] = {}  # in the order in which the askers began to wait
+        self._turns: OrderedDict[Path, int] = OrderedDict()
+        self._clock = count(1)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for entries in self._waiting.values() for entry in entries)
+
+    def push(self, asker: Path, entry: Entry) -> Entry | None:
+        """Add an entry, and return the one that lost its place for it, if the queue was full.
+
+        The entry is refused with `QueueFullError` if its asker has as many as one may have, or if the queue is full and
+        nobody has more than the asker would have then.
+        """
+        if len(self._waiting.get(asker, ())) >= self._most_of_one:
+            raise QueueFullError
+        dropped = self._drop(asker) if len(self) >= self._most else None
+        self._waiting.setdefault(asker, deque()).append(entry)
+        return dropped
+
+    def pop(self) -> Entry:
+        """Take out the entry whose turn it is."""
+        asker = min(self._waiting, key=lambda each: [self._turns.get(part, 0) for part in _list_prefixes(each)])
+        entry = self._waiting[asker].popleft()
+        self._forget_if_empty(asker)
+        self.note_turn(asker)
+        return entry
+
+    def remove(self, asker: Path, entry: Entry) -> None:
+        """Take out an entry that is no longer wanted; one that is not there is no error."""
+        entries = self._waiting.get(asker, deque())
+        if entry in entries:
+            entries.remove(entry)
+            self._forget_if_empty(asker)
+
+    def note_turn(self, asker: Path) -> None:
+        """Count a turn for an asker: also one that did not have to wait."""
+        turn = next(self._clock)
+        for part in _list_prefixes(asker):
+            self._turns[part] = turn
+            self._turns.move_to_end(part)
+        while len(self._turns) > _MAX_REMEMBERED:
+            self._turns.popitem(last=False)
+
+    def _drop(self, asker: Path) -> Entry:
+        """Take out the newest entry of those with the most: of an address if that has more, or else of a seat there."""
+        counts = Counter(
+            part for each, entries in self._waiting.items() for part in _list_prefixes(each) for _ in entries
+        )
+        for part in _list_prefixes(asker):
+            rivals = [each for each in counts if len(each) == len(part) and each[:-1] == part[:-1]]
+            largest = max(rivals, key=counts.__getitem__, default=part)
+            if counts[largest] > counts[part] + 1:
+                members = [each for each in self._waiting if each[: len(largest)] == largest]
+                loser = max(reversed(members), key=lambda each: len(self._waiting[each]))
+                dropped = self._waiting[loser].pop()
+                self._forget_if_empty(loser)
+                return dropped
+        raise QueueFullError
+
+    def _forget_if_empty(self, asker: Path) -> None:
+        if not self._waiting[asker]:
+            del self._waiting[asker]
+
+
+def _list_prefixes(path: Path) -> list[Path]:
+    """Return the beginnings of a path: the address, then the address with the seat."""
+    return [path[: length + 1] for length in range(len(path))]

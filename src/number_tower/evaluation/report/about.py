@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from number_tower import __version__
-from number_tower.brief import brief
-from number_tower.evaluation.report.document import Code, Command, Items, Paragraph, Strong
-from number_tower.players.knowing import knowledge
-from number_tower.showing import shown_text
-from number_tower.solve.worth import ended
+from number_tower.brief import describe_rules
+from number_tower.evaluation.report.document import CodeText, Items, Paragraph, ShellCommand, StrongText
+from number_tower.players.knowledge import get_knowledge
+from number_tower.solve.worth import get_final_worth
+from number_tower.text import format_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from number_tower.arena.schedule import Entry
-    from number_tower.evaluation.report.document import Piece, Words
-    from number_tower.evaluation.scoring import Scores
+    from number_tower.arena.schedule import GameEntry
+    from number_tower.evaluation.report.document import DocumentPiece, Words
+    from number_tower.evaluation.scores import Scores
     from number_tower.evaluation.suite import Suite
 
-LONGEST = 40
+MAX_NAME = 40
 """Characters of a player's name; a command may be longer, and is then cut in its middle."""
 
-SPEC = 200
+MAX_SPEC = 200
 """Characters of it where it is shown in full."""
 
-_COMMAND = 4000
+_MAX_COMMAND = 4000
 
 _VALUE = (
     "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to whoever is to move, if both play their "
@@ -48,32 +48,32 @@ _TERMS = {
 }
 
 
-def how_to_read() -> Iterator[Piece]:
+def explain_figures() -> Iterator[DocumentPiece]:
     """Say what the numbers mean."""
     yield Paragraph(_VALUE)
-    yield Items(tuple((Strong(term), f": {meaning}") for term, meaning in _TERMS.items()))
+    yield Items(tuple((StrongText(term), f": {meaning}") for term, meaning in _TERMS.items()))
 
 
-def asked(scores: Scores, command: str | None) -> Iterator[Piece]:
+def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiece]:
     """Say what the players were given to do, and how to do it again."""
     suite = scores.suite
     made = counted(len(suite.games), "game made from the seed", "games made from the seed")
     over = made if suite.fresh else counted(len(suite.games), "named game")
     yield Paragraph(
-        f"Each player played {counted(suite.number, 'game')} against {shown_text(suite.against, LONGEST)}, half of "
+        f"Each player played {counted(suite.number, 'game')} against {format_text(suite.against, MAX_NAME)}, half of "
         f"them in each seat, and moved in {counted(len(suite.spots), 'position')} where the legal blocks differ in "
         f"value, reached by random play and the same for all; spread over {over}. Seed {suite.seed}, "
         f"Number Tower {__version__}."
     )
     if command is not None:
         yield Paragraph("The same again, to the byte, as far as the players do the same again:")
-        yield Command(shown_text(command, _COMMAND))
-    if cut := [score.player for score in scores.players if len(score.player) > LONGEST]:
+        yield ShellCommand(format_text(command, _MAX_COMMAND))
+    if cut := [score.player for score in scores.players if len(score.player) > MAX_NAME]:
         yield Paragraph("In full, the players with long names are:")
-        yield Items(tuple(Code(shown_text(player, SPEC)) for player in cut))
+        yield Items(tuple(CodeText(format_text(player, MAX_SPEC)) for player in cut))
 
 
-def answers(suite: Suite) -> Paragraph:
+def describe_illegal_answers(suite: Suite) -> Paragraph:
     """Say what an illegal answer is, and what comes of it."""
     tries = "one try" if suite.tries == 1 else f"{suite.tries} tries"
     told = "were told" if suite.legal else "were not told"
@@ -85,27 +85,31 @@ def answers(suite: Suite) -> Paragraph:
     )
 
 
-def games(suite: Suite) -> Iterator[Piece]:
+def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
     """Tell the rules of all games, and who wins them."""
     if suite.fresh:
         yield Paragraph(
             "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
             "balanced: as many are won by whoever starts, if both play their best, as by the other."
         )
-    yield Items(tuple(map(_game, suite.games)), numbered=True)
+    yield Items(tuple(map(_describe_game, suite.games)), numbered=True)
 
 
-def _game(entry: Entry) -> Words:
+def _describe_game(entry: GameEntry) -> Words:
     rules = entry.table.game.rules
-    return (Code(shown_text(entry.text, SPEC)), f": {' '.join(brief(rules))} ", Strong(_start(entry)))
+    return (
+        CodeText(format_text(entry.text, MAX_SPEC)),
+        f": {' '.join(describe_rules(rules))} ",
+        StrongText(_describe_start(entry)),
+    )
 
 
-def _start(entry: Entry) -> str:
+def _describe_start(entry: GameEntry) -> str:
     """Say what a game is worth before its first move."""
     position = entry.table.game.position
-    worth = ended(position)
+    worth = get_final_worth(position)
     if worth is None:
-        solution = knowledge(position.rules).solution(position)
+        solution = get_knowledge(position.rules).solve(position)
         worth = None if solution is None else solution.worth
     if worth is None:
         return "Who wins from the start is not known."
@@ -115,7 +119,7 @@ def _start(entry: Entry) -> str:
     return f"Whoever starts {'wins' if worth.value == 'win' else 'loses'}{plies}."
 
 
-def limits(scores: Scores) -> Iterator[str]:
+def describe_limits(scores: Scores) -> Iterator[str]:
     """Say how sure the numbers are, and what they do not tell."""
     fresh = scores.suite.fresh
     yield (

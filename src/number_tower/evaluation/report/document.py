@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from number_tower.coach.svg import FONTS, escape_text, make_element
+from number_tower.evaluation.report.sheet import NARROW, WIDE, build_style
+
 if TYPE_CHECKING:
-    from number_tower.evaluation.report.charting import Plot
+    from collections.abc import Sequence
+
+    from number_tower.evaluation.report.sheet import Plot
 
 
-class Code(str):
+class CodeText(str):
     """Text that stands as it was written by a player or for a computer."""
 
     __slots__ = ()
 
 
-class Strong(str):
+class StrongText(str):
     """Text that stands out."""
 
     __slots__ = ()
 
 
 Words = str | tuple[str, ...]
+
+
 """What is said: plain text, some of it code or strong."""
 
 
@@ -48,7 +56,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellCommand:
     """What can be typed to get the same."""
 
     text: str
@@ -70,7 +78,7 @@ class Picture:
     plot: Plot
 
 
-Piece = Heading | Paragraph | Items | Command | Grid | Picture
+DocumentPiece = Heading | Paragraph | Items | ShellCommand | Grid | Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +86,181 @@ class Document:
     """A title and all that follows."""
 
     title: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DocumentPiece, ...]
 
 
-def parts(words: Words) -> tuple[str, ...]:
+def split_words(words: Words) -> tuple[str, ...]:
     """Return what is said piece by piece."""
     return (words,) if isinstance(words, str) else words
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
+
+
+def render_markdown(document: Document) -> str:
+    """Write a document; nothing that players said is taken for markup."""
+    return "\n\n".join([f"# {_escape(document.title)}", *map(_format_piece, document.pieces)]) + "\n"
+
+
+def _format_piece(piece: DocumentPiece) -> str:
+    match piece:
+        case Heading(text):
+            return f"## {_escape(text)}"
+        case Paragraph(words):
+            return _format_words(words)
+        case Items(items, numbered):
+            marks = (f"{place}." if numbered else "-" for place in range(1, len(items) + 1))
+            return "\n".join(f"{mark} {_format_words(item)}" for mark, item in zip(marks, items, strict=True))
+        case ShellCommand(text):
+            fence = max("```", _choose_fence(text), key=len)
+            return f"{fence}sh\n{text}\n{fence}"
+        case Picture(plot):
+            return f"![{_escape(plot.title)}. {_escape(plot.description)}]({plot.name}.svg)\n\n{_escape(plot.caption)}"
+        case Grid(caption, head, rows):
+            return f"{_escape(caption)}:\n\n{_format_table(head, rows)}"
+
+
+def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align the columns, so that the text can be read as it is."""
+    lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
+    sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    ruler = ["-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)]
+    return "\n".join(
+        "| "
+        + " | ".join(
+            cell.ljust(size) if not place else cell.rjust(size)
+            for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
+        )
+        + " |"
+        for line in (lines[0], ruler, *lines[1:])
+    )
+
+
+def _format_cell(text: str) -> str:
+    """Write a cell; a bar would end it even in code."""
+    return _format_code(text).replace("|", r"\|") if isinstance(text, CodeText) else _escape(text)
+
+
+def _format_words(words: Words) -> str:
+    return "".join(_format_text(each) for each in split_words(words))
+
+
+def _format_text(text: str) -> str:
+    if isinstance(text, CodeText):
+        return _format_code(text)
+    return f"**{_escape(text)}**" if isinstance(text, StrongText) else _escape(text)
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text.replace("&", "&amp;"))
+
+
+def _format_code(text: str) -> str:
+    """Write code between more backticks than there are in it."""
+    fence = _choose_fence(text)
+    beside = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{fence}{beside}{text}{beside}{fence}"
+
+
+def _choose_fence(text: str) -> str:
+    return "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+
+
+_STYLE = f"""
+:root {{ color-scheme: light dark; --paper: #f6f7f9; --card: #ffffff; --ink: #1b2027; --soft: #56606c; --line: #d9dee4; }}
+@media screen and (prefers-color-scheme: dark) {{
+  :root {{ --paper: #0c0f12; --card: #14181d; --ink: #e8ecf1; --soft: #a9b4c0; --line: #343c46; }}
+}}
+* {{ box-sizing: border-box; }}
+body {{ margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.55 {FONTS}; }}
+main {{ max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wrap: break-word; }}
+h1 {{ font-size: 1.9rem; line-height: 1.2; margin: .5rem 0 1rem; }}
+h2 {{ font-size: 1.3rem; margin: 2.5rem 0 .75rem; }}
+p, ul, ol {{ margin: 0 0 1rem; max-width: 46rem; }}
+li {{ margin-bottom: .4rem; }}
+code, pre {{ font-family: ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; font-size: .9em; }}
+code {{ background: var(--card); border: 1px solid var(--line); border-radius: .3em; padding: .05em .3em; overflow-wrap: anywhere; }}
+pre {{ background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }}
+pre code {{ border: 0; padding: 0; font-size: 1em; }}
+figure {{ margin: 0 0 2rem; max-width: 50rem; }}
+figure svg {{ display: block; width: 100%; height: auto; border: 1px solid var(--line); border-radius: .5rem; }}
+figcaption {{ color: var(--soft); font-size: .9rem; margin-top: .5rem; }}
+.narrow {{ display: none; }}
+.scroll {{ overflow-x: auto; margin: 0 0 1.5rem; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }}
+table {{ border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }}
+caption {{ text-align: left; font-weight: 600; padding: .75rem .75rem .25rem; }}
+caption span {{ display: block; max-width: calc(100vw - 4rem); }}
+th, td {{ padding: .4rem .75rem; text-align: right; vertical-align: top; border-top: 1px solid var(--line); white-space: nowrap; }}
+th:first-child {{ text-align: left; white-space: normal; min-width: 8rem; }}
+th code, td code {{ background: none; border: 0; padding: 0; }}
+thead th {{ color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; border-top: 0; }}
+tbody th {{ font-weight: 600; }}
+@media (max-width: 40rem) {{ .wide {{ display: none; }} .narrow {{ display: block; }} .narrow svg {{ max-width: 26rem; }} }}
+@media print {{
+  body {{ background: none; }} main {{ max-width: none; padding: 0; }}
+  .wide {{ display: block; }} .narrow {{ display: none; }}
+  figure, tr, li {{ break-inside: avoid; }} h2 {{ break-after: avoid; }} .scroll {{ overflow: visible; }}
+}}
+"""  # noqa: E501 - a style's rules are read one a line
+
+
+def render_html(document: Document) -> str:
+    """Write a document as one file; nothing that players said is taken for markup."""
+    title = escape_text(document.title)
+    head = [
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        make_element("title", title),
+        f"<style>{_STYLE}{build_style()}</style>",
+    ]
+    main = make_element(
+        "main", "\n", make_element("h1", title), "\n", *(f"{_render_piece(piece)}\n" for piece in document.pieces)
+    )
+    return "\n".join(["<!doctype html>", '<html lang="en">', *head, f"<body>\n{main}\n</body>", "</html>", ""])
+
+
+def _render_piece(piece: DocumentPiece) -> str:
+    match piece:
+        case Heading(text):
+            return make_element("h2", escape_text(text))
+        case Paragraph(said):
+            return make_element("p", _render_words(said))
+        case Items(items, numbered):
+            return make_element(
+                "ol" if numbered else "ul", *(make_element("li", _render_words(item)) for item in items)
+            )
+        case ShellCommand(text):
+            return make_element("pre", make_element("code", escape_text(text)))
+        case Picture(plot):
+            both = (
+                make_element("div", plot.render(size, styled=False), class_=name)
+                for name, size in (("wide", WIDE), ("narrow", NARROW))
+            )
+            return make_element("figure", *both, make_element("figcaption", escape_text(plot.caption)))
+        case Grid(caption, head, rows):
+            titles = make_element("tr", *(make_element("th", escape_text(cell), scope="col") for cell in head))
+            body = (
+                make_element(
+                    "tr",
+                    make_element("th", _render_words(name), scope="row"),
+                    *(make_element("td", _render_words(cell)) for cell in cells),
+                )
+                for name, *cells in rows
+            )
+            table = make_element(
+                "table",
+                make_element("caption", make_element("span", escape_text(caption))),
+                make_element("thead", titles),
+                make_element("tbody", *body),
+            )
+            return make_element("div", table, class_="scroll", role="region", aria_label=caption, tabindex=0)
+
+
+def _render_words(said: Words) -> str:
+    return "".join(_render_text(each) for each in split_words(said))
+
+
+def _render_text(text: str) -> str:
+    if isinstance(text, CodeText):
+        return make_element("code", escape_text(text))
+    return make_element("strong", escape_text(text)) if isinstance(text, StrongText) else escape_text(text)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from fastapi import Depends
 
-from number_tower.web.api import learning, listing, opening, playing, puzzling, showing
-from number_tower.web.api.access import json_only
+from number_tower.web.api import analysis, catalogue, games, moves, puzzles, showing
+from number_tower.web.api.deps import require_json
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 
-def install(app: FastAPI) -> None:
+def install_api(app: FastAPI) -> None:
     """Put the routes into an app; those that are asked for most are looked through first."""
-    for part in (playing, showing, opening, listing, learning, puzzling):
+    for part in (moves, showing, games, catalogue, analysis, puzzles):
         app.include_router(
             part.router,
             prefix="/api",
-            dependencies=[Depends(json_only)],
+            dependencies=[Depends(require_json)],
             generate_unique_id_function=lambda route: route.name,
         )

@@ -7,22 +7,29 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from number_tower.web.refusals import Refusal, plain, refuse
-from number_tower.web.settings import NEAR
+from number_tower.web.errors import RefusedRequest, render_plain, send_refusal
+from number_tower.web.middleware.client_context import FROM_PROXY
+from number_tower.web.settings import LOOPBACK
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from number_tower.web.refusals import Telling
+    from number_tower.web.errors import RefusalRenderer
     from number_tower.web.settings import Settings
 
-FROM_PROXY = "number_tower.from_proxy"
 """ASGI extension that the server sets where the peer of the connection is a trusted proxy."""
 
+
 _LONGEST_HOST = 260
+
+
 _HOST = re.compile(rb"([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)
+
+
 _FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
-_MALFORMED = Refusal(
+
+
+_MALFORMED = RefusedRequest(
     400,
     "bad_host",
     "The request does not say properly which host it is for: expected one such as tower.example.org.",
@@ -40,7 +47,7 @@ class TrustedHostMiddleware:
     the accepted names.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, telling: Telling = plain) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, telling: RefusalRenderer = render_plain) -> None:
         self._app = app
         self._names = settings.known_hosts
         self._proxied_names_checked = bool(settings.host_names)
@@ -55,9 +62,9 @@ class TrustedHostMiddleware:
             return
         # The page with the refusal must not use the header in its links.
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
-        await refuse(self._telling, refusal, scope, receive, send)
+        await send_refusal(self._telling, refusal, scope, receive, send)
 
-    def _check(self, scope: Scope) -> Refusal | None:
+    def _check(self, scope: Scope) -> RefusedRequest | None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if not hosts:  # only programs leave it out: a browser always sends one
             return None
@@ -67,7 +74,7 @@ class TrustedHostMiddleware:
         if name in self._names or _is_address(name) or self._is_forwarded(scope):
             return None
         words = f"This server does not know the name {name}. {self._advice}; or start it with --host-name {name}."
-        return Refusal(421, "unknown_host", words)
+        return RefusedRequest(421, "unknown_host", words)
 
     def _is_forwarded(self, scope: Scope) -> bool:
         """Return whether a trusted proxy forwarded the request and may name the host as it likes.
@@ -106,6 +113,6 @@ def _advise(settings: Settings) -> str:
     """
     if settings.public_url is not None:
         return f"Open {settings.public_url} instead"
-    if settings.host in {*NEAR, "localhost"}:
+    if settings.host in {*LOOPBACK, "localhost"}:
         return "Open it as localhost, or by its IP address"
     return "Open the address that `tower serve` showed when it started"

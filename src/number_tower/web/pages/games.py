@@ -9,21 +9,21 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002 - fastapi reads it at run time
 
 from number_tower import catalogue, record
-from number_tower.blocks import summed_up
-from number_tower.brief import brief
+from number_tower.brief import describe_rules
 from number_tower.game import Game
 from number_tower.table import Table
+from number_tower.text import summarize_numbers
 from number_tower.voice import Voice
-from number_tower.web import drawing, tasks, worths
-from number_tower.web.asking import Unanswered, asked, with_retry
-from number_tower.web.limits import POSITION
-from number_tower.web.pages import page
-from number_tower.web.pages.analysis import address
+from number_tower.web import charts, drawing, tasks
+from number_tower.web.limits import POSITION_TIMEOUT
+from number_tower.web.pages import render_page
+from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.questions import UnansweredError, add_retry_header, ask_cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from number_tower.web.tasks import Analysis, Valued
+    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
 
 router = APIRouter()
 
@@ -53,37 +53,43 @@ _DIGITS = re.compile(r"\d+")
 
 
 @router.get("/games")
-async def games(request: Request) -> Response:
+async def show_games(request: Request) -> Response:
     """Show all games."""
-    return _shelf(request)
+    return _render_games(request)
 
 
 @router.get("/games/{name}")
-async def game(request: Request, name: str) -> Response:
+async def show_game(request: Request, name: str) -> Response:
     """Show one game: rules, theory, and its start to be explored."""
-    if name not in catalogue.names():
-        return unknown(request, name)
-    book = catalogue.named(name)
-    table, voice = Table(Game(book.rules), book.name), Voice(book)
+    if name not in catalogue.list_names():
+        return render_unknown_game(request, name)
+    book = catalogue.load_named(name)
+    table, voice = Table(Game(book.rules), book=book), Voice(book)
     context: dict[str, Any] = {
         "book": book,
-        "rules": brief(book.rules, voice.noun),
+        "rules": describe_rules(book.rules, voice.noun),
         "noun": voice.noun,
-        "towers": drawing.idea(book),
-        "explore": address(f"{name}:"),
+        "towers": drawing.draw_sample(book),
+        "explore": build_analysis_url(f"{name}:"),
     }
     try:
         line = record.to_line(table, book)
-        analysed = await asked(request, (line, book.title), tasks.analysed, table, book, seconds=POSITION)
-    except Unanswered as unanswered:
-        return with_retry(page(request, "game.html", status=unanswered.status, wrong=unanswered.words, **context))
-    options = worths.options(analysed, lambda block: address(record.to_line(table.play(block), book), 1), None)
-    theory = tuple(told(analysed, voice.noun))
+        analysed = await ask_cached(
+            request, (line, book.title), tasks.analyse_table, table, book, seconds=POSITION_TIMEOUT
+        )
+    except UnansweredError as unanswered:
+        return add_retry_header(
+            render_page(request, "game.html", status=unanswered.status, wrong=unanswered.message, **context)
+        )
+    options = charts.list_options(
+        analysed, lambda block: build_analysis_url(record.to_line(table.play(block), book), 1), None
+    )
+    theory = tuple(describe_theory(analysed, voice.noun))
     how = METHODS.get(analysed.method, "")
-    return page(request, "game.html", analysis=analysed, options=options, theory=theory, how=how, **context)
+    return render_page(request, "game.html", analysis=analysed, options=options, theory=theory, how=how, **context)
 
 
-def told(analysis: Analysis, noun: str) -> Iterator[str]:
+def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
     """Say what is known of a game from what its start is worth, in a few true sentences."""
     if analysis.value is None:
         yield analysis.verdict
@@ -96,10 +102,10 @@ def told(analysis: Analysis, noun: str) -> Iterator[str]:
     if analysis.plies is not None:
         count = f"{analysis.plies:,} {noun}{'' if analysis.plies == 1 else 's'}"
         yield f"Played as well as it can be, the game takes {count}: winners hurry, and losers delay."
-    yield from _openings(analysis)
+    yield from _describe_openings(analysis)
 
 
-def _openings(analysis: Analysis) -> Iterator[str]:
+def _describe_openings(analysis: PositionAnalysis) -> Iterator[str]:
     """Say which first moves are good, and why the best of them is."""
     count = len(analysis.moves)
     of_all = f"of {count:,} first moves"
@@ -111,24 +117,24 @@ def _openings(analysis: Analysis) -> Iterator[str]:
     else:
         verb = "win" if analysis.value == "win" else "keep the draw"
         one = {"win": "wins", "keep the draw": "keeps the draw"}[verb]
-        yield f"{len(good):,} {of_all} {verb if len(good) != 1 else one}: {summed_up(good, ', ')}."
-    for move in _teaching(analysis):
+        yield f"{len(good):,} {of_all} {verb if len(good) != 1 else one}: {summarize_numbers(good, ', ')}."
+    for move in _pick_examples(analysis):
         because = move.reason.removeprefix("loses: ") if move.reason.startswith("loses: ") else f"it {move.reason}"
         yield f"Why {move.block} {_VERBS[analysis.value or 'loss']}: {because}."
 
 
-def _teaching(analysis: Analysis) -> list[Valued]:
+def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:
     """Return up to two of the best first moves, with different reasons: numbers alone make no difference."""
     good = [move for move in analysis.moves if move.value == analysis.value and move.reason]
     return list({_DIGITS.sub("", move.reason): move for move in reversed(good)}.values())[::-1][:2]
 
 
-def unknown(request: Request, name: str) -> Response:
+def render_unknown_game(request: Request, name: str) -> Response:
     """Say that there is no such game, and which there are."""
-    return _shelf(request, f"There is no game called “{name[:40]}” here. These are the games.", 404)
+    return _render_games(request, f"There is no game called “{name[:40]}” here. These are the games.", 404)
 
 
-def _shelf(request: Request, wrong: str = "", status: int = 200) -> Response:
-    books = [catalogue.named(name) for name in catalogue.names()]
-    shelf = [(book, drawing.idea(book)) for book in books]
-    return page(request, "games.html", status=status, shelf=shelf, wrong=wrong)
+def _render_games(request: Request, wrong: str = "", status: int = 200) -> Response:
+    books = [catalogue.load_named(name) for name in catalogue.list_names()]
+    shelf = [(book, drawing.draw_sample(book)) for book in books]
+    return render_page(request, "games.html", status=status, shelf=shelf, wrong=wrong)

@@ -11,23 +11,23 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
-from number_tower.brief import brief
+from number_tower.brief import describe_rules
 from number_tower.coach.puzzles import GRADES
-from number_tower.showing import sentence
+from number_tower.text import make_sentence
 from number_tower.voice import Voice
 from number_tower.web import drawing, tasks
-from number_tower.web.asking import Unanswered, asked, with_retry
-from number_tower.web.limits import PUZZLE
-from number_tower.web.lines import read
-from number_tower.web.pages import page, read_form
-from number_tower.web.pages.analysis import address
+from number_tower.web.limits import PUZZLE_TIMEOUT
+from number_tower.web.pages import read_form, render_page
+from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.questions import UnansweredError, add_retry_header, ask_cached
+from number_tower.web.tasks import parse_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from number_tower.catalogue import Rulebook
     from number_tower.table import Table
-    from number_tower.web.tasks import Posed
+    from number_tower.web.tasks import PuzzleQuestion
 
 router = APIRouter()
 
@@ -48,10 +48,10 @@ ABOUT_GRADES = {
 }
 
 
-class Asked(NamedTuple):
+class QuestionView(NamedTuple):
     """A question on a page, with all that is needed to draw it, and what came of the answers so far."""
 
-    posed: Posed
+    posed: PuzzleQuestion
     book: Rulebook
     table: Table
     voice: Voice
@@ -70,63 +70,65 @@ class Asked(NamedTuple):
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules in brief."""
-        return brief(self.table.game.rules, self.voice.noun)
+        return describe_rules(self.table.game.rules, self.voice.noun)
 
     @property
     def left(self) -> str:
         """Say what else there is to be reckoned with: the other's blocks, or the pool."""
         supply, other = self.table.game.rules.supply, 1 - self.table.game.to_move
-        blocks = drawing.remaining(self.table, other)
+        blocks = drawing.format_remaining(self.table, other)
         if blocks is None:
             return ""
         return (
             f"Left in the pool: {blocks}."
             if supply == "shared"
-            else f"{self.voice.name(self.table, other)} has left: {blocks}."
+            else f"{self.voice.get_name(self.table, other)} has left: {blocks}."
         )
 
     @property
     def options(self) -> str:
         """How this game differs from the usual one."""
-        chosen = self.book.options_of(self.table.game.rules) or {}
+        chosen = self.book.find_options(self.table.game.rules) or {}
         return ", ".join(f"{key} {value}" for key, value in chosen.items())
 
 
-def put(posed: Posed, answers: Sequence[str]) -> Asked:
+def build_question(posed: PuzzleQuestion, answers: Sequence[str]) -> QuestionView:
     """Make a question of a position and the answers so far; what is no move of it is passed over."""
-    table, book = read(posed.line)
+    table, book = parse_record(posed.line)
     voice = Voice(book)
     choices = {f"{choice.block}": choice for choice in posed.choices}
     given = [choices[each] for each in answers[-_MOST_TRIES:] if each in choices]
-    right = bool(given) and given[-1].right
+    right = bool(given) and given[-1].is_right
     shown = not right and bool(answers) and answers[-1] == SHOW
-    return Asked(
+    return QuestionView(
         posed,
         book,
         table,
         voice,
-        tuple(dict.fromkeys(choice.block for choice in given if not choice.right)),
-        "" if shown or not given else given[-1].said,
+        tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right)),
+        "" if shown or not given else given[-1].feedback,
         right,
         shown,
-        drawing.towers(table, (voice.name(table, 0), voice.name(table, 1))),
-        address(posed.line),
+        drawing.draw_towers(table, (voice.get_name(table, 0), voice.get_name(table, 1))),
+        build_analysis_url(posed.line),
     )
 
 
 @router.get("/puzzle")
-async def of_the_day(request: Request, day: str = "", answer: Annotated[list[str] | None, Query()] = None) -> Response:
+async def show_daily_puzzle(
+    request: Request, day: str = "", answer: Annotated[list[str] | None, Query()] = None
+) -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
     today = datetime.now(UTC).date()
-    when = today if not day else _day(day)
+    when = today if not day else _parse_day(day)
     if when is None or not FIRST_DAY <= when <= today:
         wrong = (
             "That day has not come yet." if when and when > today else f"Expected a day such as {today.isoformat()}."
         )
-        return page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle", **_usual())
+        return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle", **_build_context())
     heading = f"{when.day} {when:%B} {when.year}"
     context = {
-        **_usual(),
+        **_build_context(),
         "heading": heading,
         "kicker": "Puzzle of the day" if when == today else "Puzzle of a day",
         "fields": {"day": when.isoformat()} if day else {},
@@ -135,11 +137,13 @@ async def of_the_day(request: Request, day: str = "", answer: Annotated[list[str
         "after": None if when == today else f"/puzzle?day={when + timedelta(days=1)}",
         "onward": "/puzzles",
     }
-    return await _answered(request, when.isoformat(), answer or [], context, tasks.puzzle_of, when.isoformat())
+    return await _render_question(
+        request, when.isoformat(), answer or [], context, tasks.make_daily_puzzle, when.isoformat()
+    )
 
 
 @router.get("/puzzles")
-async def endless(
+async def show_puzzle(
     request: Request,
     grade: str = "",
     game: str = "",
@@ -150,75 +154,79 @@ async def endless(
     """Show a puzzle of an endless row, or let somebody choose one."""
     chosen = {"grade": grade, "game": game}
     level = int(grade) if grade in {str(each) for each in GRADES} else None
-    wrong = _wrong(grade, game, number)
+    wrong = _find_mistake(grade, game, number)
     if wrong:
-        return page(request, "puzzles.html", status=404, wrong=wrong, **_usual())
+        return render_page(request, "puzzles.html", status=404, wrong=wrong, **_build_context())
     if not seed:
         if not grade and not game:
-            return page(request, "puzzles.html", **_usual())
-        return RedirectResponse(_endless(chosen, str(randbelow(_SEEDS)), 1), 303)
+            return render_page(request, "puzzles.html", **_build_context())
+        return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
     seed, place = seed[:40], int(number)
     context = {
-        **_usual(),
+        **_build_context(),
         "heading": f"Puzzle {place}",
-        "kicker": f"Puzzles: {catalogue.named(game).title}" if game else "Puzzles",
+        "kicker": f"Puzzles: {catalogue.load_named(game).title}" if game else "Puzzles",
         "fields": {**{key: value for key, value in chosen.items() if value}, "seed": seed, "number": str(place)},
         "action": "/puzzles",
-        "before": None if place == 1 else _endless(chosen, seed, place - 1),
+        "before": None if place == 1 else _build_puzzle_url(chosen, seed, place - 1),
         "after": None,
-        "onward": _endless(chosen, seed, min(place + 1, _MOST_NUMBER)),
+        "onward": _build_puzzle_url(chosen, seed, min(place + 1, _MOST_NUMBER)),
     }
     question = seed, place, level, game
-    return await _answered(request, question, answer or [], context, tasks.numbered, seed, place, level, game or None)
+    return await _render_question(
+        request, question, answer or [], context, tasks.make_numbered_puzzle, seed, place, level, game or None
+    )
 
 
 @router.post("/puzzle")
 @router.post("/puzzles")
-async def answer(request: Request) -> Response:
+async def redirect_answer(request: Request) -> Response:
     """Take an answer that was posted, and show it at an address of its own."""
     form = await read_form(request)
     fields = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
     return RedirectResponse(f"{request.url.path}?{urlencode([*request.query_params.multi_items(), *fields])}", 303)
 
 
-async def _answered(
+async def _render_question(
     request: Request,
     question: Hashable,
     answers: list[str],
     context: dict[str, Any],
-    task: Callable[..., Posed],
+    task: Callable[..., PuzzleQuestion],
     *args: object,
 ) -> Response:
     try:
-        posed = await asked(request, question, task, *args, seconds=PUZZLE)
-    except Unanswered as unanswered:
-        return with_retry(page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.words, **context))
+        posed = await ask_cached(request, question, task, *args, seconds=PUZZLE_TIMEOUT)
+    except UnansweredError as unanswered:
+        return add_retry_header(
+            render_page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.message, **context)
+        )
     except LookupError as none:
-        return page(request, "puzzle.html", status=404, wrong=sentence(str(none)), **context)
-    return page(request, "puzzle.html", asked=put(posed, answers), **context)
+        return render_page(request, "puzzle.html", status=404, wrong=make_sentence(str(none)), **context)
+    return render_page(request, "puzzle.html", asked=build_question(posed, answers), **context)
 
 
-def _usual() -> dict[str, Any]:
-    return {"grades": ABOUT_GRADES, "games": [catalogue.named(name) for name in catalogue.names()]}
+def _build_context() -> dict[str, Any]:
+    return {"grades": ABOUT_GRADES, "games": [catalogue.load_named(name) for name in catalogue.list_names()]}
 
 
-def _endless(chosen: dict[str, str], seed: str, number: int) -> str:
+def _build_puzzle_url(chosen: dict[str, str], seed: str, number: int) -> str:
     given = {key: value for key, value in chosen.items() if value}
     return f"/puzzles?{urlencode({**given, 'seed': seed, 'number': number})}"
 
 
-def _wrong(grade: str, game: str, number: str) -> str:
+def _find_mistake(grade: str, game: str, number: str) -> str:
     """Say what is wrong with an address, if anything is."""
     if grade and grade not in {str(each) for each in GRADES}:
         return f"The grades are {', '.join(map(str, GRADES))}."
-    if game and game not in catalogue.names():
-        return f"There is no such game; the games are {', '.join(catalogue.names())}."
+    if game and game not in catalogue.list_names():
+        return f"There is no such game; the games are {', '.join(catalogue.list_names())}."
     if not (number.isascii() and number.isdigit() and len(number) <= 7 and 1 <= int(number) <= _MOST_NUMBER):
         return f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}."
     return ""
 
 
-def _day(text: str) -> date | None:
+def _parse_day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -1,0 +1,428 @@
+"""What `tower puzzle` does: set positions with one winning move, and play out what was answered; or print them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+from number_tower import record
+from number_tower.cli.autosave import choose_store
+from number_tower.cli.errors import (
+    FINISHED,
+    INPUT_ENDED,
+    INTERRUPTED,
+    WRONG_CALL,
+    CommandError,
+    InputEndedError,
+    print_error,
+)
+from number_tower.cli.input import MovePrompt, parse_input
+from number_tower.coach.hints import format_reason, hint
+from number_tower.coach.puzzles import find_daily_puzzle, find_mixed_puzzles, find_puzzles
+from number_tower.coach.reasons import explain_move
+from number_tower.players.knowledge import find_hardest_moves
+from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.solution import Solution
+from number_tower.table import Table, TableError, check_player_name
+from number_tower.voice import Voice
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from number_tower.catalogue import Rulebook
+    from number_tower.cli.autosave import LazyStore
+    from number_tower.cli.terminal import Terminal
+    from number_tower.coach.puzzles import Puzzle, PuzzleStream
+    from number_tower.coach.reasons import Reason
+    from number_tower.rules import Rules
+    from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
+
+COMMANDS = {
+    "help": "the rules in brief, and these commands",
+    "moves": "what can be placed now, and why the rest cannot",
+    "show": "the towers, drawn",
+    "hint": "what kind of move to look for",
+    "skip": "give up on this one, and be told",
+    "quit": "stop",
+}
+
+
+LONGEST_TOLD = 20
+
+
+"""Plies of a line that is told to its end; of a longer one only the beginning is."""
+
+
+LONGEST_LINE = 100
+
+
+"""Plies of a line that are printed for programs."""
+
+
+_BEGINNING = 8
+
+
+_SEARCHED = 50_000
+
+
+"""Positions that are searched to say more of a puzzle than its answer."""
+
+
+_SEEDS = 100_000
+
+
+Result = Literal["right", "wrong", "skipped", "left"]
+
+
+def run_puzzles(asked: Namespace, book: Rulebook | None, rules: Rules | None, screen: Terminal) -> int:
+    """Set the puzzles that were asked for, or print them."""
+    if asked.day is not None and asked.seed is not None:
+        raise CommandError(WRONG_CALL, "--day and --seed both choose the puzzles; expected one of them")
+    name = _read_name(asked.name)
+    source = _choose_source(asked, book, rules)
+    if asked.json:
+        return _print_json(source, asked.count or 1)
+    place = choose_store(asked)
+    return PuzzleSession(source, screen, asked.count, None if place is None else AttemptLog(place, name)).run()
+
+
+def _read_name(given: str | None) -> str | None:
+    """Return the name of whoever solves puzzles; it is one that a player can have."""
+    try:
+        return None if given is None else check_player_name(given)
+    except TableError as wrong:
+        raise CommandError(WRONG_CALL, f"--name: {wrong}") from None
+
+
+# Where puzzles come from ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class PuzzleSource:
+    """Puzzles of one game, or from the whole catalogue, and what they were chosen by."""
+
+    items: Iterator[tuple[Rulebook, Puzzle]]
+    seed: int | str
+    by_chance: bool
+    day: str | None
+    grade: int | None
+    game: str | None = None
+    stream: PuzzleStream | None = None
+
+    def format_heading(self, number: int, book: Rulebook, puzzle: Puzzle) -> str:
+        """Announce a puzzle."""
+        which = f"Puzzle {number}"
+        if self.day is not None and number == 1:
+            day = date.fromisoformat(self.day)
+            which = f"Puzzle of {'' if self.stream else 'the day, '}{day.day} {day:%B} {day.year}"
+        return f"{which}: {_format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
+
+    def explain_end(self, given: int) -> str:
+        """Say why there are no more puzzles, or none at all, and which others there are."""
+        if self.stream is None:
+            return "no more puzzles were found"
+        found, complete = self.stream.found, self.stream.complete
+        of_grade = "" if self.grade is None else f" of grade {self.grade}"
+        if given:
+            more = f"no more puzzles{of_grade}"
+            return f"there are {more} in {self.game}" if complete else f"{more} were found in {self.game}"
+        none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
+        if not found:
+            where = "nowhere" if complete else "in no position that was looked at"
+            return f"{none} in {self.game}: {where} does exactly one of several moves win"
+        others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
+        return f"{none} in {self.game}; {'there are' if complete else 'found were'} {others}"
+
+
+def _choose_source(asked: Namespace, book: Rulebook | None, rules: Rules | None) -> PuzzleSource:
+    """Find what was asked for: without a game or a seed the day's puzzle, and without a seed one by chance."""
+    day: str | None = asked.day
+    if book is None and asked.seed is None and day is None:
+        day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
+    by_chance = day is None and asked.seed is None
+    seed: int | str = day or (_choose_seed() if by_chance else asked.seed)
+    if book is None or rules is None:
+        return PuzzleSource(_iterate_catalogue(seed, day, asked.grade), seed, by_chance, day, asked.grade)
+    stream = find_puzzles(rules, seed, grade=asked.grade)
+    items = ((book, puzzle) for puzzle in stream)
+    return PuzzleSource(items, seed, by_chance, day, asked.grade, _format_label(book, rules), stream)
+
+
+def _iterate_catalogue(seed: int | str, day: str | None, grade: int | None) -> Iterator[tuple[Rulebook, Puzzle]]:
+    if day is not None:
+        yield find_daily_puzzle(day, grade=grade)
+    yield from find_mixed_puzzles(seed, grade=grade)
+
+
+def _choose_seed() -> int:
+    from secrets import randbelow  # noqa: PLC0415 - only where no seed is given
+
+    return randbelow(_SEEDS)
+
+
+def _format_label(book: Rulebook, rules: Rules) -> str:
+    options = ", ".join(f"{key} {value}" for key, value in (book.find_options(rules) or {}).items())
+    return f"{book.name} ({options})" if options else book.name
+
+
+# At a keyboard -------------------------------------------------------------------------------------------------------
+
+
+class PuzzleSession:
+    """Sets one puzzle after another, and keeps the score and the streak of this run."""
+
+    def __init__(
+        self, source: PuzzleSource, screen: Terminal, count: int | None, log: AttemptLog | None = None
+    ) -> None:
+        self._source = source
+        self._log = log
+        self._screen = screen
+        self._count = count
+        self._asked = self._right = self._streak = self._best = 0
+
+    def run(self) -> int:
+        """Set puzzles until there are enough of them, no more, or someone leaves; return the exit code."""
+        try:
+            self._ask_puzzles()
+        except InputEndedError:
+            print_error(f"the input ended before the puzzle was solved.{self._format_score(' ')}")
+            return INPUT_ENDED
+        except KeyboardInterrupt:
+            print_error(f"stopped.{self._format_score(' ')}")
+            return INTERRUPTED
+        finally:
+            if self._log is not None:
+                self._log.close()
+        if self._count is not None or self._asked > 1:
+            self._screen.show(self._format_score("\n", "\n"))
+        return FINISHED
+
+    def _ask_puzzles(self) -> None:
+        number = 0
+        for number, (book, puzzle) in enumerate(islice(self._source.items, self._count), 1):
+            if number == 1 and self._screen.interactive:
+                again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
+                self._screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
+            self._screen.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
+            result = PuzzleQuestion(puzzle, book, self._screen, self._log).ask()
+            if result == "left":
+                return
+            self._count_result(result)
+            if self._count is None and not self._ask_for_another():
+                return
+            self._screen.show("\n" if self._count != number else "")
+        if number == 0:
+            raise CommandError(WRONG_CALL, f"{self._source.explain_end(0)}.")
+        if number != self._count:
+            news = self._source.explain_end(number)
+            self._screen.show(f"{news[0].upper()}{news[1:]}.\n")
+
+    def _count_result(self, result: Result) -> None:
+        self._asked += 1
+        self._right += result == "right"
+        self._streak = self._streak + 1 if result == "right" else 0
+        self._best = max(self._best, self._streak)
+        if self._streak > 1:
+            self._screen.show(f"\n{self._streak} in a row.\n")
+
+    def _ask_for_another(self) -> bool:
+        """Ask whether to go on; where there is nobody to ask, that is enough."""
+        while True:
+            try:
+                typed = self._screen.ask("\nEnter for another, quit to stop: ").strip().lower()
+            except InputEndedError:
+                return False
+            if typed in {"n", "no", "stop"} or parse_input(typed).command == "quit":
+                return False
+            if typed in {"", "y", "yes"}:
+                return True
+
+    def _format_score(self, before: str, after: str = "") -> str:
+        if not self._asked:
+            return ""
+        return f"{before}{self._right} of {self._asked}, best streak {self._best}.{after}"
+
+
+class PuzzleQuestion:
+    """One puzzle: the question, the answers, and what comes of them."""
+
+    def __init__(self, puzzle: Puzzle, book: Rulebook, screen: Terminal, log: AttemptLog | None = None) -> None:
+        self._puzzle = puzzle
+        self._book = book
+        self._log = log
+        self._table = Table(puzzle.game, book=book)
+        self._voice = Voice(book)
+        self._screen = screen
+        self._solution = solve_puzzle(puzzle)
+        self._prompt = MovePrompt(self._voice, screen, COMMANDS, hints=False)
+
+    def ask(self) -> Result:
+        """Show the position and ask until there is an answer."""
+        self._prompt.draw_towers(self._table)
+        self._screen.show_event(self._voice.tell_turn(self._table))
+        while True:
+            answer = self._prompt.ask(self._table, "One move wins. Which? ")
+            if answer.number is not None:
+                return self._judge_move(answer.number)
+            if answer.command == "quit":
+                return "left"
+            if answer.command == "skip":
+                self._log_result("skipped")
+                self._screen.show(f"{self._format_solution(_shorten_reason)}\n")
+                self._narrate_line(self._puzzle.answer)
+                return "skipped"
+            self._screen.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
+
+    def _log_result(self, result: Literal["right", "wrong", "skipped"]) -> None:
+        """Keep what came of the answer, before it is announced."""
+        if self._log is not None:
+            self._log.add(self._table, self._book, self._puzzle.grade, result)
+
+    def _judge_move(self, block: int) -> Result:
+        self._log_result("right" if block == self._puzzle.answer else "wrong")
+        reason = self._explain_move(block, _shorten_reason)
+        if block == self._puzzle.answer:
+            wins = reason if reason.startswith("wins") else f"wins: it {reason}"
+            self._screen.show(f"Right! {block} {wins}.\n")
+            self._narrate_line(block)
+            return "right"
+        draws = self._solution.moves[block].value == "draw"
+        self._screen.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
+        self._narrate_line(block)
+        self._screen.show(f"\n{self._format_solution()}\n")
+        return "wrong"
+
+    # What is said of a move ------------------------------------------------------------------------------------------
+
+    def _format_solution(self, put: Callable[[Reason], Reason] = lambda reason: reason) -> str:
+        return f"The only winning move is {self._puzzle.answer}: it {self._explain_move(self._puzzle.answer, put)}."
+
+    def _explain_move(self, block: int, put: Callable[[Reason], Reason]) -> str:
+        opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
+        return format_reason(put(explain_move(self._solution, block)), opponent=opponent, noun=self._voice.noun)
+
+    def _narrate_line(self, block: int) -> None:
+        """Play on from a move to the end, best against best, and tell it in the game's voice."""
+        line = find_line(self._solution, block, LONGEST_TOLD + 1)
+        told = line if len(line) <= LONGEST_TOLD else line[:_BEGINNING]
+        table = self._table
+        for place, move in enumerate(told):
+            if place:
+                self._screen.show(f"{self._voice.format_prompt(table)}{move}\n")
+            table = table.play(move)
+            for said in self._voice.tell(table):
+                self._screen.show_event(said)
+        if table.outcome is None:
+            self._screen.show(f"\n(And so on: {self._describe_rest(table)}.)\n")
+
+    def _describe_rest(self, table: Table) -> str:
+        """Say how a game goes on that is not told to its end."""
+        try:
+            rest = self._solution.of(table.game.position)
+        except NotSolvedError:
+            return "to the end"
+        mover = table.game.to_move
+        winner = self._voice.get_name(table, mover if rest.value == "win" else 1 - mover)
+        end = "it is a draw" if rest.value == "draw" else f"{winner} wins"
+        return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
+
+
+def solve_puzzle(puzzle: Puzzle) -> Solution:
+    """Solve a puzzle again, to be asked about; without the plies where those of some move take long."""
+    position = puzzle.game.position
+    try:
+        solution = Solution(position, SearchLimits(positions=_SEARCHED))
+        solution.best  # noqa: B018 - all moves are valued now
+    except NotSolvedError:
+        return Solution(position, SearchLimits(), plies=False)
+    return solution
+
+
+def _shorten_reason(reason: Reason) -> Reason:
+    """Leave out of a reason the line that will be played anyway."""
+    because = None if reason.because is None else _shorten_reason(reason.because)
+    if reason.kind.endswith("_line"):
+        return reason._replace(kind=reason.kind.removesuffix("_line"), facts={}, because=None)
+    return reason._replace(because=because)
+
+
+def find_line(solution: Solution, block: int, most: int) -> list[int]:
+    """Return a line of best moves that begins with a move, as far as it is known; an answer to it is the one named."""
+    line, named = [block], explain_move(solution, block).facts.get("reply")
+    try:
+        solution = solution.after(block)
+        while solution.moves and len(line) < most:
+            line.append(named if isinstance(named, int) and len(line) == 1 else find_hardest_moves(solution)[0])
+            solution = solution.after(line[-1])
+    except NotSolvedError:
+        pass
+    return line
+
+
+# For programs --------------------------------------------------------------------------------------------------------
+
+
+def _print_json(source: PuzzleSource, count: int) -> int:
+    import json  # noqa: PLC0415 - only where it is asked for
+
+    items = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source.items, count)]
+    if not items:
+        raise CommandError(WRONG_CALL, f"{source.explain_end(0)}.")
+    if len(items) < count:
+        print_error(f"{len(items):,} of the {count:,} puzzles asked for: {source.explain_end(len(items))}.")
+    print(json.dumps({"seed": source.seed, "puzzles": items}))
+    return FINISHED
+
+
+def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
+    game = puzzle.game
+    return {
+        "game": book.name,
+        "ref": record.to_line(Table(game, book=book), book),
+        "moves": game.moves,
+        "seat": game.to_move + 1,
+        "legal": game.legal,
+        "answer": puzzle.answer,
+        "grade": puzzle.grade,
+        "plies": puzzle.plies,
+        "line": find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_LINE),
+    }
+
+
+class AttemptLog:
+    """Keeps what came of each puzzle in the database; what cannot be kept now is kept later, if that can be."""
+
+    def __init__(self, shelf: LazyStore, name: str | None) -> None:
+        self._store = shelf
+        self._name = name
+        self._waiting: list[PuzzleAttempt] = []
+        self._failed = False
+
+    def add(self, table: Table, book: Rulebook, grade: int, result: PuzzleResult) -> None:
+        """Keep what came of a puzzle; the first time that it cannot be, say so."""
+        from number_tower.store import (
+            StoreError,
+            puzzles,
+        )
+
+        line = record.to_line(table, book)
+        self._waiting.append(puzzles.make_attempt(self._name, book.name, line, grade, result))
+        try:
+            with self._store.open().write() as connection:
+                for attempt in self._waiting:
+                    puzzles.insert_attempt(connection, attempt)
+        except StoreError as trouble:
+            self._store.shorten_timeout()
+            if not self._failed:
+                print_error(f"{trouble}. The puzzles go on, and are not kept as long as that is so")
+            self._failed = True
+        else:
+            self._store.restore_timeout()
+            self._waiting.clear()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()

@@ -1,0 +1,380 @@
+"""The plots of a report, written by hand as SVG: each told in words as well, and nothing told by colour alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.coach.svg import format_number, measure_text
+from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.report.sheet import (
+    MARGIN,
+    NARROW,
+    SMALL,
+    Plot,
+    Scale,
+    Sheet,
+    format_value,
+    round_up,
+    shorten_to_width,
+)
+from number_tower.evaluation.report.tables import label_games, sort_baselines_last
+from number_tower.text import format_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from number_tower.evaluation.intervals import Estimate
+    from number_tower.evaluation.report.tables import Named
+    from number_tower.evaluation.scores import PlayerScore, Scores
+
+
+def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:
+    """Return all pictures that these results are worth; `names` are what the players are called in them."""
+    named = list(zip(names, scores.players, strict=True))
+    found = [
+        _chart_regret(named),
+        _chart_results(named, format_text(scores.suite.against, 40)),
+        _chart_illegal(named),
+        chart_games(scores, named),
+        chart_plies(named),
+    ]
+    return [plot for plot in found if plot is not None]
+
+
+# Dots and whiskers ----------------------------------------------------------------------------------------------------
+
+
+class _WhiskerRow(NamedTuple):
+    name: str
+    estimate: Estimate
+    beside: float | None = None
+
+
+def _chart_regret(named: Named) -> Plot | None:
+    rows = [_WhiskerRow(name, score.overall.regret, score.overall.guessing) for name, score in named]
+    if not any(row.estimate.number for row in rows):
+        return None
+    return Plot(
+        "regret",
+        "Points lost per decision",
+        "Points lost per decision that counts; less is better. The dot is the mean, the line its 95% interval. The "
+        "tick is what a blind guess among the legal blocks would lose at the very same decisions.",
+        _describe_rows(rows, percent=False),
+        lambda wide: _draw_whiskers(rows, "points lost per decision (a win is worth 1)", wide),
+    )
+
+
+def _chart_illegal(named: Named) -> Plot | None:
+    rows = [_WhiskerRow(name, score.overall.troubled) for name, score in named]
+    if not any(row.estimate.mean for row in rows):
+        return None
+    return Plot(
+        "illegal",
+        "Decisions with an illegal answer",
+        "Share of the decisions at which at least one answer could not be placed, with its 95% interval.",
+        _describe_rows(rows, percent=True),
+        lambda wide: _draw_whiskers(rows, "share of decisions with an illegal answer", wide, percent=True),
+    )
+
+
+def _draw_whiskers(rows: Sequence[_WhiskerRow], title: str, wide: float, *, percent: bool = False) -> Sheet:
+    """Draw a row for each player; where there is little room, the name stands above its row."""
+    sheet, narrow = Sheet(wide), wide <= NARROW
+    values = [_format_estimate(row.estimate, percent=percent) for row in rows]
+    longest = max(measure_text(row.name, 13) for row in rows)
+    left = MARGIN + 8 if narrow else min(MARGIN + longest, 0.3 * wide) + 14
+    right = wide - MARGIN - (8 if narrow else max(measure_text(value, SMALL) for value in values) + 10)
+    scale = Scale(
+        round_up(max(max(row.estimate.high, row.beside or 0.0) for row in rows if row.estimate.number)), left, right
+    )
+    top, step = MARGIN, 46.0 if narrow else 32.0
+    bottom = top + step * len(rows) + 4
+    end = sheet.draw_axis(scale, top, bottom, title, percent=percent)
+    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+        y = top + step * (place + 0.5) + (10 if narrow else 0)
+        if narrow:
+            sheet.draw_text(
+                shorten_to_width(row.name, wide - 2 * MARGIN - measure_text(value, SMALL) - 12),
+                MARGIN,
+                y - 14,
+                font_weight=600,
+            )
+            sheet.draw_text(value, wide - MARGIN, y - 14, "soft", text_anchor="end", font_size=SMALL)
+        else:
+            sheet.draw_text(
+                shorten_to_width(row.name, left - MARGIN - 10), left - 14, y + 4.5, text_anchor="end", font_weight=600
+            )
+            sheet.draw_text(value, wide - MARGIN, y + 4.5, "soft", text_anchor="end", font_size=SMALL)
+        _draw_whisker(sheet, scale, row, y)
+    sheet.height = _draw_key(sheet, end, beside=any(row.beside is not None for row in rows)) + MARGIN
+    return sheet
+
+
+def _draw_whisker(sheet: Sheet, scale: Scale, row: _WhiskerRow, y: float) -> None:
+    mean, low, high, _ = row.estimate
+    if row.beside is not None:
+        sheet.draw_line(scale.locate(row.beside), y - 8, scale.locate(row.beside), y + 8, "guess", 2.5)
+    if mean is None:
+        return
+    sheet.draw_line(scale.locate(low), y, scale.locate(high), y, "reach", 2)
+    for end in (low, high):
+        sheet.draw_line(scale.locate(end), y - 4.5, scale.locate(end), y + 4.5, "reach", 2)
+    sheet.add("circle", cx=scale.locate(mean), cy=y, r=5.5, class_="mark")
+
+
+def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
+    """Say what the marks mean, and return where that ends."""
+    middle, x = y + 14, MARGIN + 8
+    sheet.draw_line(x, middle, x + 28, middle, "reach", 2)
+    for end in (x, x + 28):
+        sheet.draw_line(end, middle - 4.5, end, middle + 4.5, "reach", 2)
+    sheet.add("circle", cx=x + 14, cy=middle, r=5.5, class_="mark")
+    meaning = "mean and 95% interval"
+    sheet.draw_text(meaning, x + 38, middle + 4, "soft", font_size=SMALL)
+    if not beside:
+        return middle + 6
+    if sheet.width <= NARROW:
+        middle += 22
+    else:
+        x += 38 + measure_text(meaning, SMALL) + 20
+    sheet.draw_line(x + 14, middle - 8, x + 14, middle + 8, "guess", 2.5)
+    sheet.draw_text("a blind guess at the same decisions", x + 38, middle + 4, "soft", font_size=SMALL)
+    return middle + 6
+
+
+def _describe_rows(rows: Sequence[_WhiskerRow], *, percent: bool) -> str:
+    return "; ".join(f"{row.name}: {_format_estimate(row.estimate, percent=percent)}" for row in rows) + "."
+
+
+def _format_estimate(estimate: Estimate, *, percent: bool) -> str:
+    return format_share(estimate) if percent else format_points(estimate)
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+_RESULTS = (("won", 1.0), ("drawn", 0.35), ("lost", 0.0))
+
+
+"""Results, and how full their bars are."""
+
+
+def _chart_results(named: Named, against: str) -> Plot | None:
+    if not any(score.overall.games for _, score in named):
+        return None
+    told_all = (
+        f"{name}: {score.overall.won} won, {score.overall.drawn} drawn, {score.overall.lost} lost"
+        for name, score in named
+    )
+    return Plot(
+        "results",
+        "Games won, drawn and lost",
+        f"Games won, drawn and lost against {against}, as shares of each player's games, and the points per game with "
+        "their 95% interval.",
+        "; ".join(told_all) + ".",
+        lambda wide: _draw_bars(named, wide),
+    )
+
+
+def _draw_bars(named: Named, wide: float) -> Sheet:
+    sheet, narrow = Sheet(wide), wide <= NARROW
+    values = [format_points(score.overall.points) for _, score in named]
+    longest = max(measure_text(name, 13) for name, _ in named)
+    left = MARGIN if narrow else min(MARGIN + longest, 0.3 * wide) + 14
+    right = wide - MARGIN - (0 if narrow else max(measure_text(value, SMALL) for value in values) + 14)
+    top, step = _draw_bar_key(sheet, left) + 6, 50.0 if narrow else 34.0
+    for place, ((name, score), value) in enumerate(zip(named, values, strict=True)):
+        y = top + step * place + (20 if narrow else 4)
+        if narrow:
+            sheet.draw_text(
+                shorten_to_width(name, wide - 2 * MARGIN - measure_text(value, SMALL) - 12),
+                MARGIN,
+                y - 6,
+                font_weight=600,
+            )
+            sheet.draw_text(value, wide - MARGIN, y - 6, "soft", text_anchor="end", font_size=SMALL)
+        else:
+            sheet.draw_text(
+                shorten_to_width(name, left - MARGIN - 10), left - 14, y + 16.5, text_anchor="end", font_weight=600
+            )
+            sheet.draw_text(value, wide - MARGIN, y + 16.5, "soft", text_anchor="end", font_size=SMALL)
+        counts = (score.overall.won, score.overall.drawn, score.overall.lost)
+        x, whole = left, score.overall.games
+        for count, (_, full) in zip(counts, _RESULTS, strict=True):
+            long = (right - left) * count / whole if whole else 0.0
+            if count:
+                _draw_bar(sheet, x, y, long, full)
+                if measure_text(str(count), SMALL) + 6 < long:
+                    ink = "on" if full == 1 else None
+                    sheet.draw_text(str(count), x + long / 2, y + 16, ink, text_anchor="middle", font_size=SMALL)
+            x += long
+    sheet.height = top + step * len(named) + MARGIN - 4
+    return sheet
+
+
+def _draw_bar(sheet: Sheet, x: float, y: float, long: float, full: float, high: float = 22.5) -> None:
+    sheet.add(
+        "rect", x=x + 0.75, y=y + 0.75, width=max(long - 1.5, 1), height=high, rx=2, class_="mark edge",
+        fill_opacity=full, stroke_width=1.5,
+    )  # fmt: skip
+
+
+def _draw_bar_key(sheet: Sheet, left: float) -> float:
+    x = left
+    for meaning, full in _RESULTS:
+        _draw_bar(sheet, x, MARGIN - 1, 15.5, full, 14)
+        sheet.draw_text(meaning, x + 22, MARGIN + 11.5, "soft", font_size=SMALL)
+        x += 22 + measure_text(meaning, SMALL) + 18
+    return MARGIN + 14
+
+
+_MAX_COLUMNS = 7
+
+
+"""Players side by side in the grid of all games; others are in the table."""
+
+
+_MAX_PANELS = 12
+
+
+_ENOUGH = 10
+
+
+"""Decisions that say something about how far the game was."""
+
+
+# Every game -----------------------------------------------------------------------------------------------------------
+
+
+def chart_games(scores: Scores, named: Named) -> Plot | None:
+    """Show what every player lost in every game, if there are several."""
+    games = [entry.text for entry in scores.suite.games]
+    if len(games) < 2 or not any(score.overall.regret.number for _, score in named):
+        return None
+    shown = sort_baselines_last(named)[:_MAX_COLUMNS]
+    left_out = "" if len(shown) == len(named) else f" {len(shown)} of the players; the table has them all."
+    numbers = " Games have the numbers of the list below." if scores.suite.fresh else ""
+    best = (f"{name}: {_describe_range(score)}" for name, score in shown)
+    labels = label_games(scores)
+    return Plot(
+        "games",
+        "Points lost per decision in every game",
+        f"Points lost per decision that counts in every game; the stronger the shade, the more.{numbers}{left_out}",
+        "; ".join(best) + ".",
+        lambda wide: _draw_grid(games, labels, shown, wide),
+    )
+
+
+def _describe_range(score: PlayerScore) -> str:
+    means = [figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None]
+    return f"from {min(means):.3f} to {max(means):.3f}" if means else "no decision"
+
+
+def _draw_grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: float) -> Sheet:
+    """Draw a cell for each game and player, with its number in it."""
+    sheet = Sheet(wide)
+    left = MARGIN + min(max(measure_text(label, SMALL) for label in labels) + 10, 0.3 * wide)
+    column, high = (wide - MARGIN - left) / len(named), 24.0
+    top, size = MARGIN + 22, SMALL if wide > NARROW else 11.0
+    for place, (name, _) in enumerate(named):
+        x = left + column * (place + 0.5)
+        sheet.draw_text(
+            shorten_to_width(name, column - 2, size), x, top - 10, text_anchor="middle", font_size=size, font_weight=600
+        )
+    for row, (game, label) in enumerate(zip(games, labels, strict=True)):
+        y = top + high * row
+        sheet.draw_text(
+            shorten_to_width(label, left - MARGIN - 10, SMALL),
+            left - 10,
+            y + 16,
+            "soft",
+            text_anchor="end",
+            font_size=SMALL,
+        )
+        for place, (_, score) in enumerate(named):
+            mean = score.by_game[game].regret.mean
+            x = left + column * place
+            sheet.add(
+                "rect", x=x + 1, y=y + 1, width=column - 2, height=high - 2, rx=3, class_="mark",
+                fill_opacity=0.04 + 0.5 * min(1.0, mean or 0.0),
+            )  # fmt: skip
+            said = "-" if mean is None else f"{mean:.2f}"
+            sheet.draw_text(said, x + column / 2, y + 16, text_anchor="middle", font_size=SMALL)
+    sheet.height = top + high * len(games) + MARGIN
+    return sheet
+
+
+# How far the game was -------------------------------------------------------------------------------------------------
+
+
+def chart_plies(named: Named) -> Plot | None:
+    """Show what every player lost early and late in a game, as far as enough is known of that."""
+    shown = [(name, score) for name, score in named if len(_select_frequent(score)) > 1][:_MAX_PANELS]
+    if not shown:
+        return None
+    told_all = (
+        f"{name}: " + ", ".join(f"{each.mean or 0.0:.3f} after {plies}" for plies, each in _select_frequent(score))
+        for name, score in shown
+    )
+    return Plot(
+        "plies",
+        "Points lost, by how many blocks had been placed",
+        "Points lost per decision that counts, by how many blocks had been placed before it, with 95% intervals; the "
+        f"other players are faint behind each. Only where there are {_ENOUGH} decisions or more.",
+        "; ".join(told_all) + ".",
+        lambda wide: _draw_panels(shown, wide),
+    )
+
+
+def _select_frequent(score: PlayerScore) -> list[tuple[int, Estimate]]:
+    """Return where there are enough decisions to say something."""
+    return [(plies, estimate) for plies, estimate in sorted(score.by_plies.items()) if estimate.number >= _ENOUGH]
+
+
+def _draw_panels(named: Named, wide: float) -> Sheet:
+    """Draw a small plot for each player, with the others behind it."""
+    sheet, across = Sheet(wide), min(len(named), 2 if wide <= NARROW else 3)
+    gap, high = 26.0 if wide > NARROW else 12.0, 174.0
+    panel = (wide - 2 * MARGIN - gap * (across - 1)) / across
+    most_plies = max(plies for _, score in named for plies, _ in _select_frequent(score))
+    most = round_up(max(each.high for _, score in named for _, each in _select_frequent(score)), 4)
+    for place, (name, _) in enumerate(named):
+        row, column = divmod(place, across)
+        x, y = MARGIN + column * (panel + gap), MARGIN + row * high
+        sheet.draw_text(shorten_to_width(name, panel), x, y + 12, font_weight=600)
+        _draw_panel(sheet, named, place, Scale(most_plies, x + 34, x + panel - 6), Scale(most, y + high - 36, y + 26))
+    end = MARGIN + high * -(-len(named) // across)
+    sheet.draw_text("blocks placed before the decision", wide / 2, end, "soft", text_anchor="middle", font_size=SMALL)
+    sheet.height = end + MARGIN
+    return sheet
+
+
+def _draw_panel(sheet: Sheet, named: Named, place: int, along: Scale, up: Scale) -> None:
+    for tick in up.choose_ticks(4):
+        sheet.draw_line(along.start - 6, up.locate(tick), along.end + 6, up.locate(tick), "rule" if tick else "ground")
+        sheet.draw_text(
+            format_value(tick), along.start - 12, up.locate(tick) + 4, "soft", text_anchor="end", font_size=11
+        )
+    for plies in _choose_integer_ticks(round(along.most)):
+        sheet.draw_text(str(plies), along.locate(plies), up.start + 15, "soft", text_anchor="middle", font_size=11)
+    for other, (_, score) in enumerate(named):
+        if other != place:
+            sheet.add("polyline", points=_format_path(score, along, up), class_="faint", fill="none", stroke_width=1.25)
+    own = named[place][1]
+    sheet.add("polyline", points=_format_path(own, along, up), class_="reach", fill="none", stroke_width=2)
+    for plies, (mean, low, high, _) in _select_frequent(own):
+        sheet.draw_line(
+            along.locate(plies), up.locate(low), along.locate(plies), up.locate(high), "reach", 1.5, stroke_opacity=0.55
+        )
+        sheet.add("circle", cx=along.locate(plies), cy=up.locate(mean or 0.0), r=3.5, class_="mark")
+
+
+def _format_path(score: PlayerScore, along: Scale, up: Scale) -> str:
+    return " ".join(
+        f"{format_number(along.locate(plies))},{format_number(up.locate(each.mean or 0.0))}"
+        for plies, each in _select_frequent(score)
+    )
+
+
+def _choose_integer_ticks(most: int) -> Iterator[int]:
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000, 10**6) if most / step <= 10)
+    yield from range(0, most + 1, step)

@@ -1,0 +1,158 @@
+"""What the plots are drawn with: colours for light and dark, a scale with round steps, and a sheet to write on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.coach.svg import FONTS, escape_text, format_number, make_element, measure_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TEXT, SMALL = 13.0, 12.0
+MARGIN = 16.0
+WIDE, NARROW = 720.0, 344.0
+"""How wide a plot is where there is room, and on a phone."""
+
+_COLOURS = {
+    ".paper": ("fill", "#ffffff", "#14181d"),
+    "text": ("fill", "#1b2027", "#e8ecf1"),
+    "text.soft": ("fill", "#56606c", "#a9b4c0"),
+    "text.on": ("fill", "#ffffff", "#14181d"),
+    ".rule": ("stroke", "#d9dee4", "#343c46"),
+    ".ground": ("stroke", "#7b8692", "#8b97a4"),
+    ".mark": ("fill", "#1d4e89", "#7fb3ec"),
+    ".reach": ("stroke", "#1d4e89", "#7fb3ec"),
+    ".edge": ("stroke", "#1d4e89", "#7fb3ec"),
+    ".guess": ("stroke", "#9c4f00", "#f0b35c"),
+    ".faint": ("stroke", "#c3cad2", "#454f5b"),
+}
+
+
+def build_style() -> str:
+    """Return the rules for all plots: light, and dark on screens where people want that."""
+    light, dark = (
+        "".join(f".plot {name}{{{rule[0]}:{rule[1 + place]}}}" for name, rule in _COLOURS.items()) for place in (0, 1)
+    )
+    return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
+
+
+class Scale(NamedTuple):
+    """From values, 0 and up, to places on the sheet."""
+
+    most: float
+    start: float
+    end: float
+
+    def locate(self, value: float) -> float:
+        """Return where a value is drawn."""
+        return self.start + (self.end - self.start) * min(value, self.most) / self.most
+
+    def choose_ticks(self, about: int) -> list[float]:
+        """Return some round values, evenly spaced, the last of them no more than the most."""
+        step = _round_step(self.most / about)
+        return [place * step for place in range(floor(self.most / step + 1e-9) + 1)]
+
+
+def round_up(value: float, about: int = 5) -> float:
+    """Return a round number that is no smaller: where a scale may end."""
+    step = _round_step(max(value, 1e-3) / about)
+    return ceil(value / step - 1e-9) * step or step
+
+
+def _round_step(least: float) -> float:
+    power = 10.0 ** floor(log10(least))
+    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+@dataclass
+class Sheet:
+    """A plot as it is drawn, from its top to its bottom."""
+
+    width: float
+    height: float = 0.0
+    elements: list[str] = field(default_factory=list)
+
+    def draw_line(
+        self, x1: float, y1: float, x2: float, y2: float, name: str, thick: float = 1.0, **more: object
+    ) -> None:
+        """Draw a straight line."""
+        self.elements.append(make_element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=name, stroke_width=thick, **more))
+
+    def draw_text(self, text: str, x: float, y: float, name: str | None = None, **more: object) -> None:
+        """Write a line of text."""
+        self.elements.append(make_element("text", escape_text(text), x=x, y=y, class_=name, **more))
+
+    def add(self, name: str, *inside: str, **attributes: object) -> None:
+        """Draw anything else."""
+        self.elements.append(make_element(name, *inside, **attributes))
+
+    def draw_axis(self, scale: Scale, top: float, bottom: float, title: str, *, percent: bool) -> float:
+        """Draw a scale beneath what it measures, with lines up through it, and return where it ends."""
+        ticks = scale.choose_ticks(5 if self.width > NARROW else 4)
+        for tick in ticks:
+            self.draw_line(scale.locate(tick), top, scale.locate(tick), bottom, "rule" if tick else "ground")
+            self.draw_text(
+                format_value(tick, percent=percent),
+                scale.locate(tick),
+                bottom + 16,
+                "soft",
+                text_anchor="middle",
+                font_size=SMALL,
+            )
+        middle = (scale.start + scale.end) / 2
+        self.draw_text(title, middle, bottom + 34, "soft", text_anchor="middle", font_size=SMALL)
+        return bottom + 42
+
+    def render(self, title: str, description: str, *, styled: bool, key: str) -> str:
+        """Return the whole picture; `key` makes its names the only ones of their kind on a page."""
+        ids = f"{key}-title", f"{key}-text"
+        sheet = make_element("rect", class_="paper", width=self.width, height=self.height, rx=8)
+        told_to_all = make_element("title", escape_text(title), id=ids[0]) + make_element(
+            "desc", escape_text(description), id=ids[1]
+        )
+        rules = make_element("style", build_style()) if styled else ""
+        return make_element(
+            "svg",
+            told_to_all, rules, sheet, *self.elements,
+            xmlns="http://www.w3.org/2000/svg",
+            class_="plot",
+            viewBox=f"0 0 {format_number(self.width)} {format_number(self.height)}",
+            width=self.width,
+            height=self.height,
+            role="img",
+            aria_labelledby=" ".join(ids),
+            font_family=FONTS,
+            font_size=TEXT,
+        )  # fmt: skip
+
+
+def format_value(value: float, *, percent: bool = False) -> str:
+    """Write a value as briefly as its scale needs it."""
+    return f"{100 * value:.3g}%" if percent else f"{value:.3g}"
+
+
+def shorten_to_width(text: str, room: float, size: float = TEXT) -> str:
+    """Cut a text in its middle until it fits."""
+    cut, kept = text, len(text)
+    while kept > 2 and measure_text(cut, size) > room:
+        kept -= 1
+        cut = f"{text[: (kept + 1) // 2].rstrip()}…{text[len(text) - kept // 2 :].lstrip()}"
+    return cut
+
+
+class Plot(NamedTuple):
+    """A picture of the results: the name of its file, what it shows, in words, and how to draw it in some width."""
+
+    name: str
+    title: str
+    caption: str
+    description: str
+    draw: Callable[[float], Sheet]
+
+    def render(self, wide: float = WIDE, *, styled: bool = True) -> str:
+        """Draw it; on a page that has the style already, without."""
+        key = f"{self.name}-{format_number(wide)}"
+        return self.draw(wide).render(self.title, self.description, styled=styled, key=key)

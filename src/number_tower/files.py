@@ -1,0 +1,51 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+
+@contextmanager
+def replace_file(file: Path) -> Iterator[Path]:
+    """Give a temporary file to write, which takes the place of `file` once it is complete and on the disk.
+
+    If anything goes wrong, `file` stays as it was, and nothing is left of the temporary one.
+    """
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        yield part
+        sync(part)
+        os.replace(part, file)
+        sync(file.absolute().parent)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_replacing(file: Path) -> Iterator[TextIO]:
+    """Open a text file to be written whole or not at all; a pipe or a device is written as it comes."""
+    if file.exists() and not file.is_file():
+        with file.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
+    with replace_file(file) as part, part.open("x", encoding="utf-8") as stream:
+        yield stream
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the list of a folder, is on the disk."""
+    with suppress(PermissionError, IsADirectoryError):  # Windows opens no folder
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

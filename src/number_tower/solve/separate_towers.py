@@ -1,0 +1,288 @@
+"""Two separate towers and blocks that nobody can take away: a race in which the players never meet."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import gcd
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.blocks import parse_blocks
+from number_tower.rules import EMPTY
+from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
+from number_tower.solve.worth import Solver, Worth, get_final_worth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from number_tower.position import Position
+    from number_tower.rules import Rules
+    from number_tower.solve.limits import SearchLimits
+
+_NEVER = 1 << 60
+_BLOCKS_PER_POSITION = 10_000
+"""Blocks to look through that take as long as a position of a search."""
+
+_ENTRY_BYTES = 400
+"""Bytes that remembering one tower takes, about."""
+
+_LARGEST_SUM = 1 << 24
+"""The largest target for which what blocks add up to is kept as bits; beyond, few blocks are better searched."""
+
+_MAX_TOWER_BLOCKS = 240
+"""Blocks that a tower can have whose every order is looked at; what takes more is out of reach."""
+
+TowerState = tuple[int, int, int]
+"""The blocks left for a tower, its top, and the gap to the target (-1: none)."""
+
+
+class Prospect(NamedTuple):
+    """What one tower can still become: the fewest blocks to the target, and the most that can be placed at all."""
+
+    fewest: int
+    most: int
+
+    @property
+    def arrives(self) -> bool:
+        """Whether the target can be reached at all."""
+        return self.fewest < _NEVER
+
+
+class _PendingTower:
+    """A tower that waits for the prospects of those that each next block leaves, to choose among them."""
+
+    def __init__(self, state: TowerState, after: Iterator[TowerState]) -> None:
+        self.state, self.next_states = state, after
+        self.prospect = Prospect(_NEVER, 0)
+
+    def add_option(self, after: Prospect) -> None:
+        """Take the prospect after one more block into account."""
+        fewest = min(self.prospect.fewest, after.fewest + 1)
+        self.prospect = Prospect(fewest, max(self.prospect.most, after.most + 1))
+
+
+class SeparateTowersSolver(Solver):
+    """Looks at each tower alone, and compares."""
+
+    method = "two separate towers"
+
+    @staticmethod
+    def covers(position: Position) -> bool:
+        """Say whether neither player can ever be in the other's way, and sums are small enough to be kept."""
+        rules = position.rules
+        by_counting = rules.fit in {"any", "descending"} and (
+            rules.supply == "endless" or isinstance(rules.blocks, range)
+        )
+        return (
+            rules.towers == "own"
+            and rules.supply != "shared"
+            and rules.stuck == "loses"
+            and (by_counting or rules.target is None or _count_units(rules, rules.target) <= _LARGEST_SUM)
+        )
+
+    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
+        self._rules = root.rules
+        self._limits = watch
+        self._known: dict[TowerState, Prospect] = {}
+
+    def evaluate(self, position: Position) -> Worth:
+        """Return who arrives first; if nobody can arrive, who lasts longer."""
+        over = get_final_worth(position)
+        if over is not None:
+            return over
+        with self._limits.measure():
+            mine = self.find_prospect(position, position.to_move)
+            yours = self.find_prospect(position, 1 - position.to_move)
+        if mine.fewest < _NEVER and mine.fewest <= yours.fewest:
+            return Worth("win", min(2 * mine.fewest - 1, 2 * yours.most + 1))
+        if yours.fewest < _NEVER:
+            return Worth("loss", min(2 * yours.fewest, 2 * mine.most))
+        if mine.most > yours.most:
+            return Worth("win", 2 * yours.most + 1)
+        return Worth("loss", 2 * mine.most)
+
+    def find_prospect(self, position: Position, player: int) -> Prospect:
+        """Return what a player's tower can still become."""
+        gap = -1
+        if self._rules.target is not None:
+            gap = self._rules.target - position.heights[player]
+            if gap < 0:
+                return Prospect(_NEVER, 0)
+        return self.compute_prospect(position.left[player], position.tops[player], gap)
+
+    def compute_prospect(self, left: int, top: int, gap: int) -> Prospect:
+        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none).
+
+        Towers that depend on others wait on a stack of our own: how deep Python may call depends on the caller.
+        """
+        waiting: list[_PendingTower] = []
+        found = self._start((left, top, gap), waiting)
+        while waiting:
+            choice = waiting[-1]
+            if found is not None:
+                choice.add_option(found)
+            state = next(choice.next_states, None)
+            if state is not None:
+                found = self._start(state, waiting)
+            else:
+                found = self._remember(choice.state, choice.prospect)
+                waiting.pop()
+        assert found is not None  # noqa: S101 - the last that waited is the first
+        return found
+
+    def _start(self, state: TowerState, waiting: list[_PendingTower]) -> Prospect | None:
+        """Return the prospect of a tower; None if it has to wait for those that each next block leaves."""
+        if state in self._known:
+            return self._known[state]
+        left, top, gap = state
+        self._limits.check(1 + left.bit_count() // _BLOCKS_PER_POSITION)
+        legal = left & self._rules.fits(top) & (self._rules.every if gap < 0 else self._rules.up_to(gap))
+        if gap != 0 and self._must_branch(top):
+            if len(waiting) == _MAX_TOWER_BLOCKS:
+                raise NotSolvedError(f"not solved within towers of {_MAX_TOWER_BLOCKS} blocks")
+            blocks = self._rules.numbers(legal)
+            waiting.append(_PendingTower(state, (self._place_block(left, block, gap) for block in blocks)))
+            return None
+        return self._remember(state, Prospect(0, 0) if gap == 0 else self._compute_directly(legal, left, gap))
+
+    def _remember(self, state: TowerState, prospect: Prospect) -> Prospect:
+        """Remember a prospect; where none depends on others, it can be forgotten when there is no more room."""
+        self._known[state] = prospect
+        needed = len(self._known) * (_ENTRY_BYTES + len(self._rules.blocks) // 8)
+        if self._must_branch(EMPTY):
+            self._limits.require_memory(needed)
+        elif not self._limits.has_memory(needed):
+            self._known.clear()
+        return prospect
+
+    def _must_branch(self, top: int) -> bool:
+        """Say whether each next block has to be looked at by itself."""
+        rules = self._rules
+        if top == EMPTY and rules.opening is not None:
+            return True
+        return rules.supply == "own" and rules.fit in {"related", "unrelated"}
+
+    def _compute_directly(self, legal: int, left: int, gap: int) -> Prospect:
+        rules = self._rules
+        if rules.fit in {"any", "descending"}:
+            return (
+                self._compute_endless(rules.numbers(legal), gap)
+                if rules.supply == "endless"
+                else self._compute_single_use(legal, gap)
+            )
+        return self._compute_chain(legal, left, gap)
+
+    def _place_block(self, left: int, block: int, gap: int) -> TowerState:
+        if self._rules.supply == "own":
+            left &= ~self._rules.bit(block)
+        return left, block, gap if gap < 0 else gap - block
+
+    # Blocks that may lie upon each other in some order ---------------------------------------------------------
+
+    def _compute_single_use(self, legal: int, gap: int) -> Prospect:
+        """Return the prospect with each block to be used once: the smallest last longest."""
+        blocks = self._rules.blocks
+        if gap < 0:
+            return Prospect(_NEVER, legal.bit_count())
+        if isinstance(blocks, range):
+            runs = RunSubsetSum(find_runs(legal), blocks[0], blocks.step)
+            fewest, most = runs.find_fewest(gap, self._limits), runs.find_most(gap)
+        else:
+            sums = SubsetSum(self._rules.numbers(legal), gap)
+            fewest, most = sums.find_fewest(self._limits), sums.most
+        return Prospect(_NEVER if fewest is None else fewest, most)
+
+    def _compute_endless(self, numbers: tuple[int, ...], gap: int) -> Prospect:
+        """Return the prospect with every block to be used as often as wanted."""
+        if not numbers:
+            return Prospect(_NEVER, 0)
+        most = gap // numbers[0]
+        in_steps = _to_range(numbers)
+        if in_steps is not None:
+            low, high, step = in_steps[0], in_steps[-1], in_steps.step
+            counts = range(-(-gap // high), most + 1)[:step]
+            return Prospect(next((count for count in counts if (gap - count * low) % step == 0), _NEVER), most)
+        unit = gcd(*numbers)
+        if gap % unit:
+            return Prospect(_NEVER, most)
+        gap //= unit
+        numbers = tuple(number // unit for number in numbers)
+        largest = numbers[-1]
+        self._limits.require_memory(min(gap, largest * (largest + 1)) // 2)
+        spare = max(0, gap // largest - largest)
+        return Prospect(min(_NEVER, spare + self._count_coins(numbers, gap - spare * largest)), most)
+
+    def _count_coins(self, numbers: Sequence[int], gap: int) -> int:
+        """Return the fewest numbers, each as often as wanted, that add up to a gap."""
+        within = (2 << gap) - 1
+        heights, count = 1, 0
+        while heights and not heights >> gap & 1:
+            heights = reduce(or_, (heights << number & within for number in numbers))
+            count += 1
+            self._limits.check(1)
+        return count if heights else _NEVER
+
+    # Blocks whose order counts -----------------------------------------------------------------------------------
+
+    def _compute_chain(self, legal: int, left: int, gap: int) -> Prospect:
+        """Return the prospect where only the top decides what may follow: by the heights that end in each block."""
+        rules = self._rules
+        blocks = rules.numbers(left if gap < 0 else left & rules.up_to(gap))
+        if gap < 0 and rules.fit == "ascending":
+            return Prospect(_NEVER, _count_longest_climb(blocks, rules.numbers(legal), rules.step))
+        unit = _find_unit(rules) if gap >= 0 else 1
+        span, arrives = max(gap, 0) // unit, gap >= 0 and gap % unit == 0
+        self._limits.require_memory(len(blocks) * max(span, 1) // 4)
+        within = -1 if gap < 0 else (2 << span) - 1
+        ends = {block: 1 << block // unit if gap >= 0 else 1 for block in rules.numbers(legal)}
+        fewest, most = _NEVER, 0
+        while ends:
+            most += 1
+            if arrives and fewest == _NEVER and any(heights >> span & 1 for heights in ends.values()):
+                fewest = most
+            ends = {
+                block: heights
+                for block, beneath in self._find_heights_beneath(blocks, ends)
+                if (heights := beneath << block // unit & within if gap >= 0 else beneath)
+            }
+            self._limits.check(1)
+        return Prospect(fewest, most)
+
+    def _find_heights_beneath(self, blocks: Sequence[int], ends: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """Give for each block the heights of the towers that it may be placed on."""
+        fits = self._rules.fits
+        for block in blocks:
+            self._limits.check(1)
+            bit = self._rules.bit(block)
+            yield block, reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0)
+
+
+def _to_range(numbers: tuple[int, ...]) -> range | None:
+    """Return numbers in equal steps as a range; None if they are not."""
+    compact = parse_blocks(numbers) if numbers else None
+    return compact if isinstance(compact, range) else None
+
+
+def _find_unit(rules: Rules) -> int:
+    """Return the largest number that divides all blocks: heights can be counted in it."""
+    blocks = rules.blocks
+    return gcd(blocks[0], blocks.step) if isinstance(blocks, range) else gcd(*blocks)
+
+
+def _count_units(rules: Rules, height: int) -> int:
+    """Return how often the unit of the blocks goes into a height; a small height is not worth the division."""
+    return height if height <= _LARGEST_SUM else height // _find_unit(rules)
+
+
+def _count_longest_climb(blocks: Sequence[int], first: Sequence[int], step: int | None) -> int:
+    """Return the most blocks of a rising tower: from its first block it can take every one up to the next gap."""
+    firsts = frozenset(first)
+    longest = above = 0
+    higher: int | None = None
+    for block in reversed(blocks):
+        above = above + 1 if higher is None or step is None or higher - block <= step else 1
+        higher = block
+        if block in firsts:
+            longest = max(longest, above)
+    return longest

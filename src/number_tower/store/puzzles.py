@@ -1,0 +1,107 @@
+"""Puzzles that somebody tried: kept one by one, and taken from one database to another."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from secrets import token_hex
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from number_tower.coach.puzzles import GRADES
+from number_tower.record import RecordError
+from number_tower.store.rows import format_now, is_timestamp, parse_key
+from number_tower.store.schema import puzzles
+from number_tower.table import TableError, check_player_name
+from number_tower.text import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sqlalchemy import Connection
+
+PuzzleResult = Literal["right", "wrong", "skipped"]
+
+_KEYS = ("key", "name", "game", "position", "grade", "result", "at")
+_MAX_LENGTH = {"game": 1000, "position": 16 * 1024 * 1024}
+
+
+class PuzzleAttempt(NamedTuple):
+    """A puzzle as somebody answered it; `key` is the same on every machine that it is taken to."""
+
+    key: str
+    name: str | None
+    """Who tried, if they said so."""
+
+    game: str
+    position: str
+    """The position as a line."""
+
+    grade: int
+    result: PuzzleResult
+    at: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attempt as it goes into a line for another machine."""
+        return self._asdict()
+
+
+def make_attempt(name: str | None, game: str, position: str, grade: int, result: PuzzleResult) -> PuzzleAttempt:
+    """Return an attempt that was made just now."""
+    return PuzzleAttempt(token_hex(16), name, game, position, grade, result, format_now())
+
+
+def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
+    """Keep an attempt; one that is kept already counts once."""
+    same = select(puzzles.c.id).where(puzzles.c.key == attempt.key)
+    if connection.execute(same).scalar() is not None:
+        return False
+    row = attempt._asdict()
+    row["rulebook"] = row.pop("game")
+    row["player"] = None if attempt.name is None else attempt.name.casefold()
+    with suppress(IntegrityError), connection.begin_nested():
+        connection.execute(insert(puzzles).values(row))
+        return True
+    return False
+
+
+def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt]:
+    """Give every attempt, in the order in which they were kept."""
+    columns = (puzzles.c["rulebook" if key == "game" else key] for key in _KEYS)
+    for row in connection.execute(select(*columns).order_by(puzzles.c.id)):
+        yield PuzzleAttempt(*row)
+
+
+def parse_attempt(given: object) -> PuzzleAttempt:
+    """Read back what `written` wrote, believing nothing that can be checked."""
+    if not isinstance(given, dict) or given.keys() != {*_KEYS}:
+        raise RecordError("puzzle", f"expected {', '.join(_KEYS)}")
+    for key, most in _MAX_LENGTH.items():
+        if not _is_text(given[key], most):
+            raise RecordError(
+                f"puzzle.{key}", f"expected text of at most {most:,} characters; got {format_value(given[key])}"
+            )
+    if type(given["grade"]) is not int or given["grade"] not in GRADES:
+        raise RecordError("puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}")
+    if given["result"] not in get_args(PuzzleResult):
+        raise RecordError(
+            "puzzle.result", f"expected {', '.join(get_args(PuzzleResult))}; got {format_value(given['result'])}"
+        )
+    if not is_timestamp(given["at"]):
+        raise RecordError("puzzle.at", f"expected when it was answered; got {format_value(given['at'])}")
+    try:
+        same_name = given["name"] is None or check_player_name(given["name"]) == given["name"]
+    except TableError as wrong:
+        raise RecordError("puzzle.name", str(wrong)) from None
+    if not same_name:
+        raise RecordError("puzzle.name", "expected a name without spaces around it")
+    parse_key(given["key"])
+    return PuzzleAttempt(**cast("dict[str, Any]", given))
+
+
+def _is_text(given: object, most: int) -> bool:
+    if not isinstance(given, str) or not 0 < len(given) <= most or given != given.strip():
+        return False
+    return given.isprintable()

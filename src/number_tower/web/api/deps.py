@@ -1,0 +1,151 @@
+"""What every operation needs: the lobby, the game it is about, whoever asks, and how refusals are described."""
+
+from __future__ import annotations
+
+import re
+from email.message import Message
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+from fastapi.responses import Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from number_tower.store.rooms import TAG_PATTERN, Credentials, Revision, parse_tag
+from number_tower.web.cached_room import CachedRoom
+from number_tower.web.errors import MEDIA_TYPE, REASONS, Problem, ProblemError
+from number_tower.web.lobby import Lobby
+from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.workers import BUSY
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_bearer = HTTPBearer(
+    scheme_name="seat",
+    auto_error=False,
+    description="The token of a seat, as it was given when the game was created or joined. A browser may send its"
+    " cookie instead.",
+)
+
+Address = Annotated[
+    str,
+    Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="A game's address; to look on, its watch address does as well."),
+]
+
+
+async def require_json(request: Request) -> None:
+    """Refuse a body that is no JSON: what a page elsewhere could make a browser send never gets further."""
+    if request.method != "POST":
+        return
+    given = request.headers.get("content-type")
+    if given == "application/json":
+        return
+    if given is None and not await request.body():
+        return
+    content = Message()
+    content["content-type"] = given or ""
+    kind = content.get_content_type()
+    if not given or not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
+        raise ProblemError(415, "not_json", "Send the body as JSON, with the header Content-Type: application/json.")
+
+
+async def _get_lobby(request: Request) -> Lobby:
+    lobby: Lobby = request.app.state.lobby
+    return lobby
+
+
+LobbyDep = Annotated[Lobby, Depends(_get_lobby)]
+
+
+async def _parse_seen(
+    seen: Annotated[
+        str | None,
+        Query(
+            pattern=f"^{TAG_PATTERN}$",
+            description="The newest `mark` that you have seen of this game, at any server: the answer is that state or"
+            " a later one. A server that does not find it within two seconds answers 409 with the reason `behind`.",
+        ),
+    ] = None,
+) -> Revision | None:
+    return None if seen is None else parse_tag(seen)
+
+
+SeenMoment = Annotated[Revision | None, Depends(_parse_seen)]
+
+
+async def _find_room(address: Address, lobby: LobbyDep, seen: SeenMoment) -> CachedRoom:
+    return await lobby.find_room(address, seen)
+
+
+RoomDep = Annotated[CachedRoom, Depends(_find_room)]
+
+
+BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+async def _read_credentials(request: Request, given: BearerDep) -> Credentials | None:
+    """Return the token that came with a request, or else the browser's cookies; None if neither can hold a seat."""
+    if given is None:
+        return get_browser_session(request).get_credentials(request.path_params["address"]) or None
+    return Credentials(given.credentials) if _TOKEN.fullmatch(given.credentials) else None
+
+
+OptionalCredentials = Annotated[Credentials | None, Depends(_read_credentials)]
+
+
+async def _require_credentials(request: Request, given: BearerDep) -> Credentials:
+    """Return the credentials of a request that needs some; a browser's cookie counts where it holds a seat."""
+    credentials = await _read_credentials(request, given)
+    if credentials is not None and credentials.token is not None:
+        return credentials
+    known = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
+    if credentials is None or not known.held(credentials):
+        raise ProblemError(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
+    return credentials
+
+
+RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
+
+
+def respond_with_state(known: CachedRoom, status: int = 200) -> Response:
+    """Answer with a game as it stands, which is encoded already."""
+    return Response(known.state, status, {"Cache-Control": "no-store"}, "application/json")
+
+
+_EXAMPLES = {
+    400: "The body of the request is no JSON that can be read.",
+    401: "Send the token of your seat, with the header Authorization: Bearer …",
+    403: "You hold no seat here; you can watch.",
+    404: "There is no game at this address; perhaps a letter of it is missing.",
+    409: "The game has moved on since; the state shows how it stands.",
+    413: "The request is larger than any that is needed here.",
+    415: "Send the body as JSON, with the header Content-Type: application/json.",
+    422: "/block: Input should be a valid integer.",
+    429: "Too many requests from one place; try again in a few seconds.",
+    503: BUSY,
+    507: "This server has no space for new games just now. Games that have begun can go on.",
+}
+_REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
+_DESCRIPTIONS = {
+    400: "The body is no JSON.",
+    401: "No token was sent, and one is needed.",
+    403: "The token holds no seat in this game.",
+    404: "There is no such game, or whatever else was asked for.",
+    409: "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
+    413: "The request is too large.",
+    415: "The body is sent as something else than JSON.",
+    422: "What was sent is not as described, or makes no game.",
+    429: "Too many requests; `Retry-After` says when to go on.",
+    503: "The server cannot do it now; `Retry-After` says when to try again.",
+    507: "The database is full; games that have begun go on.",
+}
+_BODY_STATUSES = (400, 413, 415, 422)
+
+
+def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Describe how an operation can be refused; every one can be when too many requests come."""
+    return {status: _describe_refusal(status) for status in sorted({*statuses, *(_BODY_STATUSES if body else ()), 429})}
+
+
+def _describe_refusal(status: int) -> dict[str, Any]:
+    example = Problem(status, _REASONS[status], _EXAMPLES[status])
+    content = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}, "example": example.content}
+    return {"description": _DESCRIPTIONS[status], "content": {MEDIA_TYPE: content}}

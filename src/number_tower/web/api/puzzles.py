@@ -1,0 +1,165 @@
+"""Puzzles: the one of the day, endless ones by number and grade, and answers to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import AfterValidator, Field, model_validator
+
+from number_tower import catalogue
+from number_tower.coach.puzzles import GRADES
+from number_tower.web import tasks
+from number_tower.web.api.deps import describe_refusals
+from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text
+from number_tower.web.errors import ProblemError
+from number_tower.web.limits import PUZZLE_TIMEOUT
+from number_tower.web.pages.puzzles import FIRST_DAY
+from number_tower.web.questions import ask_cached
+
+router = APIRouter(tags=["puzzles"], prefix="/puzzles")
+
+
+def _check_day(text: str) -> str:
+    """Refuse what looks like a day and is none, such as the 31st of February."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise ValueError("expected a day such as 2026-01-31") from None
+    return text
+
+
+def _check_game(name: str) -> str:
+    if name not in catalogue.list_names():
+        raise ValueError(f"expected one of {', '.join(catalogue.list_names())}")
+    return name
+
+
+Day = Annotated[
+    str,
+    Field(
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+        json_schema_extra={"format": "date"},
+        description="A day such as 2026-01-31; today, in UTC, if left out.",
+    ),
+    AfterValidator(_check_day),
+]
+Seed = Annotated[Text, Field(max_length=40, description="Names a row of puzzles; the same seed gives the same ones.")]
+PuzzleNumber = Annotated[int, Field(ge=1, le=1_000_000, description="Which puzzle of the row.")]
+Grade = Annotated[
+    int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard; without one, all grades come in turn.")
+]
+GameName = Annotated[
+    str,
+    Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only of this game of the catalogue."),
+    AfterValidator(_check_game),
+]
+
+
+class PuzzleResponse(ResponseModel):
+    """A position in which exactly one move wins."""
+
+    game: str
+    record: str = Field(description="The game up to this position, on one line.")
+    grade: int | None
+    plies: int | None = Field(description="Blocks that will be placed until the end, by best play.")
+    nudge: str = Field(description="What kind of move to look for.")
+    choices: list[int]
+    day: str | None = None
+    seed: str | None = None
+    number: int | None = None
+
+
+class PuzzleAnswer(RequestModel):
+    """An answer to the puzzle of a day, or to one of a row; without a block, the answer is shown."""
+
+    block: Number | None = Field(None, examples=[7])
+    day: Day | None = Field(None, examples=["2026-01-31"])
+    seed: Seed | None = None
+    number: PuzzleNumber | None = None
+    grade: Grade | None = None
+    game: GameName | None = None
+
+    @model_validator(mode="after")
+    def _check_puzzle(self) -> PuzzleAnswer:
+        row = (self.seed, self.number, self.grade, self.game)
+        if self.day is not None and any(part is not None for part in row):
+            raise ValueError("expected either a day, or a seed and a number")
+        if self.day is None and (self.seed is None) != (self.number is None):
+            raise ValueError("expected both a seed and a number")
+        return self
+
+
+class PuzzleVerdict(ResponseModel):
+    """What is said to an answer."""
+
+    right: bool
+    said: str
+    answer: int | None = Field(description="The winning move, once it was found or asked for.")
+
+
+@router.get("/daily", responses=describe_refusals(404, 422, 503))
+async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
+    """Give the puzzle of a day, the same for everyone; the grade rises from Monday to Sunday."""
+    day = day or _get_today()
+    return _format_puzzle(await _ask_daily_puzzle(request, day)).model_copy(update={"day": day})
+
+
+@router.get("", responses=describe_refusals(404, 422, 503))
+async def endless_puzzle(
+    request: Request,
+    seed: Annotated[Seed, Query()] = "1",
+    number: Annotated[PuzzleNumber, Query()] = 1,
+    grade: Annotated[Grade | None, Query()] = None,
+    game: Annotated[GameName | None, Query()] = None,
+) -> PuzzleResponse:
+    """Give a puzzle of an endless row by its number."""
+    posed = await _ask_numbered_puzzle(request, seed, number, grade, game)
+    return _format_puzzle(posed).model_copy(update={"seed": seed, "number": number})
+
+
+@router.post("/answer", responses=describe_refusals(404, 503, body=True))
+async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
+    """Answer a puzzle, and be told why it is right or not; try as often as you like."""
+    if attempt.seed is None or attempt.number is None:
+        posed = await _ask_daily_puzzle(request, attempt.day or _get_today())
+    else:
+        posed = await _ask_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
+    if attempt.block is None:
+        return PuzzleVerdict(right=False, said=posed.solution_text, answer=posed.answer)
+    choice = posed.find_choice(attempt.block)
+    if choice is None:
+        return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
+    return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=posed.answer if choice.is_right else None)
+
+
+def _get_today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+async def _ask_daily_puzzle(request: Request, day: str) -> tasks.PuzzleQuestion:
+    if not FIRST_DAY <= date.fromisoformat(day) <= datetime.now(UTC).date():
+        words = f"There are puzzles of the days from {FIRST_DAY} to today, in UTC."
+        raise ProblemError(404, "no_such_puzzle", words)
+    return await ask_cached(request, day, tasks.make_daily_puzzle, day, seconds=PUZZLE_TIMEOUT)
+
+
+async def _ask_numbered_puzzle(
+    request: Request, seed: str, number: int, grade: int | None, game: str | None
+) -> tasks.PuzzleQuestion:
+    question = seed, number, grade, game or ""
+    try:
+        return await ask_cached(
+            request, question, tasks.make_numbered_puzzle, seed, number, grade, game, seconds=PUZZLE_TIMEOUT
+        )
+    except LookupError as none:
+        words = f"There is none: {none.args[0]}." if none.args else "There is none; try another grade."
+        raise ProblemError(404, "no_such_puzzle", words) from None
+
+
+def _format_puzzle(posed: tasks.PuzzleQuestion) -> PuzzleResponse:
+    choices = [choice.block for choice in posed.choices]
+    return PuzzleResponse(
+        game=posed.game, record=posed.line, grade=posed.grade, plies=posed.plies, nudge=posed.nudge, choices=choices
+    )

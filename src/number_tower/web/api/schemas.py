@@ -1,0 +1,407 @@
+"""What the API takes: closed models, every text and number within bounds that the description names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from number_tower.blocks import LARGEST_NUMBER
+from number_tower.catalogue import LARGEST_FILE
+from number_tower.catalogue import list_names as games
+from number_tower.match import MOST_GAMES
+from number_tower.players import LEVELS
+from number_tower.position import Ending, Refusal  # noqa: TC001 - pydantic reads them at run time
+from number_tower.rules import Fit, Stuck, Supply, Towers  # noqa: TC001 - pydantic reads them at run time
+from number_tower.table import LONGEST_NAME
+from number_tower.web.limits import MAX_RECORD_LENGTH
+
+MOST_VERSIONS = 2**31 - 1
+
+
+DEFAULT_LEVEL = list(LEVELS)[len(LEVELS) // 2]
+
+
+def _check_text(text: str) -> str:
+    """Refuse what is no letter at all, and what no database takes: halves of characters, and the character zero."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("expected text without NUL characters and lone surrogates")
+    return text
+
+
+def _check_level(name: str) -> str:
+    if name not in LEVELS:
+        raise ValueError(f"expected one of {', '.join(LEVELS)}")
+    return name
+
+
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$"), AfterValidator(_check_text)]
+
+
+Number = Annotated[int, Field(strict=True, ge=1, le=LARGEST_NUMBER)]
+
+
+Version = Annotated[int, Field(strict=True, ge=0, le=MOST_VERSIONS)]
+
+
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
+    AfterValidator(_check_text),
+]
+
+
+Line = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[^\x00]*$", examples=["rules(target=15):9,4"]),
+    AfterValidator(_check_text),
+]
+
+
+LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), AfterValidator(_check_level)]
+
+
+Blocks = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[0-9 ,-]*$", examples=["1-9", "1,3,5"]),
+]
+
+
+class RequestModel(BaseModel):
+    """A body in which every key means something."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class CustomRules(RequestModel):
+    """Rules as a rule file writes them; what is left out is as in the plain game: blocks 1-9, shared, any fit."""
+
+    blocks: Blocks | None = None
+    supply: Supply | None = None
+    towers: Towers | None = None
+    fit: Fit | None = None
+    step: Number | None = Field(None, description='How far a block may rise above the last; with fit "ascending".')
+    target: Number | None = None
+    stuck: Stuck | None = None
+    opening: Blocks | None = Field(None, description="The blocks that may lie on the ground.")
+
+
+class GameOptions(RequestModel):
+    """What players may choose for one game; which of them a game takes stands in its rulebook."""
+
+    target: Number | None = None
+    blocks: Blocks | None = None
+    opening: Blocks | None = None
+
+
+class Opponent(RequestModel):
+    """Whom to play against: someone at the same table, the computer, or whoever opens the link."""
+
+    kind: Literal["table", "computer", "link"] = "link"
+    level: LevelName | None = Field(
+        default=None, description=f"How strong the computer is; {DEFAULT_LEVEL} if left out."
+    )
+
+
+class NewGame(RequestModel):
+    """A game to be played: one of `game`, `rules`, `rulefile` and `record` says which."""
+
+    game: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-z0-9_-]*$")] | None = Field(
+        None, description="A game of the catalogue, by its name.", examples=list(games()[:1])
+    )
+    rules: CustomRules | None = None
+    rulefile: (
+        Annotated[str, Field(min_length=1, max_length=LARGEST_FILE, pattern=r"^[^\x00]*$"), AfterValidator(_check_text)]
+        | None
+    ) = Field(None, description="The text of one's own rule file, in TOML.")
+    record: Line | None = Field(None, description="A game on one line, to be played on from there.")
+    options: GameOptions = GameOptions()
+    hidden: bool = Field(default=False, strict=True, description="Whether nobody is told which blocks are left.")
+    names: Annotated[list[Name | None], Field(max_length=2, examples=[["Ann", "Ben"]])] = Field(
+        [], description="What the players of seat 1 and 2 are called; whoever joins by the link brings their own name."
+    )
+    first: Literal[1, 2, "toss"] = Field(1, description="Which seat begins; in a game from a record this is known.")
+    opponent: Opponent = Opponent()
+    best_of: Annotated[int, Field(strict=True, ge=1, le=MOST_GAMES)] | None = Field(
+        None, description="A match of so many games at most; otherwise one plays as often as one likes."
+    )
+    hints: bool = Field(
+        default=True, strict=True, description="Whether a player may ask for a hint; in a match nobody may."
+    )
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"game": games()[0], "names": ["Ann"], "opponent": {"kind": "link"}},
+                {"game": games()[0], "opponent": {"kind": "computer", "level": "fair"}, "first": "toss"},
+                {"rules": {"blocks": "1-12", "fit": "descending", "target": 21}, "opponent": {"kind": "table"}},
+            ]
+        }
+    )
+
+
+class JoinRequest(RequestModel):
+    """Who takes the free seat."""
+
+    name: Name | None = Field(None, examples=["Ben"])
+
+
+GameNumber = Annotated[int, Field(strict=True, ge=1, le=MOST_VERSIONS)]
+
+
+class GameReference(RequestModel):
+    """Which game in the room is meant, so that nothing is done in the next by mistake."""
+
+    game: GameNumber | None = Field(None, description="The current one if left out.", examples=[1])
+
+
+class MoveRequest(RequestModel):
+    """A move: the block, and the version of the game that it answers."""
+
+    block: Annotated[int, Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[9])]
+    version: Version = Field(examples=[0], description="The version of the game that this move answers.")
+    game: GameNumber | None = Field(
+        None, description="Which game in the room it is for; the current one if left out.", examples=[1]
+    )
+
+
+class UndoRequest(RequestModel):
+    """A takeback: the version of the game that it answers."""
+
+    version: Version = Field(examples=[2])
+    game: GameNumber | None = Field(None, examples=[1])
+
+
+class OfferRequest(RequestModel):
+    """What to offer to the other player."""
+
+    kind: Literal["takeback", "rematch"]
+    game: GameNumber | None = Field(None, examples=[1])
+
+
+class TakeSeatRequest(RequestModel):
+    """The code by which a seat comes to this device."""
+
+    code: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9_-]*$", examples=["CODE"])]
+
+
+class HintRequest(RequestModel):
+    """How much to tell: 1 what kind of move to look for, 2 the move, 3 why."""
+
+    step: Annotated[int, Field(strict=True, ge=1, le=3)] = 1
+
+
+class RecordRequest(RequestModel):
+    """A game on one line."""
+
+    record: Line
+
+
+Kind = TypeVar("Kind")
+
+
+SeatNumber = Literal[1, 2]
+
+
+Pair = Annotated[list[Kind], Field(min_length=2, max_length=2)]
+
+
+"""Something of seat 1 and of seat 2."""
+
+
+class ResponseModel(BaseModel):
+    """What the server says."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class RulebookResponse(ResponseModel):
+    """A game of the catalogue."""
+
+    name: str
+    title: str
+    summary: str
+    about: str
+    noun: str = Field(description="What a block is called in this game.")
+    players: Pair[str] = Field(description="What the players are called who have chosen no names.")
+    options: list[str] = Field(description="What players may choose.")
+    rules: dict[str, str | int] = Field(description="The rules, as a rule file writes them.")
+    how: list[str] = Field(description="The rules in a few plain sentences.")
+
+
+class RulebookList(ResponseModel):
+    """The games of the catalogue."""
+
+    rulebooks: list[RulebookResponse]
+
+
+class LevelResponse(ResponseModel):
+    """How strong the computer can be."""
+
+    name: str
+    about: str
+
+
+class LevelList(ResponseModel):
+    """The computer's levels, the weakest first."""
+
+    levels: list[LevelResponse]
+
+
+class RulebookSummary(ResponseModel):
+    """Which game it is."""
+
+    name: str
+    title: str
+    noun: str
+
+
+class PlayerState(ResponseModel):
+    """A seat and its tower; `left` is null where blocks are hidden or too many to be listed."""
+
+    seat: SeatNumber
+    name: str
+    kind: Literal["person", "computer", "free"]
+    level: str | None
+    height: int
+    top: int | None
+    tower: list[int]
+    left: list[int] | None
+
+
+class ResultResponse(ResponseModel):
+    """How a game ended: the winner's seat (null: nobody won), and why it was over."""
+
+    winner: SeatNumber | None
+    reason: Ending
+
+
+class OfferState(ResponseModel):
+    """What a player has offered."""
+
+    kind: Literal["takeback", "rematch"]
+    seat: SeatNumber
+
+
+class SeriesState(ResponseModel):
+    """The games in this room so far, and the points of each seat."""
+
+    number: int
+    best_of: int | None
+    score: Pair[float]
+    over: bool
+
+
+class StateResponse(ResponseModel):
+    """What everybody may see of a game, players and spectators alike."""
+
+    game: int = Field(description="Which game in this room it is, counting from 1.")
+    version: int = Field(description="Rises with every change of the game; a move names the version that it answers.")
+    mark: str = Field(description="Changes with everything that happens; the id of the event that tells it.")
+    rulebook: RulebookSummary
+    rules: dict[str, str | int]
+    record: str = Field(description="The game on one line.")
+    hidden: bool
+    first: SeatNumber
+    players: Pair[PlayerState]
+    moves: list[int]
+    to_move: SeatNumber | None
+    legal: list[int] | None = Field(description="The blocks that may be placed now; null where blocks are hidden.")
+    refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
+    result: ResultResponse | None
+    said: list[str] = Field(description="What happened last, in the game's own words.")
+    remark: str
+    offer: OfferState | None
+    declined: OfferState | None
+    waiting: bool = Field(description="Whether a seat is still free.")
+    hints: bool
+    series: SeriesState
+
+
+class SeatToken(ResponseModel):
+    """A seat, and the secret that holds it."""
+
+    token: str = Field(description="Send it as `Authorization: Bearer …`; who has it has the seat.")
+    seats: list[SeatNumber] = Field(description="The seats that it holds.")
+    state: StateResponse
+
+
+class GameLinks(ResponseModel):
+    """Where a game is, as paths on this server."""
+
+    play: str = Field(description="The page of the game; whoever opens it can take the free seat.")
+    watch: str = Field(description="The page for spectators, from which nobody can take a seat.")
+    api: str
+    events: str
+
+
+class CreatedGame(SeatToken):
+    """A game that has begun, its addresses, and the seat of whoever began it."""
+
+    address: str
+    watch: str = Field(description="The address for spectators.")
+    links: GameLinks
+
+
+ActionName = Literal[
+    "join", "move", "undo", "resign", "offer_takeback", "offer_rematch", "accept", "decline", "rematch", "hint"
+]
+
+
+class SeatStatus(ResponseModel):
+    """Which seats the sender holds, and what they may do now."""
+
+    seats: list[SeatNumber]
+    may: list[ActionName]
+
+
+class HandoverCode(ResponseModel):
+    """A code that moves a seat to another device, once and for ten minutes."""
+
+    code: str
+    page: str = Field(description="The page that takes the seat, as a path on this server.")
+
+
+class DialogueLine(ResponseModel):
+    """A piece of the dialogue."""
+
+    version: int = Field(description="The version of the game after which it was said.")
+    moment: str = Field(description="Such as start, turn, placed, skipped, undone or end_exact.")
+    seat: SeatNumber
+    text: str
+
+
+class DialogueLog(ResponseModel):
+    """The dialogue of the current game, in the game's own voice; of a long game, a part of it."""
+
+    game: int
+    said: list[DialogueLine]
+    next: int | None = Field(description="The version from which the dialogue goes on, for `since`; null at its end.")
+
+
+class HintResponse(ResponseModel):
+    """What is told to a player who asks for help."""
+
+    step: int
+    texts: list[str] = Field(description="What is told, step by step.")
+    more: bool = Field(description="Whether there is another step.")
+    block: int | None = Field(description="The block that is meant, from the second step on.")
+
+
+class FieldProblem(ResponseModel):
+    """Where in a request something is wrong, and what was expected there."""
+
+    pointer: str = Field(description="A JSON pointer into the body, or the name of a parameter.")
+    detail: str
+
+
+class ProblemDetails(ResponseModel):
+    """Why a request was refused (RFC 9457), with a reason for programs."""
+
+    type: str
+    title: str
+    status: int
+    reason: str = Field(description="Such as fit, target, used, opening, over, stale, not_yours or no_such_game.")
+    detail: str = Field(description="What was wrong and what would be right, in words; of a move, in the game's own.")
+    errors: list[FieldProblem] | None = Field(None, description="Every field that was not as expected.")
+    state: StateResponse | None = Field(None, description="With 409: the game as it stands.")

@@ -1,0 +1,212 @@
+"""What a server tells whoever runs it: one line for each thing, and nothing in it that would open a seat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from random import getrandbits
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TextIO
+
+from starlette.requests import ClientDisconnect
+
+from number_tower.web.errors import RefusedRequest, render_plain, send_refusal
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from number_tower.web.errors import RefusalRenderer
+    from number_tower.web.metrics import Metrics
+    from number_tower.web.settings import Settings
+
+_log = logging.getLogger(__name__)
+_encode_json = json.JSONEncoder(default=str).encode
+
+_TOKEN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{32,}(?![A-Za-z0-9_-])")
+_PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
+_CAUSE = "\nThe above exception was the direct cause"
+_KNOWN_PREFIXES = {
+    f"/{word}" for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "static")
+}
+_QUIET_PATHS = ("/static/", "/health")
+"""Where only what goes wrong is told: the rest says nothing about games."""
+
+CLIENT_GONE = 499
+"""Status in the log, as nginx has it, of a request whose client left before it had sent all of it."""
+
+
+def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
+    """Let everything that is logged, by whomever, go the same way."""
+    stream = sys.stderr if stream is None else stream
+    form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
+    told: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
+    told.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(handlers=[told], level=logging.WARNING if settings.quiet else logging.INFO, force=True)
+    logging.captureWarnings(capture=True)
+    logging.raiseExceptions = logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    for talkative in ("uvicorn", "asyncio", "httpx", "httpx2", "sqlalchemy", "alembic"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)
+
+
+def log_event(event: str, **fields: object) -> None:
+    """Note something that happened."""
+    _log.info(event, extra={"fields": fields})
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line for a program."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": _format_message(record)}
+        line |= _get_fields(record)
+        if record.name != __name__:
+            line["by"] = record.name
+        if record.exc_info:
+            line["traceback"] = remove_secrets(self.formatException(record.exc_info))
+        return _encode_json(line)
+
+
+class TextFormatter(logging.Formatter):
+    """One line that a person reads, and what went wrong below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line for a person."""
+        at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        fields = _get_fields(record)
+        if {"method", "route", "status", "ms"} <= fields.keys():
+            said = "{method:<4} {route}  {status}  {ms} ms".format_map(fields)
+        else:
+            said = " ".join([_format_message(record), *(f"{key}={value}" for key, value in fields.items())])
+        grave = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
+        trouble = "\n" + remove_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
+        return f"{at}  {grave}{said}{trouble}"
+
+
+def remove_secrets(text: str) -> str:
+    """Leave out of a text what could be the token of a seat, or what was written to a database."""
+    pieces = text.split(_CAUSE)
+    cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
+    return _TOKEN.sub("[...]", _CAUSE.join(cut))
+
+
+def _format_message(record: logging.LogRecord) -> str:
+    return remove_secrets(record.getMessage())
+
+
+def _get_fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = getattr(record, "fields", {})
+    return fields
+
+
+def get_route(scope: Scope) -> str:
+    """Return which address a request was for, with names where it has secrets: a path may be a key."""
+    first = f"/{scope['path'].split('/')[1]}" if "/" in scope["path"] else ""
+    found = getattr(scope.get("route"), "path", None)
+    if isinstance(found, str):
+        # A router that was included with a prefix does not tell its routes.
+        return f"{first}{found}" if first == "/api" and not found.startswith("/api") else found
+    if scope["path"] == "/" or first not in _KNOWN_PREFIXES:
+        return "/" if scope["path"] == "/" else "(nothing)"
+    return first if scope["path"] == first else f"{first}/..."
+
+
+@lru_cache(maxsize=4096)
+def shorten_address(host: str) -> str:
+    """Return an address with what tells one household from the next left out."""
+    try:
+        address = ip_address(host.partition("%")[0])
+        return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
+    except ValueError:
+        return "unknown"
+
+
+class AccessLogMiddleware:
+    """Gives each request an id, tells how it ended, and turns what nobody expected into words."""
+
+    def __init__(self, app: ASGIApp, telling: RefusalRenderer = render_plain, metrics: Metrics | None = None) -> None:
+        self._app = app
+        self._telling = telling
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note what came of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = perf_counter()
+        name, status, size, gone = f"{getrandbits(64):016x}", 0, 0, False
+        mark = (b"x-request-id", name.encode())
+
+        async def received() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or (message["type"] == "http.disconnect" and not status)
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), mark]
+            else:
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, received, sent)
+        except ClientDisconnect:  # the client closed the connection before it had sent the whole request
+            gone = gone or not status
+        except asyncio.CancelledError:
+            if not _is_stopping(scope):
+                raise
+        except Exception:  # noqa: BLE001 - whatever nobody expected ends here
+            fields: dict[str, object] = {"id": name, "method": _get_method(scope), "route": get_route(scope)}
+            _log.exception("a request failed", extra={"fields": fields})
+            if not status:
+                await send_refusal(self._telling, _make_server_error(name), scope, receive, sent)
+        finally:
+            self._record_request(name, scope, CLIENT_GONE if gone else status, size, perf_counter() - begun)
+
+    def _record_request(self, name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
+        """Count and log a request that has ended."""
+        if self._metrics is not None:
+            self._metrics.count_request(scope["method"], get_route(scope), status, seconds)
+        _log_request(name, scope, status, size, seconds)
+
+
+def _log_request(name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
+    level = logging.WARNING if status >= 500 else logging.INFO
+    if not _log.isEnabledFor(level) or (status < 400 and scope["path"].startswith(_QUIET_PATHS)):
+        return
+    fields = {
+        "id": name,
+        "method": _get_method(scope),
+        "route": get_route(scope),
+        "status": status or None,
+        "ms": round(seconds * 1000, 1),
+        "bytes": size,
+        "client": shorten_address(scope["client"][0]) if scope.get("client") else "here",
+    }
+    _log.log(level, "request", extra={"fields": fields})
+
+
+def _is_stopping(scope: Scope) -> bool:
+    """Return whether the server stops, and so has cancelled a request that took too long: no error of the request."""
+    return "app" in scope and getattr(scope["app"].state, "draining", False)
+
+
+def _get_method(scope: Scope) -> str:
+    return str(scope["method"])[:10]
+
+
+def _make_server_error(name: str) -> RefusedRequest:
+    words = f"Something went wrong on the server, and has been noted there as {name}. Your game is kept: try again."
+    return RefusedRequest(500, "error", words)
