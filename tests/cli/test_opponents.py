@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Table, TableError, record
-from number_tower.players import LEVELS, player
+from number_tower.players import LEVELS, make_player
 from support.command import tower
 from support.strategies import any_game
 from support.terminal import Terminal
@@ -190,7 +190,7 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     done = tower("play", "race", *specs)
     assert "bot 1's turn." in done.stdout
     assert "bot 2's turn." in done.stdout
-    assert player(specs[1]).name == player(specs[3]).name == "bot"
+    assert make_player(specs[1]).name == make_player(specs[3]).name == "bot"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from number_tower.coach.puzzles import (
     find_puzzles,
     reduce_position,
 )
-from number_tower.players import player
+from number_tower.players import make_player
 from number_tower.solve import jit
 from number_tower.solve.worth import PlainSolver
 from support.game_tree import Tree, key
@@ -259,7 +259,7 @@ def solved_by_easy(some: list[Puzzle]) -> list[float]:
     for grade in GRADES:
         of_grade = [puzzle for puzzle in some if puzzle.grade == grade]
         right = sum(
-            player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
+            make_player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
         )
         rates.append(right / (len(of_grade) * len(tries)))
     return rates

@@ -18,7 +18,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from number_tower import Game, Table, catalogue, record
-from number_tower.store import StoreError, engine, games
+from number_tower.store import StoreError, database, engine
 from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
 from support.command import TOWER, limited, plain_environment, tower
@@ -449,7 +449,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path, play: Command, m
     def answers() -> Iterator[str]:
         yield "9"
         with monkeypatch.context() as patched:
-            patched.setattr(games, "update_game", away)
+            patched.setattr(database, "update_game", away)
             yield from ("8", "5", "4")
         yield "1"
 

@@ -15,7 +15,7 @@ from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.hints import fill_text, hint
 from number_tower.coach.review import review
-from number_tower.players import LEVELS, player
+from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
 from number_tower.web import questions, tasks
@@ -54,7 +54,7 @@ def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
 def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
-    assert tasks.choose_block(level, 7, travelled(game)) == (player(level, seed=7).choose(game), "")
+    assert tasks.choose_block(level, 7, travelled(game)) == (make_player(level, seed=7).choose(game), "")
 
 
 def test_a_large_game_travels_as_it_is() -> None:

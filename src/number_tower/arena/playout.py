@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlayerFactory(Protocol):
-    """Makes a player of what it is called; `number_tower.players.player` is one."""
+    """Makes a player of what it is called; `number_tower.players.base` is one."""
 
     def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
         """Return a player for one game."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.batch import BatchError
 from number_tower.catalogue import CatalogueError, load
 from number_tower.game import Game
-from number_tower.players import DEFAULT_PATIENCE, is_command, player
+from number_tower.players import DEFAULT_PATIENCE, is_command, make_player
 from number_tower.record import RecordError, from_line, to_line
 from number_tower.rules import Rules
 from number_tower.table import Table, TableError, check_player_names
@@ -116,7 +116,7 @@ def arrange(
     number: int = 100,
     seed: int = 1,
     patience: float = DEFAULT_PATIENCE,
-    make: PlayerFactory = player,
+    make: PlayerFactory = make_player,
 ) -> Contest:
     """Set up an arena from what people write, and say what is wrong with it before anything is played."""
     specs = tuple(map(normalize_player, players))

@@ -216,6 +216,7 @@ def notify_servers(connection: Connection, identity: int, mark: str) -> None:
 
 
 def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
+    """Notify other processes of a changed room; return it."""
     notify_servers(connection, after.id, after.tag)
     return after
 
@@ -229,6 +230,7 @@ def make_holder_columns(token: str, browser: str | None) -> dict[str, str | None
 
 
 def insert_seat(connection: Connection, identity: int, place: int, token: str, browser: str | None) -> None:
+    """Add the holder of a seat."""
     connection.execute(insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser)))
 
 
