@@ -84,14 +84,12 @@ class Rulebook:
     voice: Mapping[str, object]
     content: bytes = field(default=b"", repr=False, compare=False)
     """The content of its file, if it has one."""
-
-    def __hash__(self) -> int:
-        """Hash only the name and source: `voice` has no hash."""
-        return hash((self.name, self.source))
+    cache: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What other modules derive from the rulebook, such as its voice."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickle without the file's content."""
-        return {**self.__dict__, "content": b""}
+        """Pickle without the file's content and the cache."""
+        return {**self.__dict__, "content": b"", "cache": {}}
 
     def check_options(self, chosen: Collection[str]) -> None:
         """Raise OptionError for an option that this game does not take."""
