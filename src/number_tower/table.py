@@ -110,9 +110,11 @@ class Table:
 
     def __post_init__(self) -> None:
         book = cast("Rulebook | None", self.book)
-        if book is None or self.rulebook not in {"", book.name}:
-            object.__setattr__(self, "book", find_rulebook(self.rulebook or UNNAMED, self.game.rules))
-        object.__setattr__(self, "rulebook", self.book.name)
+        if book is None or self.rulebook != book.name:
+            if book is None or self.rulebook:
+                book = find_rulebook(self.rulebook or UNNAMED, self.game.rules)
+            object.__setattr__(self, "book", book)
+            object.__setattr__(self, "rulebook", book.name)
         if not self.log:
             object.__setattr__(self, "log", self._make_log())
         if self.names is not None:

@@ -104,6 +104,8 @@ class Rulebook:
 
     def find_options(self, rules: Rules) -> dict[str, object] | None:
         """Return the options that turn this rulebook's rules into these; None if none do."""
+        if rules == self.rules:
+            return {}
         theirs, ours = rules.written(), self.rules.written()
         differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
         if any(key not in self.options or key not in theirs for key in differ):
