@@ -15,7 +15,7 @@ import pytest
 from pettingzoo.test import api_test, seed_test
 
 from number_tower import Game, OptionError, Position, Rules, RulesError, UnknownGameError, catalogue, rules, solve
-from number_tower.envs.common import SeatOrder
+from number_tower.envs import SeatOrder
 from number_tower.envs.pettingzoo import env, raw_env
 from number_tower.position import Refusal
 from support.command import ROOT

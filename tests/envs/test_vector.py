@@ -284,7 +284,7 @@ def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypa
         asked.append(position)
         return {"value": None, "action_values": np.full(9, np.nan, np.float32)}
 
-    monkeypatch.setattr("number_tower.envs.games.told", counted)
+    monkeypatch.setattr("number_tower.envs.games.make_value_info", counted)
     envs = NumberTowerVectorEnv(8, "draft", opponent=lowest, values=True)
     _, info = envs.reset(seed=0)
     assert len(asked) == 1

@@ -255,7 +255,7 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.worth import Plain; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = "from number_tower.solve.worth import PlainSolver; import number_tower as nt; print(nt.solve(nt.Game()))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 
@@ -282,7 +282,7 @@ def test_a_move_is_valued_only_when_it_is_looked_at(monkeypatch: pytest.MonkeyPa
         asked.append(block)
         return after(self, position, block)
 
-    monkeypatch.setattr(DeepSolver, "after", asked_for)
+    monkeypatch.setattr(DeepSolver, "evaluate_move", asked_for)
     assert len(solution.moves) == 9
     assert not asked
     assert solution.moves[4] == solution.moves[4] == Worth("loss", 4)

@@ -24,11 +24,11 @@ from number_tower.solve.limits import SearchLimits
 from support.strategies import any_rules
 
 EAGER: dict[str, int] = {
-    "_FIRST_TURN": 60,
-    "_TURN": 25,
+    "_FIRST_TURN_POSITIONS": 60,
+    "_TURN_POSITIONS": 25,
     "_SMALLEST_TABLE": 16,
     "_FEWEST_FRAMES": 4,
-    "_LISTED_FRAMES": 8,
+    "_MAX_LIST_FRAMES": 8,
 }
 """Turns and tables so small that small games have many turns, and tables and stacks that grow."""
 
@@ -126,7 +126,7 @@ def test_larger_searches_stop_at_the_same_position_too(rules: Rules, positions: 
     start = Position.start(rules)
     found: list[tuple[int | None, int, int, int]] = []
     for name in ("interpreted", "compiled", "compiled in the middle"):
-        with run_in(WAYS[name], _FIRST_TURN=2_000, _TURN=500):
+        with run_in(WAYS[name], _FIRST_TURN_POSITIONS=2_000, _TURN_POSITIONS=500):
             search = Search(start, SearchLimits(positions=positions), plies=True)
             try:
                 found.append((search.score(start), search.positions, search.stored, search.slots))
