@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import number_tower as nt
 from number_tower import Game, Position, Rules
-from number_tower.coach.hints import format_reason, hint, list_text_keys
+from number_tower.coach.hints import format_reason, hint, load_texts
 from number_tower.coach.reasons import explain_move
 from number_tower.solve.solution import Solution
 from support.claims import ME, YOU, Told, check
@@ -147,8 +147,8 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
 
 
 def test_the_coach_has_words_for_everything_and_no_others() -> None:
-    kinds = {text.removeprefix("why_") for text in list_text_keys() if text.startswith("why_")}
-    nudges = {text.removeprefix("nudge_") for text in list_text_keys() if text.startswith("nudge_")}
+    kinds = {text.removeprefix("why_") for text in load_texts() if text.startswith("why_")}
+    nudges = {text.removeprefix("nudge_") for text in load_texts() if text.startswith("nudge_")}
     never_best = {"lower", "refuted", "partner", "loss", "loss_line", "loss_long"}
     assert nudges == (kinds - never_best) | {"lost", "lost_alike"}
 

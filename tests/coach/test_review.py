@@ -474,15 +474,14 @@ def test_texts_stay_within_the_picture(ref: str) -> None:
         assert start + wide <= whole
 
 
-def test_a_very_long_game_becomes_dense_and_says_so() -> None:
+def test_of_a_very_long_game_every_number_has_room() -> None:
     moves = ",".join(map(str, range(1, 501)))
     root = drawn(reviewed(f"rules(blocks=1-500,fit=ascending,step=3):{moves}"))
     blocks = parts(root, "block")
     assert len(blocks) == 500
-    assert not [each for each in blocks if each.findall(f"{SVG}text")]
+    assert [each.findtext(f"{SVG}text") for each in blocks] == moves.split(",")
     assert blocks[7].findtext(f"{SVG}title") == "Move 8, Ben: 8"
-    assert float(root.attrib["width"]) < 1500
-    assert "A long game: numbers for which there is no room are left out." in "".join(root.itertext())
+    assert len(ET.tostring(root)) < 1_000_000
 
 
 def test_numbers_of_a_million_have_room() -> None:
