@@ -1,5 +1,6 @@
 # `make play` and `make test` are all a newcomer needs; each sets up what it uses in .venv/.
 VENV := .venv
+unexport PYTHONDONTWRITEBYTECODE # the tests start many interpreters: let them keep what they compile
 BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done

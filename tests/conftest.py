@@ -7,26 +7,33 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+from support.sizes import examples
 
 os.environ["NUMBER_TOWER_DB"] = "none"
 signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("untimed", settings.get_profile("default"), deadline=None)
-if not os.environ.get("CI"):
-    settings.load_profile("untimed")
+settings.register_profile(
+    "tower", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tower")
 
 MARKERS = {"browser": "browser", "soak": "slow"}
 """The marker of all tests in a directory."""
 
+TOGETHER = {"browser", "envs", "solve"}
+"""Directories whose tests run in one process: they share a browser, or compiled code."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their directory and by the database that they use."""
+    """Mark tests by their directory and by the database that they use; those of a file share what is slow to make."""
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder in MARKERS:
             item.add_marker(MARKERS[folder])
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
+        item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else str(item.path)))
 
 
 def _needs_postgres(item: pytest.Function) -> bool:
