@@ -49,8 +49,7 @@ soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and
 	$(SCRIPT) tests/soak/faults.py
 	$(SCRIPT) tests/soak/history.py 60
 	$(SCRIPT) tests/soak/connections.py
-	NUMBER_TOWER_COST=all NUMBER_TOWER_DAMAGE=300 NUMBER_TOWER_LOOKS=all FUZZ_EXAMPLES=40 $(BIN)/pytest -q \
-	  tests/web/test_cost.py tests/store/test_damage.py tests/browser/test_access.py tests/web/test_api_fuzz.py
+	NUMBER_TOWER_THOROUGH=1 $(BIN)/pytest -q
 	$(SCRIPT) tests/soak/memory.py $(SOAK)
 
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up

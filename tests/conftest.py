@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from _pytest.nodeid import coerce_node_id
 from hypothesis import HealthCheck, settings
 
 from support.sizes import examples
@@ -21,19 +22,17 @@ settings.load_profile("tower")
 MARKERS = {"browser": "browser", "soak": "slow"}
 """The marker of all tests in a directory."""
 
-TOGETHER = {"browser", "envs", "solve"}
-"""Directories whose tests run in one process: they share a browser, or compiled code."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their directory and by the database that they use; those of a file share what is slow to make."""
+    """Mark tests by their directory and by the database that they use, and give each an id of its own."""
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder in MARKERS:
             item.add_marker(MARKERS[folder])
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
-        item.add_marker(pytest.mark.xdist_group(folder if folder in TOGETHER else str(item.path)))
+        if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them
+            item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
 
 
 def _needs_postgres(item: pytest.Function) -> bool:
