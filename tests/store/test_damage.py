@@ -60,7 +60,7 @@ ANSWERS = (
 """What the store may say of a game: that it is damaged, or gone, or stands otherwise than was thought."""
 
 EACH = size(3, 300)
-"""Mutations of each kind; NUMBER_TOWER_DAMAGE chooses another number."""
+"""Mutations of each kind."""
 
 
 # A database with something in every table -----------------------------------------------------------------------------

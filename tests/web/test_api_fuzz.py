@@ -1,6 +1,6 @@
 """The API keeps its word whatever it is sent: made by schemathesis from its description, answered in this process.
 
-`FUZZ_EXAMPLES=500 pytest tests/web/test_api_fuzz.py` tries more of everything, each time something else.
+`NUMBER_TOWER_THOROUGH=1` tries more of everything, each time something else.
 """
 
 from __future__ import annotations
