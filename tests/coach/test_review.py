@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -32,6 +32,7 @@ from number_tower.solve import limits
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver
 from support.command import GOLDEN, ROOT, plain_environment, tower
+from support.sizes import examples
 from support.strategies import any_game, any_rules
 
 REVIEWS = GOLDEN / "review"
@@ -50,7 +51,7 @@ POINTS = {"win": 1, "draw": 0, "loss": -1}
 SVG = "{http://www.w3.org/2000/svg}"
 
 SMALL = any_rules(most_blocks=5, largest=12, highest=24)
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=examples(60))
 
 
 @st.composite
@@ -361,7 +362,7 @@ def test_every_key_of_the_document_is_documented() -> None:
 
 
 @given(any_game())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 def test_the_picture_shows_every_block_value_and_mistake(game: Game) -> None:
     seen = review(game, seconds=0.05)
     root = drawn(seen)
