@@ -94,7 +94,8 @@ class Table:
     """A game and its players; immutable, every change makes a new table with a higher version.
 
     The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
-    computer are excluded from equality. A table made without a rulebook looks it up by its name and rules.
+    computer are excluded from equality. A table made without a rulebook, or with the name of another one, looks it up
+    by the name and the rules.
     """
 
     game: Game

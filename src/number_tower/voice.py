@@ -31,7 +31,6 @@ _WORDS = {"players", "noun"}
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
 
-
 MOST_UNDONE = 20
 """Blocks of one takeback that are told: the last ones."""
 
