@@ -206,7 +206,7 @@ def test_no_search_is_compiled_as_that_would_move_its_limits(monkeypatch: pytest
 
 
 def line(book: Rulebook, puzzle: Puzzle) -> str:
-    return record.to_line(nt.Table(puzzle.game, book.name), book)
+    return record.to_line(nt.Table(puzzle.game, book=book), files=True)
 
 
 def test_the_puzzle_of_a_day_is_the_same_for_everyone() -> None:
@@ -530,7 +530,8 @@ def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pyte
     found = list(printed(call, capsys))
     assert len(found) == count
     for each in found:
-        table, book = record.read(str(each["ref"]))
+        table = record.read(str(each["ref"]))
+        book = table.book
         assert (book.name, list(table.game.moves)) == (each["game"], each["moves"])
         assert (table.game.to_move + 1, list(table.game.legal)) == (each["seat"], each["legal"])
         best = each["line"]

@@ -13,8 +13,7 @@ from number_tower.batch import BatchError
 from number_tower.catalogue import CatalogueError, load
 from number_tower.game import Game
 from number_tower.players import DEFAULT_PATIENCE, is_command, make_player
-from number_tower.record import RecordError, to_line
-from number_tower.record.line import parse_line
+from number_tower.record import RecordError, from_line, to_line
 from number_tower.rules import Rules
 from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import format_value
@@ -132,13 +131,13 @@ def parse_game(game: str | Rules) -> GameEntry:
     if isinstance(game, Rules):
         return _make_entry(Table(Game(game)))
     try:
-        table, book = parse_line(f"{game.strip()}:", load)
+        table = from_line(f"{game.strip()}:", load)
     except (RecordError, CatalogueError) as error:
         raise BatchError(f"{format_value(game)} cannot be played: {error}") from None
     if table.hidden:
         why = "blocks are hidden from people only, so without hidden=yes"
         raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone; {why}")
-    plain = Table(Game(table.game.rules), book=book)
+    plain = Table(Game(table.game.rules), book=table.book)
     if table != plain:
         expected = "expected a game and its rules alone, as in draft(target=21)"
         raise BatchError(f"{format_value(game)} cannot be played: {expected}")

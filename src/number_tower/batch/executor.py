@@ -156,9 +156,8 @@ class _WorkerPool(ProcessPoolExecutor):
 
     def __exit__(self, *_: object) -> None:
         with _block_interrupts():
-            self.shutdown(wait=False, cancel_futures=True)
             self._stop()
-            self.shutdown()
+            self.shutdown(cancel_futures=True)
 
     def find_exit_code(self) -> int | None:
         """Stop all workers and return the exit code of the one that ended by itself."""

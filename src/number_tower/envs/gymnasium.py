@@ -159,7 +159,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         }
         outcome = self.table.outcome
         if outcome is not None:
-            info |= {"outcome": outcome.reason, "record": to_line(self.table, self._renderer.book)}
+            info |= {"outcome": outcome.reason, "record": to_line(self.table, files=True)}
         elif self._values:
             info |= make_value_info(self.table.game.position)
         return info

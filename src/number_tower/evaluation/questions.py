@@ -141,7 +141,7 @@ class QuestionedPlayer(Player):
 
     def _ask_once(self, table: Table, problem: str | None) -> AnswerAttempt:
         lists_legal = self._suite.legal
-        prompt = write_prompt(table, table.book, legal=lists_legal, problem=problem)
+        prompt = write_prompt(table, legal=lists_legal, problem=problem)
         question = build_question(table.game, self._suite.patience)
         legal = question.pop("legal")
         if problem is not None:
