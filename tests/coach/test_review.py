@@ -250,7 +250,7 @@ def test_the_time_is_given_to_each_position_anew(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews._PositionSolver, "solved", lambda *_: None)  # noqa: SLF001 - as if nothing could be solved
+    monkeypatch.setattr(reviews._PositionSolver, "solve", lambda *_: None)  # noqa: SLF001 - as if nothing could be solved
     text = printed("race:7,8,5,5,3")
     assert "unknown -> unknown" in text
     assert "unknown -> win" in text

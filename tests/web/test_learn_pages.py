@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
-from number_tower.record.line import parse_line
+from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -203,18 +203,18 @@ def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestCl
 def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
+    def noted(line: str) -> Table:
         read.append(line)
-        return parse_line(line)
+        return from_line(line)
 
-    monkeypatch.setattr(lines, "parse_line", noted)
+    monkeypatch.setattr(lines, "from_line", noted)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
     assert read == ["rules(blocks=1-10000,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "parse_line", None)
+    monkeypatch.setattr(lines, "from_line", None)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-500000,500002-999999):1")
 

@@ -342,7 +342,8 @@ class ReviewText(NamedTuple):
         if turning is not None and value is not None:
             so_far = "" if review.outcome else " so far"
             which = f"move {turning.ply}, {self.names[turning.player]}'s {turning.block}"
-            return f"Turning point{so_far}: {which}. From then on {self._format_leader(value, 'was winning', 'it was a draw')}."
+            leader = self._format_leader(value, "was winning", "it was a draw")
+            return f"Turning point{so_far}: {which}. From then on {leader}."
         if review.unsolved or value is None:
             return "Whether there was a turning point is not known."
         start = self._format_leader(value, "was winning", "it was a draw")
@@ -372,7 +373,8 @@ class ReviewText(NamedTuple):
         if not review.unsolved:
             return None
         were = "was not solved in its time" if review.unsolved == 1 else "were not solved in their time"
-        return f"{review.unsolved} of {_count_noun(len(review.worths), 'position')} {were}: nothing is said or counted there."
+        positions = _count_noun(len(review.worths), "position")
+        return f"{review.unsolved} of {positions} {were}: nothing is said or counted there."
 
     def _format_leader(self, value: int, wins: str, draws: str) -> str:
         """Say who is ahead, by a value as the first seat sees it."""

@@ -82,7 +82,8 @@ def draw_review(review: GameReview, telling: ReviewText, title: str) -> str:
         make_element("desc", escape_text(" ".join(about))),
         make_element("rect", class_="paper", width=plan.width, height=y, fill=PAPER, rx=10),
         *drawn,
-        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {format_number(plan.width)} {format_number(y)}", width=plan.width, height=y,
+        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {format_number(plan.width)} {format_number(y)}",
+        width=plan.width, height=y,
         role="img", class_="number-tower-review", font_family=FONTS, font_size=TEXT, fill=INK,
     )  # fmt: skip
     return whole.encode("ascii", "xmlcharrefreplace").decode() + "\n"
@@ -444,7 +445,8 @@ def _outline_block(storey: _StackedBlock, ply: int, site: _TowerArea) -> str:
     corner = (
         f"{format_number(site.plan.find_middle(ply) - site.block_width / 2)} {format_number(site.find_top(storey))}"
     )
-    return f"M{corner}h{format_number(site.block_width)}v{format_number(site.unit * storey.tall)}h{format_number(-site.block_width)}z"
+    width, height = format_number(site.block_width), format_number(site.unit * storey.tall)
+    return f"M{corner}h{width}v{height}h-{width}z"
 
 
 def _draw_block(storey: _StackedBlock, telling: ReviewText, site: _TowerArea) -> str:
