@@ -8,7 +8,7 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -21,6 +21,7 @@ from number_tower.players.levels import Computer
 from number_tower.solve import deep, jit, limits, matching
 from number_tower.solve.deep import DeepSolver, Search
 from number_tower.solve.limits import SearchLimits
+from support.sizes import examples, size
 from support.strategies import any_rules
 
 EAGER: dict[str, int] = {
@@ -90,7 +91,7 @@ def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, m
     return Found(answers, searched, watch.positions_left)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 @given(
     any_rules(most_blocks=8, largest=16, highest=50),
     st.none() | st.integers(1, 600),
@@ -189,7 +190,7 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
     found = []
     for name in BOTH:
         with run_in(WAYS[name]):
-            solver = DeepSolver(start, SearchLimits(positions=knowing.MAX_POSITIONS))
+            solver = DeepSolver(start, SearchLimits(positions=size(knowing.MAX_POSITIONS // 5, knowing.MAX_POSITIONS)))
             found.append((solver.evaluate(start), solver.positions))
     assert found[0] == found[1]
 
@@ -198,7 +199,7 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
 def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: pytest.MonkeyPatch) -> None:
     known = set()
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25))
     @given(
         st.sampled_from(SIZES),
         st.integers(500, 4_000),
@@ -258,7 +259,7 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
         with pytest.raises(KeyboardInterrupt):
             interrupted.find_best_moves(start, interrupt)
         assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
-        again, once = (each._watch for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
+        again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
         assert again._searched == once._searched  # noqa: SLF001 - likewise
 
 

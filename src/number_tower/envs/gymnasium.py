@@ -18,7 +18,7 @@ from number_tower.catalogue import choose
 from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, parse_action, register
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
-from number_tower.players import ForfeitError, Player, let_move, player
+from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import MoveError
 from number_tower.record import to_line
 from number_tower.table import Table
@@ -63,7 +63,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._rotation = SeatRotation("seat", seat)
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
-        self._opponent = player(opponent) if isinstance(opponent, str) else _make_player(opponent)
+        self._opponent = make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
         self._start = Table(Game(self.rules), book=book)
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
@@ -78,7 +78,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         opponent_seed = int(self.np_random.integers(_SEED_LIMIT))
         if self._opponent_spec is not None:
             self._opponent.close()
-            self._opponent = player(self._opponent_spec, seed=opponent_seed)
+            self._opponent = make_player(self._opponent_spec, seed=opponent_seed)
         self._notes: dict[str, str] = {}
         self._is_result_given = False
         self._play_opponent(self._start, before=None)

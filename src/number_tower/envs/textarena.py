@@ -114,7 +114,7 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
 
     def get_board_str(self) -> str:
         """Return how the game stands, as the player to move is told."""
-        return write_situation(self.table, self.table.book, legal=self._legal)
+        return write_situation(self.table, legal=self._legal)
 
     def _finish_step(self, *, rotate: bool = True) -> tuple[bool, dict[str, Any]]:
         done, info = self.state.step(rotate_player=rotate)
@@ -122,7 +122,7 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
 
     def _make_prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
         table = game_state["table"]
-        return f"You are {_NAMES[player_id]}.\n{write_rules(table, table.book)}\n\n{HOW_TO_ANSWER}"
+        return f"You are {_NAMES[player_id]}.\n{write_rules(table)}\n\n{HOW_TO_ANSWER}"
 
     def _describe(self, table: Table, block: int) -> None:
         """Tell both players who placed what, and who had to skip."""
