@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, TypeVar
 
-from number_tower.arena import ArenaJournal, BatchError, arrange, play_games, results
+from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli.console import (
@@ -95,7 +95,7 @@ def run(args: Namespace) -> int:
         show_progress("games", INTERRUPT_HINT) as update,
         closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
     ):
-        found = results(contest, games)
+        found = compute_results(contest, games)
     if args.json:
         print(found.to_json())
         return FINISHED

@@ -11,7 +11,7 @@ from number_tower.cli.errors import WRONG_CALL, CommandError, rearm_interrupt
 from number_tower.cli.terminal import SearchProgress
 from number_tower.coach.hints import Hint, fill_text, format_sentence, hint
 from number_tower.coach.reasons import explain_move
-from number_tower.players import ForfeitError, UnknownPlayerError, is_command, let_move, player
+from number_tower.players import ForfeitError, UnknownPlayerError, is_command, let_move, make_player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.table import TableError, check_player_names
 from number_tower.text import format_argument
@@ -50,7 +50,7 @@ class Opponents(NamedTuple):
         progress = SearchProgress("leaves the game", in_game=True)
         try:
             players = [
-                player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
+                make_player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
                 for number, spec in enumerate(specs)
             ]
         except UnknownPlayerError as error:
@@ -81,7 +81,7 @@ class Opponents(NamedTuple):
     def clear_default_names(table: Table, specs: Specs, people: tuple[str, str]) -> Table:
         """Remove names that were derived from earlier players: these play from now on."""
         try:
-            players = [None if spec is None else player(spec) for spec in specs]
+            players = [None if spec is None else make_player(spec) for spec in specs]
         except UnknownPlayerError:
             return table
         default = _name_players((players[0], players[1]), people)

@@ -288,7 +288,7 @@ def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundG
     from number_tower import record  # noqa: PLC0415 - a game by its name needs no records
 
     try:
-        return FoundGame(record.read(ref)[0])
+        return FoundGame(record.read(ref))
     except record.NoRecordError as error:
         problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
         raise CommandError(WRONG_CALL, problem) from None

@@ -20,7 +20,7 @@ from number_tower.cli.options import (
 )
 from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
 from number_tower.cli.terminal import Terminal
-from number_tower.match import Match, MatchError, MatchGame, Series
+from number_tower.match import Match, MatchError, Series
 from number_tower.store import StoreError
 from number_tower.table import StaleError
 from number_tower.voice import MatchStanding, get_plain_players, get_voice
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from number_tower.catalogue import GameChoice
     from number_tower.cli.computer import Opponents
     from number_tower.cli.options import CommandParser
     from number_tower.store.matches import StoredMatch
@@ -54,12 +55,11 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace) -> int:
     """Play a match from its start."""
     terminal = Terminal()
-    choices = [choose_game(args, name) for name in _split_games(args.game)]
-    games = tuple(MatchGame(choice.book, choice.rules) for choice in choices)
+    games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args), read_person_name(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
     try:
-        match = Match(default if args.best_of is None else args.best_of, choices[0].first)
+        match = Match(default if args.best_of is None else args.best_of, games[0].first)
     except MatchError as error:
         raise CommandError(WRONG_CALL, f"--best-of: {error}") from None
     opponents = _create_opponents(args)
@@ -93,7 +93,7 @@ def _create_opponents(args: Namespace) -> Opponents | None:
 
 
 def _choose_names(
-    games: tuple[MatchGame, ...], opponents: Opponents | None, person: str | None = None
+    games: tuple[GameChoice, ...], opponents: Opponents | None, person: str | None = None
 ) -> tuple[str, str] | None:
     """Return default names for the whole match; None where every rulebook has the same ones."""
     people = _get_default_names(games)
@@ -102,7 +102,7 @@ def _choose_names(
     return None if all(get_voice(game.book).players == people for game in games) else people
 
 
-def _get_default_names(games: tuple[MatchGame, ...]) -> tuple[str, str]:
+def _get_default_names(games: tuple[GameChoice, ...]) -> tuple[str, str]:
     names = {get_voice(game.book).players for game in games}
     return names.pop() if len(names) == 1 else get_plain_players()
 

@@ -91,7 +91,7 @@ class SaveFile:
         if self._file.stat().st_size == 0:
             return False
         try:
-            earlier, _ = record.read(str(self._file))
+            earlier = record.read(str(self._file))
             return bool(earlier.game.moves or earlier.declared)
         except record.NoRecordError as error:
             raise CommandError(WRONG_CALL, f"the game cannot be kept in {error}") from None
