@@ -20,13 +20,12 @@ from number_tower.web.api.deps import Address, LobbyDep, RequiredCredentials, de
 from number_tower.web.errors import ProblemError
 from number_tower.web.lobby import NewRoom
 from number_tower.web.questions import read_record
-from number_tower.web.quota import admit_room
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from number_tower.catalogue import Rulebook
-    from number_tower.web.cached_room import CachedRoom
+    from number_tower.web.room_cache import CachedRoom
 
 router = APIRouter(tags=["games"])
 
@@ -44,8 +43,7 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep
     the other seat, and the `watch` link to spectators.
     """
     wished = await read_wish(request, wanted)
-    with admit_room(request, wished):
-        known, token = await lobby.open_room(wished)
+    known, token = await lobby.open_room(wished)
     here = f"/api/games/{known.address}"
     links = {"play": f"/g/{known.address}", "watch": f"/w/{known.watch}", "api": here, "events": f"{here}/events"}
     addresses: dict[str, object] = {"address": known.address, "watch": known.watch, "links": links}

@@ -20,7 +20,6 @@ from number_tower.web.lobby import Lobby, NewRoom
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.questions import UnansweredError, add_retry_header, ask_cached, read_record
-from number_tower.web.quota import admit_room
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
@@ -126,8 +125,7 @@ async def play_on(request: Request) -> Response:
     lobby: Lobby = request.app.state.lobby
     session = get_browser_session(request)
     wish = NewRoom(book, arrange_seats(table, seat == "2"), "computer", level)
-    with admit_room(request, wish):
-        known, _ = await lobby.open_room(wish, session.current.secret)
+    known, _ = await lobby.open_room(wish, session.current.secret)
     session.renew()
     await lobby.wait_for_computer(known)
     return RedirectResponse(f"/g/{known.address}", 303)

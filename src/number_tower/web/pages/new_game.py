@@ -27,7 +27,6 @@ from number_tower.web import drawing, limits
 from number_tower.web.lobby import NewRoom
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
 from number_tower.web.pages import Theme, read_form, render_page
-from number_tower.web.quota import admit_room
 from number_tower.web.view import RoomView
 
 if TYPE_CHECKING:
@@ -136,8 +135,7 @@ async def start_game(request: Request) -> Response:
     session = get_browser_session(request)
     try:
         wish = await _parse_wish(form, given)
-        with admit_room(request, wish):
-            known, _ = await request.app.state.lobby.open_room(wish, session.current.secret)
+        known, _ = await request.app.state.lobby.open_room(wish, session.current.secret)
     except FormError as refused:
         return _render_form(request, given, refused.wrong)
     except TableError:

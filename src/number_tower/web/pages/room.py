@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from number_tower.room import Action
     from number_tower.store.rooms import Revision
-    from number_tower.web.cached_room import CachedRoom
     from number_tower.web.lobby import Lobby
+    from number_tower.web.room_cache import CachedRoom
 
 router = APIRouter(include_in_schema=False)
 
@@ -197,7 +197,8 @@ async def perform_action(request: Request, address: str, deed: str) -> Response:
     if known is None:
         return _render_not_found(request)
     try:
-        known = await _get_lobby(request).act(address, credentials, parse_action(deed, await read_form(request), known))
+        action = parse_action(deed, await read_form(request), known)
+        known = await _get_lobby(request).act(address, credentials, action, known)
     except InvalidAnswerError as wrong:
         notice, status = Notice(f"{wrong}"), 422
     except MoveError as refused:
@@ -241,15 +242,14 @@ def _parse_seen(request: Request) -> Revision | None:
 
 
 async def _find_room_as_player(request: Request, address: str) -> tuple[CachedRoom | None, frozenset[int]]:
-    """Return a room as `_look` does, and the seats that this browser holds there."""
-    known = await _find_room(request, address)
-    if known is None or known.address != address:
-        return known, frozenset()
+    """Return a room as `_find_room` does, and the seats that this browser holds there."""
     credentials = get_browser_session(request).get_credentials(address)
     try:
         known = await _get_lobby(request).find_room_for(address, credentials, _parse_seen(request))
     except RoomNotFoundError:
         return None, frozenset()
+    if known.address != address:
+        return None if request.method == "POST" else known, frozenset()
     return known, known.find_seats(credentials)
 
 
