@@ -1,4 +1,4 @@
-"""Plain words for the rules of any game, for a tower, and for a refused block, made from the rules themselves."""
+"""Plain words for the rules of any game, for a tower, and for a refused block."""
 
 from __future__ import annotations
 
@@ -10,37 +10,42 @@ from number_tower.text import summarize_numbers
 if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.position import Refusal
-    from number_tower.rules import Rules
+    from number_tower.rules import Fit, Rules
     from number_tower.table import Unplaceable
 
 
+_FITS: dict[Fit, tuple[str, str]] = {
+    "any": ("any", "Any {noun} may go on any other"),
+    "descending": ("at most {top}", "A {noun} may go on one that is larger or equal"),
+    "ascending": ("above {top}", "A {noun} must be larger than the one beneath it"),
+    "related": ("a divisor or a multiple of {top}", "A {noun} must divide the one beneath it or be a multiple of it"),
+    "unrelated": (
+        "neither a divisor nor a multiple of {top}",
+        "A {noun} must neither divide the one beneath it nor be a multiple of it",
+    ),
+}
+"""For each fit: what the next block must be, and the rule."""
+
+
 def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
-    """Tell what there is, what may be placed, how the game is won and what happens to a stuck player."""
-    told = (
+    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player."""
+    sentences = (
         _describe_supply(rules, noun),
         _describe_fit_rule(rules, noun),
         _describe_opening(rules, noun),
         _describe_goal(rules),
         _describe_stuck(rules, noun),
     )
-    return tuple(filter(None, told))
+    return tuple(filter(None, sentences))
 
 
 def describe_fit(rules: Rules, top: int) -> str:
-    """Say what the next block on `top` has to be, to follow "it must be"."""
+    """Describe the blocks that fit on `top`, to follow "it must be"."""
     if top == EMPTY:
         return f"one of {summarize_numbers(rules.opening or rules.blocks)}"
-    match rules.fit:
-        case "any":
-            return "any"
-        case "descending":
-            return f"at most {top}"
-        case "ascending":
-            return f"above {top}" if rules.step is None else f"from {top + 1} to {top + rules.step}"
-        case "related":
-            return f"a divisor or a multiple of {top}"
-        case "unrelated":
-            return f"neither a divisor nor a multiple of {top}"
+    if rules.step is not None:
+        return f"from {top + 1} to {top + rules.step}"
+    return _FITS[rules.fit][0].format(top=top)
 
 
 def _describe_supply(rules: Rules, noun: str) -> str:
@@ -58,18 +63,8 @@ def _describe_supply(rules: Rules, noun: str) -> str:
 
 
 def _describe_fit_rule(rules: Rules, noun: str) -> str:
-    match rules.fit:
-        case "any":
-            return f"Any {noun} may go on any other."
-        case "descending":
-            return f"A {noun} may go on one that is larger or equal."
-        case "ascending":
-            by = "" if rules.step is None else f", by at most {rules.step}"
-            return f"A {noun} must be larger than the one beneath it{by}."
-        case "related":
-            return f"A {noun} must divide the one beneath it or be a multiple of it."
-        case "unrelated":
-            return f"A {noun} must neither divide the one beneath it nor be a multiple of it."
+    by = "" if rules.step is None else f", by at most {rules.step}"
+    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
 
 
 def _describe_opening(rules: Rules, noun: str) -> str:
@@ -98,7 +93,7 @@ def _describe_stuck(rules: Rules, noun: str) -> str:
 
 
 def describe_tower(game: Game, player: int) -> str:
-    """Say how high a player's tower is, where that matters, or else what lies on top."""
+    """Return a caption for a player's tower: its height if that matters in this game, or its top."""
     height, top = game.heights[player], game.position.tops[player]
     if game.rules.target is not None:
         return f"height {height} of {game.rules.target}"
@@ -108,67 +103,38 @@ def describe_tower(game: Game, player: int) -> str:
 
 
 class RefusalText(NamedTuple):
-    """How a refused block is told where the game is not at hand; `explain_refusal` says more."""
+    """Words for a refused block, to follow "it"; "it chose 7,"; "move 3 (7):" of a record; and a number of answers."""
 
     clause: str
-    """After "it" or "which"."""
     choice: str
-    """After "it chose 7,"."""
     move: str
-    """After "move 3 (7):" of a record."""
     label: str
-    """After how many answers had this problem."""
 
+
+_NO_BLOCK = "is no block of this game"
 
 REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "not_a_block": RefusalText(
-        clause="is no block of this game",
-        choice="which is no block of this game",
-        move="not a block of this game ({blocks})",
-        label="no block of the game",
+        _NO_BLOCK, f"which {_NO_BLOCK}", "not a block of this game ({blocks})", "no block of the game"
     ),
     "over": RefusalText(
-        clause="comes after the end of the game",
-        choice="though the game was over",
-        move="the game was over before it",
-        label="after the end",
+        "comes after the end of the game", "though the game was over", "the game was over before it", "after the end"
     ),
-    "used": RefusalText(
-        clause="has been used already",
-        choice="which had been used",
-        move="that block had been used",
-        label="used already",
-    ),
-    "unavailable": RefusalText(
-        clause="is not available",
-        choice="which is not available",
-        move="not available",
-        label="not available",
-    ),
+    "used": RefusalText("has been used already", "which had been used", "that block had been used", "used already"),
+    "unavailable": RefusalText("is not available", "which is not available", "not available", "not available"),
     "opening": RefusalText(
-        clause="may not lie on the ground",
-        choice="which may not open",
-        move="not a permitted opening",
-        label="not for the ground",
+        "may not lie on the ground", "which may not open", "not a permitted opening", "not for the ground"
     ),
-    "fit": RefusalText(
-        clause="does not fit",
-        choice="which does not fit",
-        move="it does not fit on the block beneath",
-        label="did not fit",
-    ),
+    "fit": RefusalText("does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"),
     "target": RefusalText(
-        clause="passes the target",
-        choice="which passes the target",
-        move="it passes the target {target}",
-        label="past the target",
+        "passes the target", "which passes the target", "it passes the target {target}", "past the target"
     ),
 }
-"""The short words for every refusal. A game's own voice has its sentences in `plain.toml` and in its rule file."""
+"""Short words for every refusal. A voice has whole sentences for them, in `plain.toml` and in rule files."""
 
 
 def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
-    """Say why a block cannot be placed, to follow "it" or "which"."""
+    """Explain why a block cannot be placed, to follow "it" or "which"."""
     rules, top = game.rules, game.position.tops[game.to_move]
     match refusal:
         case "not_a_block":

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -33,21 +33,21 @@ from number_tower.arena import (
     GameResult,
     arena,
     arrange,
+    compute_results,
     play_games,
     play_out,
-    results,
 )
 from number_tower.arena import playout as logs
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import Score
 from number_tower.batch.executor import WorkerError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError, format_header
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
 from number_tower.cli.main import main
 from number_tower.cli.options import create_parser
 from number_tower.players import LEVELS, UnknownPlayerError
-from number_tower.record import from_line
+from number_tower.record import from_line, to_line
 from support.arena_players import Stub
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
@@ -133,7 +133,7 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     contest = arranged(given)
     assert contest.games == (text,)
     fixture = contest.get_fixture(0)
-    line = contest.format_line(fixture, contest.get_table(fixture))
+    line = to_line(contest.get_table(fixture), files=True)
     assert line.startswith(text.removesuffix(")"))
     assert contest.get_table(fixture).names == fixture.players
 
@@ -507,7 +507,6 @@ def test_a_few_games_say_less_than_many() -> None:
 
 
 @given(st.lists(st.floats(-600, 600), min_size=2, max_size=6), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float], random: Any) -> None:
     players = [f"player {number}" for number, _ in enumerate(elos)]
     games = 10**9
@@ -556,7 +555,7 @@ def test_games_add_up() -> None:
         1,
         0,
     ]  # ann starts draft and wins; factor is drawn; ann wins draft again; ben starts factor, wins
-    found = results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
+    found = compute_results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
     assert [standing.player for standing in found.standings] == ["ann", "ben"]
     assert found.standings[0].score == Score(2, 1, 1) == found.standings[1].score.opposite
     assert (found.standings[0].score.share, found.standings[0].score.games) == (0.625, 4)
@@ -641,8 +640,9 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text\n")
     contest = arrange(["draft"], ["random", "perfect"], seed=1)
-    Path("other").write_bytes(logs.format_arena_header(contest))
-    Path("torn").write_bytes(logs.format_arena_header(arrange(["factor"], ["random", "gentle"], number=2)) + b"{}\n")
+    Path("other").write_bytes(format_header(logs.build_settings(contest)))
+    other = arrange(["factor"], ["random", "gentle"], number=2)
+    Path("torn").write_bytes(format_header(logs.build_settings(other)) + b"{}\n")
     more = () if "torn" in call else ("--seed", "2")
     assert tower(*shlex.split(call), "--jobs", "1", *more) == code
     shown = capsys.readouterr()
@@ -660,7 +660,7 @@ def test_a_worker_that_fails_is_told_in_a_line(
     def failing(*_: object) -> NoReturn:
         raise WorkerError("a worker process ended (exit code -9)")
 
-    monkeypatch.setattr(contesting, "results", failing)
+    monkeypatch.setattr(contesting, "compute_results", failing)
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
     assert capsys.readouterr().err == (
         "tower: a worker process ended (exit code -9). 0 of 3 games are kept in arena.jsonl. "
@@ -797,7 +797,7 @@ def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -
 def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> ArenaResults:
     """Results of an arena in which the earlier named always wins, but for those who quit."""
     contest = arranged(*games, players=players, number=number)
-    return results(
+    return compute_results(
         contest,
         (
             GameResult(0, game, 0, pair, turn % 2, "forfeit" if forfeit else "exact", forfeit, (1,) * 25, "")

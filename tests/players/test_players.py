@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Position, Rules
 from number_tower.arena import arena
-from number_tower.players import LEVELS, UnknownPlayerError, is_command, player
+from number_tower.players import LEVELS, UnknownPlayerError, is_command, make_player
 from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
 from number_tower.players.levels import MAX_MOVES, Computer, evaluate_moves, select_moves, select_promising
 from number_tower.solve.deep import DeepSolver
@@ -20,6 +20,7 @@ from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import PlainSolver, Solver
+from support.sizes import examples, size
 from support.strategies import any_game, any_rules
 
 ONE_POOL: dict[str, object] = {"towers": "shared", "supply": "shared", "target": None, "stuck": "loses"}
@@ -51,7 +52,7 @@ def positions(draw: st.DrawFn, method: str) -> Game:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60))
     @given(positions(method), st.integers(0, 3))
     def holds(game: Game, seed: int) -> None:
         plain = PlainSolver()
@@ -62,7 +63,7 @@ def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) ->
     holds()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 1), st.integers(0, 5))
 def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     game: Game, rival: str, seat: int, seed: int
@@ -70,14 +71,14 @@ def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     plain = PlainSolver()
     ranks = {"win": 1, "draw": 0, "loss": -1}
     worth = ranks[plain.evaluate(game.position).value] * (1 if game.to_move == seat else -1)
-    players = (perfect(seed), player(rival, seed=seed))
+    players = (perfect(seed), make_player(rival, seed=seed))
     while game.outcome is None:
         game = game.play(players[0 if game.to_move == seat else 1].choose(game))
     result = 0 if game.outcome.winner is None else 1 if game.outcome.winner == seat else -1
     assert result >= worth
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(to_the_end=True))
 def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
     plain = PlainSolver()
@@ -100,7 +101,7 @@ def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
             assert list(chosen) == [block for block in longest if replies(position, block) == fewest]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 5))
 def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
@@ -110,11 +111,11 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
         return outcome is not None and outcome.winner == game.to_move
 
     at_once = [block for block in game.legal if wins(block)]
-    chosen = player(level, seed=seed).choose(game)
+    chosen = make_player(level, seed=seed).choose(game)
     assert chosen in (at_once or game.legal)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(any_game(), st.integers(1, 4))
 def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
     assume(game.outcome is None)
@@ -137,21 +138,21 @@ def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always(
     some = select_moves(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
     assert MAX_MOVES <= len(some) <= MAX_MOVES + 1
     assert 4321 in some
-    assert all(player(level).choose(Game(rules)) == 4321 for level in LEVELS)
+    assert all(make_player(level).choose(Game(rules)) == 4321 for level in LEVELS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
 def test_a_choice_follows_from_the_seed_and_the_game_alone(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
-    once = player(level, seed=seed)
+    once = make_player(level, seed=seed)
     once.choose(Game(game.rules)) if Game(game.rules).legal else None
-    assert once.choose(game) == player(level, seed=seed).choose(game)
+    assert once.choose(game) == make_player(level, seed=seed).choose(game)
 
 
 def test_other_seeds_give_other_games() -> None:
     game = Game(nt.rules("climb"))
-    assert len({player("random", seed=seed).choose(game) for seed in range(40)}) > 10
+    assert len({make_player("random", seed=seed).choose(game) for seed in range(40)}) > 10
 
 
 def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> None:
@@ -190,7 +191,7 @@ def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> N
 @pytest.mark.parametrize("word", ["impossible", "", "perfekt", "Gentle!"])
 def test_an_unknown_level_is_an_error_that_lists_the_levels(word: str) -> None:
     with pytest.raises(UnknownPlayerError, match="the levels are gentle, easy, fair, strong, perfect"):
-        player(word)
+        make_player(word)
 
 
 def test_a_slash_or_a_space_makes_a_command() -> None:
@@ -218,13 +219,13 @@ def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -
 
 def test_each_level_beats_the_one_below_it() -> None:
     for weaker, stronger in pairwise(LEVELS):
-        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=40, seed=1, jobs=1)
+        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1)
         assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
 
 
 def test_in_climb_the_opening_decides_at_every_level() -> None:
     for level in LEVELS:
-        assert player(level).choose(Game(nt.rules("climb"))) == 30
+        assert make_player(level).choose(Game(nt.rules("climb"))) == 30
 
 
 def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:
@@ -244,7 +245,7 @@ def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> No
 
 def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
     results = arena(
-        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"],
+        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"][: size(1, 2)],
         players=["gentle", "perfect"], number=2, seed=1, jobs=1,
     )  # fmt: skip
     assert results.score("perfect", "gentle").share >= 0.75

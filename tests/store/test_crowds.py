@@ -21,7 +21,8 @@ from typing import TypeVar
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.match import Match, MatchGame, Series
+from number_tower.catalogue import GameChoice
+from number_tower.match import Match, Series
 from number_tower.store import GameNotFoundError, StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, load_game, load_matching_games
@@ -34,6 +35,7 @@ from number_tower.voice import Voice
 from soak.kill_games import PATIENT, Terminal, games_in, some_answers, some_game, sound
 from support.command import plain_environment
 from support.postgres import brought_up_to_date, on_server, place_of
+from support.sizes import size
 
 pytest_plugins = ["support.postgres"]
 
@@ -225,7 +227,7 @@ def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, s
 
 def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stores: list[Store]) -> None:
     climb = catalogue.load("climb")
-    series = Series((MatchGame(climb, climb.rules),), Match(1))
+    series = Series((GameChoice(climb, climb.rules),), Match(1))
     for number in range(8):
         match = StoredMatch(None, f"{number:032x}", series, Seats())
         table = Table(Game(climb.rules), "climb").play(5)
@@ -301,7 +303,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
 
 
 def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:
-    chance, count = seeded(), 16 if on_server(database) else 50
+    chance, count = seeded(), size(8, 16) if on_server(database) else size(20, 50)
     scenes = [some_game(chance, levels=(None,)) for _ in range(count)]
     answers = [some_answers(chance, scene.table, 100) for scene in scenes]
     assert on_server(database) or not Path(database).exists()

@@ -181,16 +181,16 @@ CHILD = """
 import sys
 from number_tower import Game, Table, catalogue
 from number_tower.store import open_store
-from number_tower.store.games import counted
-book = catalogue.named("draft")
+from number_tower.store.database import count_contents
+book = catalogue.load_named("draft")
 store = open_store(sys.argv[1])
-counted(store)
+count_contents(store)
 print("ready", flush=True)
 for line in sys.stdin:
     try:
         if line == "begin\\n":
             store.begin(Table(Game(book.rules, moves=(9,)), "draft"), book)
-        print(counted(store).games, flush=True)
+        print(count_contents(store).games, flush=True)
     except Exception as trouble:
         print(repr(trouble), flush=True)
 store.close()

@@ -387,7 +387,7 @@ def test_what_many_write_at_once_is_all_kept(kept: Store) -> None:
     written = [
         scribe.submit(
             lambda connection, known=known, token=token: rooms.update_room(  # type: ignore[misc]  # bound at once
-                connection, known, known.room.after(known.held(token), Move(0, 9))
+                connection, known, known.room.apply(known.find_seats(token), Move(0, 9))
             )
         )
         for known, token in opened
@@ -428,7 +428,7 @@ def test_nobody_is_told_before_it_is_kept(kept: Store, monkeypatch: pytest.Monke
             with kept.read() as another:
                 told.append(rooms.find_room(another, known.address).room.table.version > 0)
 
-    monkeypatch.setattr(kept, "writing", watched)
+    monkeypatch.setattr(kept, "write", watched)
     ready = Event()
     scribe = Writer(kept)
     scribe.submit(lambda _: ready.wait(30))

@@ -29,7 +29,7 @@ from number_tower.text import format_text, make_sentence
 from number_tower.web.limits import QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
-from number_tower.web.questions import UnansweredError
+from number_tower.web.questions import RETRY_HEADER, UnansweredError
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BUSY, AbandonedError, BusyError
@@ -165,7 +165,7 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
 
 _HEADERS: dict[int | str, dict[str, str]] = {
     401: {"WWW-Authenticate": "Bearer"},
-    503: {"Retry-After": "5"},
+    503: RETRY_HEADER,
     "behind": {"Retry-After": "1"},
 }
 """Headers of a response by its status or reason."""
