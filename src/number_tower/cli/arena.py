@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.cli import options
 from number_tower.cli.console import (
     MAX_WIDTH,
     add_row,
@@ -22,8 +23,16 @@ from number_tower.cli.console import (
     render_table,
     show_progress,
 )
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, INTERRUPTED, NO_OUTPUT, WRONG_CALL, CommandError
-from number_tower.cli.options import add_patience_option, parse_count, parse_seed
+from number_tower.cli.errors import (
+    DAMAGED_RECORD,
+    FINISHED,
+    INTERRUPTED,
+    NO_OUTPUT,
+    WRONG_CALL,
+    CommandError,
+    report_as,
+)
+from number_tower.cli.options import parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
 
     from number_tower.arena import ArenaResults, ArenaStanding, Score
     from number_tower.batch.journal import Journal
-    from number_tower.cli.options import CommandParser
 
 FILE = "arena.jsonl"
 """Where games are written, unless the call names another file."""
@@ -51,7 +59,7 @@ _COLUMN = 5
 AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_argument(
         "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
@@ -74,19 +82,15 @@ def add_arguments(parser: CommandParser) -> None:
         "--jobs", type=parse_count, metavar="N", help="how many games at once (as many as there are cores)"
     )
     parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
-    add_patience_option(parser)
+    options.add_patience_option(parser)
 
 
 def run(args: Namespace) -> int:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
-    try:
-        players = args.players.split(",")
+    players = args.players.split(",")
+    with report_as(WRONG_CALL, "--players: {}", UnknownPlayerError), report_as(WRONG_CALL, "{}", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
-    except UnknownPlayerError as error:
-        raise CommandError(WRONG_CALL, f"--players: {error}") from None
-    except BatchError as error:
-        raise CommandError(WRONG_CALL, str(error)) from None
     args.out = choose_journal_file(args, FILE)
     create = partial(ArenaJournal, args.out, contest, resume=args.resume)
     with (

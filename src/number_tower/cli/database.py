@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
@@ -241,8 +242,6 @@ def make_key() -> str:
 @contextmanager
 def _announce_wait() -> Iterator[None]:
     """Say on a terminal, after a second, that the database is being waited for."""
-    from threading import Timer  # noqa: PLC0415 - not for the first prompt
-
     timer = Timer(1.0, lambda: print("(Waiting for the database ...)", file=sys.stderr, flush=True))
     if sys.stderr is not None and sys.stderr.isatty():
         timer.daemon = True

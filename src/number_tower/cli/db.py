@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from number_tower.cli import options
 from number_tower.cli.console import show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import (
@@ -20,9 +21,9 @@ from number_tower.cli.errors import (
     WRONG_CALL,
     CommandError,
     print_error,
+    report_as,
 )
 from number_tower.cli.history import normalize_game_name
-from number_tower.cli.options import add_db_option
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store import StoreError, get_data_folder, is_disabled
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO, TextIO
 
-    from number_tower.cli.options import CommandParser
     from number_tower.store.database import Store
     from number_tower.store.engine import Backup
     from number_tower.store.integrity import CheckReport
@@ -50,7 +50,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of a line that is imported."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower db`."""
     parser.add_argument(
         "action",
@@ -64,7 +64,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--force", action="store_true", help="backup: replace FILE; restore: also a backup with damaged games"
     )
     parser.add_argument("--no-backup", action="store_true", help="upgrade: do not save a backup first")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -74,10 +74,8 @@ def run(args: Namespace) -> int:
     if args.action is None and is_disabled(args.db):
         terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
         return FINISHED
-    try:
+    with report_as(NO_DATABASE, "{}.", StoreError):
         return _ACTIONS[args.action](args, terminal)
-    except StoreError as error:
-        raise CommandError(NO_DATABASE, f"{error}.") from None
 
 
 def _check_options(args: Namespace) -> None:
@@ -219,12 +217,12 @@ _ACTIONS: dict[str | None, Callable[[Namespace, Terminal], int]] = {
 # Export and import ---------------------------------------------------------------------------------------------------
 
 
-def add_export_arguments(parser: CommandParser) -> None:
+def add_export_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower export`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="where to (standard output)")
     parser.add_argument("--game", metavar="GAME", help="only this game, but matches whole")
     parser.add_argument("--player", metavar="NAME", help="only games of this player")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_export(args: Namespace) -> int:
@@ -267,10 +265,10 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
         raise CommandError(NO_OUTPUT, f"{format_path(path)} cannot be written: {error.strerror}") from None
 
 
-def add_import_arguments(parser: CommandParser) -> None:
+def add_import_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower import`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="where from (standard input)")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_import(args: Namespace) -> int:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import suppress
-from typing import NoReturn
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from number_tower.text import make_printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FINISHED = 0
 INPUT_ENDED = 1
@@ -30,6 +33,15 @@ class CommandError(Exception):
 
 class InputEndedError(Exception):
     """The input ended where an answer was expected."""
+
+
+@contextmanager
+def report_as(code: int, message: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors of these classes into a CommandError; `{}` in the message stands for the error."""
+    try:
+        yield
+    except errors as error:
+        raise CommandError(code, message.format(error)) from None
 
 
 def handle_interrupt_once() -> None:

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue, record
+from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
 from number_tower.cli.database import LazyStore, is_game_id, is_match_id
 from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_db_option, parse_count, parse_day
+from number_tower.cli.options import parse_count, parse_day
 from number_tower.cli.play import format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from number_tower.cli.options import CommandParser
     from number_tower.store.games import GamePage
     from number_tower.store.matches import ListedMatch, StoredMatch
     from number_tower.store.rows import StoredGame
@@ -37,7 +37,7 @@ _WIDEST = {"game": 28, "players": 31}
 # History -------------------------------------------------------------------------------------------------------------
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower history`."""
     parser.add_argument("--game", metavar="GAME", help="only this game")
     parser.add_argument("--player", metavar="NAME", help="only games of this player")
@@ -54,7 +54,7 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument("--count", type=parse_count, default=20, metavar="N", help="how many games make a page (20)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -240,10 +240,10 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
 # Forgetting ----------------------------------------------------------------------------------------------------------
 
 
-def add_forget_arguments(parser: CommandParser) -> None:
+def add_forget_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower forget`."""
     parser.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_forget(args: Namespace) -> int:

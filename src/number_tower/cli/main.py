@@ -108,7 +108,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
         return int(run(args))
-    except number_tower.CatalogueError as error:  # loaded only now
+    except number_tower.CatalogueError as error:  # imported only when there is an error
         raise CommandError(WRONG_CALL, str(error)) from None
 
 

@@ -6,19 +6,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
+from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import FINISHED, INPUT_ENDED, WRONG_CALL, CommandError, InputEndedError, report_as
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
-from number_tower.cli.options import (
-    add_db_option,
-    add_game_options,
-    add_hidden_option,
-    add_no_save_option,
-    add_player_options,
-    add_record_option,
-)
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
@@ -26,7 +19,6 @@ from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
-    from number_tower.cli.options import CommandParser
     from number_tower.cli.savefile import SaveFile
     from number_tower.rules import Rules
     from number_tower.store.rows import StoredGame
@@ -37,14 +29,14 @@ _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "st
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower play`."""
-    add_game_options(parser)
-    add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
-    add_db_option(parser)
-    add_hidden_option(parser)
-    add_record_option(parser)
-    add_no_save_option(parser)
+    options.add_game_options(parser)
+    options.add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
+    options.add_db_option(parser)
+    options.add_hidden_option(parser)
+    options.add_record_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -138,18 +130,14 @@ def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False
 
 def read_names(args: Namespace) -> tuple[str, str] | None:
     """Return the names of both players, if they were given."""
-    try:
+    with report_as(WRONG_CALL, "--names: {}", TableError):
         return None if args.names is None or _names_person(args) else check_player_names(args.names.split(","))
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--names: {error}") from None
 
 
 def read_person_name(args: Namespace) -> str | None:
     """Return the name of the one person in a game against the computer, if only that was given."""
-    try:
+    with report_as(WRONG_CALL, "--names: {}", TableError):
         return check_player_name(args.names) if _names_person(args) else None
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--names: {error}") from None
 
 
 def _names_person(args: Namespace) -> bool:

@@ -10,6 +10,7 @@ from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
 from number_tower import catalogue, record
+from number_tower.cli import options
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import (
     FINISHED,
@@ -19,16 +20,10 @@ from number_tower.cli.errors import (
     CommandError,
     InputEndedError,
     print_error,
+    report_as,
 )
 from number_tower.cli.input import MovePrompt, parse_input
-from number_tower.cli.options import (
-    add_db_option,
-    add_game_options,
-    add_no_save_option,
-    parse_count,
-    parse_day,
-    parse_seed,
-)
+from number_tower.cli.options import parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
@@ -48,7 +43,6 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import GameChoice, Rulebook
     from number_tower.cli.database import LazyStore
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.puzzles import Puzzle, PuzzleStream
     from number_tower.coach.reasons import Reason
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
@@ -76,17 +70,17 @@ _SEEDS = 100_000
 Result = Literal["right", "wrong", "skipped", "left"]
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
-    add_game_options(parser)
+    options.add_game_options(parser)
     parser.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
     parser.add_argument("--day", type=parse_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
     parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same puzzles")
     parser.add_argument("--count", type=parse_count, metavar="N", help="so many puzzles, then stop")
     parser.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
     parser.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
-    add_db_option(parser)
-    add_no_save_option(parser)
+    options.add_db_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace, terminal: Terminal | None = None) -> int:
@@ -95,10 +89,8 @@ def run(args: Namespace, terminal: Terminal | None = None) -> int:
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError(WRONG_CALL, "--day and --seed both choose the puzzles; expected one of them")
-    try:
+    with report_as(WRONG_CALL, "--name: {}", TableError):
         name = None if args.name is None else check_player_name(args.name)
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--name: {error}") from None
     source = _choose_source(args, choice)
     if args.json:
         return _print_json(source, args.count or 1)

@@ -8,11 +8,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_ref_argument, parse_seconds
+from number_tower.cli.options import parse_seconds
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.coach.review import ReviewText, review
 from number_tower.coach.review_svg import draw_review
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.review import GameReview, JudgedMove
     from number_tower.solve.worth import Worth
     from number_tower.table import Table
@@ -39,9 +39,9 @@ _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
 
-def add_replay_arguments(parser: CommandParser) -> None:
+def add_replay_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower replay`."""
-    add_ref_argument(parser)
+    options.add_ref_argument(parser)
 
 
 def run_replay(args: Namespace) -> int:
@@ -54,9 +54,9 @@ def run_replay(args: Namespace) -> int:
     return FINISHED
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower review`."""
-    add_ref_argument(parser)
+    options.add_ref_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
     parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="work at most so long on each position (20)")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
+from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, NOT_SOLVED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_db_option, add_game_options, make_integer_parser, parse_seconds
+from number_tower.cli.options import make_integer_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.position import MoveError
@@ -24,7 +25,6 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from number_tower.cli.options import CommandParser
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value, Worth
 
@@ -32,14 +32,14 @@ LONGEST_LINE = 10_000
 """Plies of the longest line of play that is printed."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    add_game_options(
+    options.add_game_options(
         parser,
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
-    add_db_option(parser)
+    options.add_db_option(parser)
     parser.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.add_argument("--line", action="store_true", help="also print one best line of play to the end")
@@ -138,8 +138,7 @@ def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
     """Return every move with its value, the best first; of equals, the smaller block."""
     best = frozenset(solution.best)
     return sorted(
-        solution.moves.items(),
-        key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
+        solution.moves.items(), key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0])
     )
 
 
