@@ -28,7 +28,6 @@ from number_tower.cli.errors import (
     FINISHED,
     INTERRUPTED,
     NO_OUTPUT,
-    WRONG_CALL,
     CommandError,
     report_as,
 )
@@ -89,7 +88,7 @@ def run(args: Namespace) -> int:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
-    with report_as(WRONG_CALL, "--players: {}", UnknownPlayerError), report_as(WRONG_CALL, "{}", BatchError):
+    with report_as("--players: {}", UnknownPlayerError), report_as("{}", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
     create = partial(ArenaJournal, args.out, contest, resume=args.resume)
@@ -194,7 +193,7 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
     """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
     if args.out is not None:
         if not args.out:
-            raise CommandError(WRONG_CALL, "--out: expected a file's name")
+            raise CommandError("--out: expected a file's name")
         return str(args.out)
     names = chain([usual], (usual.replace(".", f"-{number}.") for number in count(2)))
     free = (name for name in names if not os.path.exists(name) or not os.path.getsize(name))
@@ -207,12 +206,12 @@ def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: boo
         return create()
     except JournalNotEmptyError as error:
         advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
-        raise CommandError(WRONG_CALL, f"{error}: {advice}") from None
+        raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
-        raise CommandError(DAMAGED_RECORD, f"{error}; another --out leaves it alone") from None
+        raise CommandError(f"{error}; another --out leaves it alone", code=DAMAGED_RECORD) from None
     except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
-        raise CommandError(WRONG_CALL, f"{error}{advice}") from None
+        raise CommandError(f"{error}{advice}") from None
 
 
 @contextmanager
@@ -230,16 +229,16 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     try:
         yield
     except KeyboardInterrupt:
-        raise CommandError(INTERRUPTED, f"stopped. {describe_state()}") from None
+        raise CommandError(f"stopped. {describe_state()}", code=INTERRUPTED) from None
     except StoppedError as error:
-        raise CommandError(INTERRUPTED, f"stopped: {error}. {describe_state()}") from None
+        raise CommandError(f"stopped: {error}. {describe_state()}", code=INTERRUPTED) from None
     except WorkerError as error:
-        raise CommandError(NO_OUTPUT, f"{error}. {describe_state()}") from error
+        raise CommandError(f"{error}. {describe_state()}", code=NO_OUTPUT) from error
     except UnknownPlayerError as error:
-        raise CommandError(WRONG_CALL, f"{error}. {describe_state()}") from None
+        raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
-        raise CommandError(DAMAGED_RECORD, f"{error}; another --out begins anew") from None
+        raise CommandError(f"{error}; another --out begins anew", code=DAMAGED_RECORD) from None
     except BatchError as error:
-        raise CommandError(NO_OUTPUT, str(error)) from None
+        raise CommandError(str(error), code=NO_OUTPUT) from None
     finally:
         signal.signal(signal.SIGTERM, before)

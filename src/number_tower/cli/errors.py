@@ -26,7 +26,7 @@ INTERRUPTED = 130
 class CommandError(Exception):
     """A call that cannot be carried out: the message in one line, and the exit code."""
 
-    def __init__(self, code: int, problem: str) -> None:
+    def __init__(self, problem: str, *, code: int = WRONG_CALL) -> None:
         super().__init__(problem)
         self.code = code
 
@@ -36,12 +36,12 @@ class InputEndedError(Exception):
 
 
 @contextmanager
-def report_as(code: int, message: str, *errors: type[Exception]) -> Iterator[None]:
+def report_as(message: str, *errors: type[Exception], code: int = WRONG_CALL) -> Iterator[None]:
     """Turn errors of these classes into a CommandError; `{}` in the message stands for the error."""
     try:
         yield
     except errors as error:
-        raise CommandError(code, message.format(error)) from None
+        raise CommandError(message.format(error), code=code) from None
 
 
 def handle_interrupt_once() -> None:

@@ -14,7 +14,7 @@ from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, WRONG_CALL, CommandError, report_as
+from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
 from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
@@ -136,8 +136,8 @@ def run(args: Namespace) -> int:
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
-        report_as(DAMAGED_RECORD, "{}", JournalDamagedError),
-        report_as(WRONG_CALL, "{}", UnknownPlayerError, BatchError),
+        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),
+        report_as("{}", UnknownPlayerError, BatchError),
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):
@@ -145,9 +145,9 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
             return restore_suite(read_settings(args.out), make=make, finding=positions)
         players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
         if not players:
-            raise CommandError(WRONG_CALL, "--player: expected a command, module:function or a level; or --baselines")
+            raise CommandError("--player: expected a command, module:function or a level; or --baselines")
         if args.games and args.variants is not None:
-            raise CommandError(WRONG_CALL, "--variants goes without a game: name games, or have so many made")
+            raise CommandError("--variants goes without a game: name games, or have so many made")
         given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
         return arrange_suite(
             dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
@@ -208,7 +208,7 @@ def format_resume_command(args: Namespace) -> str:
 def _check_folder(folder: str | None) -> None:
     """Refuse a report folder that cannot be made, before any work is done."""
     if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
-        raise CommandError(WRONG_CALL, "--report: expected a folder, which is made if there is none")
+        raise CommandError("--report: expected a folder, which is made if there is none")
 
 
 def _write_report(found: Scores, args: Namespace) -> None:
@@ -216,7 +216,7 @@ def _write_report(found: Scores, args: Namespace) -> None:
         write(found, args.report, format_command(found.suite))
     except OSError as error:
         folder = format_path(args.report)
-        raise CommandError(NO_OUTPUT, f"the report cannot be written to {folder}: {error.strerror}") from None
+        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=NO_OUTPUT) from None
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:

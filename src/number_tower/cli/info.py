@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.brief import describe_rules
 from number_tower.cli import options
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
+from number_tower.cli.errors import FINISHED, CommandError
 from number_tower.cli.play import choose_game, format_options, show_games
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
@@ -79,6 +79,6 @@ def run_completion(args: Namespace) -> int:
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 
     if args.shell not in SHELLS:
-        raise CommandError(WRONG_CALL, f"which shell? One of {', '.join(SHELLS)}.")
+        raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
     print(shellcode(["tower"], shell=args.shell))
     return FINISHED

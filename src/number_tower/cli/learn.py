@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
                 terminal.show("The lesson ends here.\n")
                 return FINISHED
     except InputEndedError:
-        raise CommandError(INPUT_ENDED, "the input ended before the lesson did.") from None
+        raise CommandError("the input ended before the lesson did.", code=INPUT_ENDED) from None
     return _play_game(Table.start(choice), args, terminal)
 
 

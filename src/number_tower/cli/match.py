@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INTERRUPTED, WRONG_CALL, CommandError, print_error, report_as
+from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
 from number_tower.cli.options import parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
 from number_tower.cli.terminal import Terminal
@@ -53,7 +53,7 @@ def run(args: Namespace) -> int:
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args), read_person_name(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
-    with report_as(WRONG_CALL, "--best-of: {}", MatchError):
+    with report_as("--best-of: {}", MatchError):
         match = Match(default if args.best_of is None else args.best_of, games[0].first)
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)
@@ -72,7 +72,7 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> int
     """Go on with a match; return the exit code."""
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
-        raise CommandError(WRONG_CALL, problem)
+        raise CommandError(problem)
     series = _update_names(saved, _create_opponents(args))
     return _MatchSession(args, series, terminal, saved).play()
 

@@ -10,7 +10,7 @@ from number_tower import record
 from number_tower.cli import options
 from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
-from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
 from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
@@ -127,5 +127,5 @@ def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     if match is not None and (game is None or match.changed > game.changed):
         return _load_match(args, match.id)
     if game is None:
-        raise CommandError(WRONG_CALL, "there is no unfinished game to go on with; to begin one: tower play GAME")
+        raise CommandError("there is no unfinished game to go on with; to begin one: tower play GAME")
     return FoundGame(game.table, game)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, WRONG_CALL, CommandError, print_error, report_as
+from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, CommandError, print_error, report_as
 from number_tower.cli.options import make_integer_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.text import format_value
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve the games to browsers until Ctrl-C."""
     settings = _read_settings(args)
     try:
-        with report_as(NO_DATABASE, "{}.", StoreError):
+        with report_as("{}.", StoreError, code=NO_DATABASE):
             return _run_server(settings)
     except ModuleNotFoundError as error:
         raise _explain_missing_package(error, "serving games", "web") from None
@@ -121,17 +121,17 @@ def run(args: argparse.Namespace) -> int:
 def _run_server(settings: Settings) -> int:
     from number_tower.web.server import ServerStartError, run  # noqa: PLC0415 - the extra may not be installed
 
-    with report_as(_NOT_STARTED, "{}.", ServerStartError):
+    with report_as("{}.", ServerStartError, code=_NOT_STARTED):
         return run(settings, lambda text: print(text, flush=True))
 
 
 def _read_settings(args: argparse.Namespace) -> Settings:
     if is_disabled(args.db):
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
-        raise CommandError(WRONG_CALL, f"a server keeps every game, and needs a place for them: {advice}")
+        raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object) -> T:
-        with report_as(WRONG_CALL, f"{option}: {{}}", SettingError):
+        with report_as(f"{option}: {{}}", SettingError):
             return parse(value)
 
     return Settings(
@@ -181,4 +181,4 @@ def _explain_missing_package(error: ModuleNotFoundError, what: str, extra: str) 
     """Return the error that names the extra to install, or the same error if a module of this package is missing."""
     if (error.name or "").startswith("number_tower"):
         return error
-    return CommandError(_NOT_STARTED, f"{what} takes a few more packages: pip install 'number-tower[{extra}]'")
+    return CommandError(f"{what} takes a few more packages: pip install 'number-tower[{extra}]'", code=_NOT_STARTED)

@@ -10,7 +10,7 @@ from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, NOT_SOLVED, WRONG_CALL, CommandError
+from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
 from number_tower.cli.options import make_integer_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
@@ -76,10 +76,10 @@ def run(args: Namespace) -> int:
             ranked = _rank_moves(solution)
             line, missing = _find_line(solution) if args.line else ([], "")
         except NotSolvedError as error:
-            raise CommandError(NOT_SOLVED, f"{what}{error}.") from None
+            raise CommandError(f"{what}{error}.", code=NOT_SOLVED) from None
     if args.json:
         if missing:
-            raise CommandError(NOT_SOLVED, missing)
+            raise CommandError(missing, code=NOT_SOLVED)
         _print_json(table, solution, line if args.line else None)
         return FINISHED
     if ranked:
@@ -103,7 +103,7 @@ def _find_table(args: Namespace) -> Table:
     for option in catalogue.RULE_OPTIONS:
         if getattr(args, option) is not None:
             problem = f"--{option} goes with a game, and not with a record, which has its own rules"
-            raise CommandError(WRONG_CALL, problem)
+            raise CommandError(problem)
     return table
 
 
@@ -114,14 +114,14 @@ def _play_moves(table: Table, moves: str | None) -> Table:
         block = parse_number(text)
         if block is None:
             problem = f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
-            raise CommandError(WRONG_CALL, problem)
+            raise CommandError(problem)
         try:
             game = game.play(block)
         except MoveError as error:
             legal = f"these can: {summarize_numbers(game.legal)}" if game.legal else "the game is over there"
             problem = f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
             reason = error.reason.replace("_", " ")
-            raise CommandError(WRONG_CALL, f"--moves: {problem} ({reason}); {legal}") from None
+            raise CommandError(f"--moves: {problem} ({reason}); {legal}") from None
     return replace(table, game=game, declared=None, log=())
 
 
