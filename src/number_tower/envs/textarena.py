@@ -146,6 +146,10 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
             self.state.set_winner(outcome.winner, reason)
 
 
+NumberTowerEnv = NumberTowerTextEnv
+"""The name in earlier versions."""
+
+
 def register() -> None:
     """Register the games with `textarena.make`; to call it again does no harm."""
     wrappers = {"default": DEFAULT_WRAPPERS, "-train": BOARDGAME_WRAPPERS}
