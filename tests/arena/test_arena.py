@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -507,7 +507,6 @@ def test_a_few_games_say_less_than_many() -> None:
 
 
 @given(st.lists(st.floats(-600, 600), min_size=2, max_size=6), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float], random: Any) -> None:
     players = [f"player {number}" for number, _ in enumerate(elos)]
     games = 10**9

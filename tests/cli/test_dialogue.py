@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table, catalogue, record, rules
@@ -375,7 +375,6 @@ anything = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(mechanics=any_rules(), typed=st.lists(anything, max_size=25), hidden=st.booleans(), first=st.integers(0, 1))
 def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
     *, mechanics: Rules, typed: list[str], hidden: bool, first: int

@@ -20,6 +20,7 @@ from number_tower.rules import Fit
 from number_tower.solve import jit
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily
+from support.sizes import examples, size
 
 Edge = tuple[int, int]
 
@@ -85,13 +86,12 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
 # The blocks of a game ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(small_sets | far_sets, symmetric_fits)
 def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
     check(decompose_blocks(blocks, fit), len(blocks), fitting(blocks, fit))
 
 
-@settings(deadline=None)
 @given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
 def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(numbers: set[int], fit: Fit) -> None:
     rules = Rules(blocks=sorted(numbers), fit=fit)
@@ -109,9 +109,13 @@ def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(nu
 
 
 def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
-    found = decompose_blocks(range(1, 20_001), "related", compiled=False)
-    assert found.matched == 8_753
-    assert decompose_blocks(range(1, 20_001), "related", compiled=True) == found
+    assert decompose_blocks(range(1, 20_001), "related", compiled=True).matched == 8_753
+
+
+def test_compiled_or_not_the_pairs_of_very_many_blocks_are_the_same() -> None:
+    blocks = range(1, size(4_001, 20_001))
+    one, other = (decompose_blocks(blocks, "related", compiled=compiled) for compiled in (False, True))
+    assert one == other
 
 
 def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
@@ -200,14 +204,14 @@ def test_every_graph_of_five_vertices(begin: Callable[..., Decomposition]) -> No
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500))
 @given(any_graph())
 def test_any_graph_from_any_beginning(begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]) -> None:
     check(begin(*graph), *graph)
 
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(any_graph())
 def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
     begin: Callable[..., Decomposition], graph: tuple[int, list[Edge]]
@@ -215,7 +219,6 @@ def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
     assert begin(*graph) == begin(*graph, COMPILED) == begin(*graph, Slow(compiled=False))
 
 
-@settings(deadline=None)
 @given(small_sets | far_sets, symmetric_fits)
 def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str) -> None:
     assert decompose_blocks(blocks, fit, compiled=True) == decompose_blocks(blocks, fit, compiled=False)
@@ -313,7 +316,8 @@ def test_without_the_compiler_even_many_blocks_can_be_decomposed(monkeypatch: py
 
 def test_few_blocks_load_no_numeric_library() -> None:
     script = (
-        "import sys; from number_tower.solve.matching import decompose; decompose(range(1, 101), 'related');"
+        "import sys; from number_tower.solve.matching import decompose_blocks;"
+        "decompose_blocks(range(1, 101), 'related');"
         "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -47,6 +47,7 @@ from number_tower.store.statistics import Statistics, Streak
 from number_tower.table import Change
 from number_tower.voice import Voice
 from support.command import ROOT, plain_environment, tower
+from support.sizes import examples
 
 HOW_TO = ROOT / "docs/how-to/statistics.md"
 NOON = "2026-03-01T12:00:00.000000Z"
@@ -285,7 +286,7 @@ some_examples = st.integers(0, 1).flatmap(
 
 
 @given(some_examples)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 def test_what_the_database_counts_is_what_there_is(shared: Store, examples: list[Example]) -> None:
     filled(shared, examples)
     for player in (None, *{name for each in examples for name in each.players}):

@@ -27,7 +27,7 @@ from number_tower.web.middleware.rate_limit import RateLimitMiddleware
 from number_tower.web.middleware.security import CrossSiteMiddleware, SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
-from number_tower.web.pages import docs, learn, room
+from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
 from number_tower.web.quota import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.room_cache import DEFAULT_TIMING
 from number_tower.web.workers import Workers
@@ -97,8 +97,8 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     app.state.settings = settings
     app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
     api.install_api(app)
-    for router in (room.router, learn.router, docs.router, health.router):
-        app.include_router(router)
+    for part in (room, home, new_game, analysis, puzzles, games, docs, health):
+        app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)
     docs.install_openapi(app)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
+from number_tower import record
 from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
 from number_tower.web import limits, tasks
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
 
     from fastapi import Request
-    from fastapi.responses import Response
 
     from number_tower.catalogue import Rulebook
     from number_tower.room import Room
@@ -97,11 +97,30 @@ async def ask_for_hint(request: Request, known: CachedRoom, held: Collection[int
         return await workers.ask(tasks.give_hint, known.room.table, known.game.book, step, asker=asker)
 
 
-def add_retry_header(response: Response) -> Response:
-    """Say when to try again, if a page lacks an answer because the server is busy."""
-    if response.status_code == 503:
-        response.headers.update(RETRY_HEADER)
-    return response
+async def ask_analysis(request: Request, table: Table) -> tasks.PositionAnalysis:
+    """Ask for the exact values of a position and its moves."""
+    key = record.to_line(table), table.book.title
+    seconds = limits.POSITION_TIMEOUT
+    return await ask_cached(request, key, tasks.analyse_table, table, table.book, seconds=seconds)
+
+
+async def ask_review(request: Request, table: Table) -> tasks.GameReviewText:
+    """Ask for a review of a game."""
+    key = record.to_line(table), table.book.title
+    return await ask_cached(request, key, tasks.review_table, table, table.book, seconds=limits.GAME_TIMEOUT)
+
+
+async def ask_daily_puzzle(request: Request, day: str) -> tasks.PuzzleQuestion:
+    """Ask for the puzzle of a day such as 2027-01-31."""
+    return await ask_cached(request, day, tasks.make_daily_puzzle, day, seconds=limits.PUZZLE_TIMEOUT)
+
+
+async def ask_numbered_puzzle(
+    request: Request, seed: str, number: int, grade: int | None, game: str | None
+) -> tasks.PuzzleQuestion:
+    """Ask for a puzzle of an endless row by its number."""
+    key = seed, number, grade, game
+    return await ask_cached(request, key, tasks.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
 
 
 @asynccontextmanager

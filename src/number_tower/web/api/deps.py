@@ -1,4 +1,4 @@
-"""What every operation needs: the lobby, the game it is about, whoever asks, and how refusals are described."""
+"""Dependencies of the operations: the lobby, the room, the sender's credentials; and the description of refusals."""
 
 from __future__ import annotations
 
@@ -32,18 +32,15 @@ Address = Annotated[
 
 
 async def require_json(request: Request) -> None:
-    """Refuse a body that is no JSON: what a page elsewhere could make a browser send never gets further."""
-    if request.method != "POST":
-        return
+    """Reject a body that is not JSON, such as another site's page could make a browser send."""
     given = request.headers.get("content-type")
-    if given == "application/json":
+    if request.method != "POST" or given == "application/json":
         return
     if given is None and not await request.body():
         return
     content = Message()
     content["content-type"] = given or ""
-    kind = content.get_content_type()
-    if not given or not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
+    if not given or not re.fullmatch(r"application/(.*\+)?json", content.get_content_type()):
         raise ProblemError(415, "not_json", "Send the body as JSON, with the header Content-Type: application/json.")
 
 
@@ -68,10 +65,10 @@ async def _parse_seen(
     return None if seen is None else parse_tag(seen)
 
 
-SeenMoment = Annotated[Revision | None, Depends(_parse_seen)]
+SeenRevision = Annotated[Revision | None, Depends(_parse_seen)]
 
 
-async def _find_room(address: Address, lobby: LobbyDep, seen: SeenMoment) -> CachedRoom:
+async def _find_room(address: Address, lobby: LobbyDep, seen: SeenRevision) -> CachedRoom:
     return await lobby.find_room(address, seen)
 
 
@@ -82,7 +79,7 @@ BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 async def _read_credentials(request: Request, given: BearerDep) -> Credentials | None:
-    """Return the token that came with a request, or else the browser's cookies; None if neither can hold a seat."""
+    """Return the token of a request, or else the browser's cookies; None if neither can hold a seat."""
     if given is None:
         return get_browser_session(request).get_credentials(request.path_params["address"]) or None
     return Credentials(given.credentials) if _TOKEN.fullmatch(given.credentials) else None
@@ -92,12 +89,12 @@ OptionalCredentials = Annotated[Credentials | None, Depends(_read_credentials)]
 
 
 async def _require_credentials(request: Request, given: BearerDep) -> Credentials:
-    """Return the credentials of a request that needs some; a browser's cookie counts where it holds a seat."""
+    """Return the credentials of a request that needs some; a browser's cookie counts if it holds a seat."""
     credentials = await _read_credentials(request, given)
     if credentials is not None and credentials.token is not None:
         return credentials
-    known = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
-    if credentials is None or not known.held(credentials):
+    cached = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
+    if credentials is None or not cached.find_seats(credentials):
         raise ProblemError(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
     return credentials
 
@@ -105,9 +102,9 @@ async def _require_credentials(request: Request, given: BearerDep) -> Credential
 RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
 
 
-def respond_with_state(known: CachedRoom, status: int = 200) -> Response:
-    """Answer with a game as it stands, which is encoded already."""
-    return Response(known.state, status, {"Cache-Control": "no-store"}, "application/json")
+def respond_with_state(cached: CachedRoom) -> Response:
+    """Answer with the state of a game, which is encoded already."""
+    return Response(cached.state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
 _EXAMPLES = {
@@ -141,7 +138,7 @@ _BODY_STATUSES = (400, 413, 415, 422)
 
 
 def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """Describe how an operation can be refused; every one can be when too many requests come."""
+    """Describe how an operation can be refused, for OpenAPI; each can be if there are too many requests."""
     return {status: _describe_refusal(status) for status in sorted({*statuses, *(_BODY_STATUSES if body else ()), 429})}
 
 
