@@ -6,7 +6,7 @@ Arguments are read leniently, since models send numbers as text, and every error
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 
@@ -20,9 +20,10 @@ from number_tower.solve.worth import Value  # noqa: TC001 - likewise
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from pydantic import ValidationInfo
+    from pydantic import GetCoreSchemaHandler, ValidationInfo
+    from pydantic_core import CoreSchema
 
 SECONDS, MAX_SECONDS = 5.0, 30.0
 """Seconds for a hint or an analysis: the default, and the limit."""
@@ -57,11 +58,11 @@ def _check_integer(key: str, given: object, least: int, most: int) -> int:
     return number
 
 
-def _integer(least: int, most: int) -> PlainValidator:
+def _integer(least: int, most: int = LARGEST_NUMBER) -> Callable[[object, ValidationInfo], int]:
     def read(given: object, info: ValidationInfo) -> int:
         return _check_integer(str(info.field_name), given, least, most)
 
-    return PlainValidator(read)
+    return read
 
 
 def _read_bool(given: object, info: ValidationInfo) -> bool:
@@ -139,12 +140,17 @@ def _read_seconds(given: object) -> float:
 # Arguments ------------------------------------------------------------------------------------------------------------
 
 
-def _describe(about: str, **schema: object) -> WithJsonSchema:
-    return WithJsonSchema({"description": about, **schema})
+class _Argument(NamedTuple):
+    """An annotation for pydantic: the function that reads an argument, and its JSON schema."""
 
+    read: Callable[..., object]
+    schema: dict[str, object]
 
-def _describe_optional(about: str, *kinds: Mapping[str, object]) -> WithJsonSchema:
-    return _describe(about, anyOf=[*kinds, {"type": "null"}])
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return PlainValidator(self.read).__get_pydantic_core_schema__(source, handler)
+
+    def __get_pydantic_json_schema__(self, *_: object) -> dict[str, object]:
+        return dict(self.schema)
 
 
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
@@ -168,90 +174,69 @@ _RULES = {
     },
     "additionalProperties": False,
 }
+_BOOLEAN = {"type": "boolean"}
+_GAME_NAME = {"type": "string", "enum": list(catalogue.list_names())}
+_LEVEL = {"type": "string", "enum": [NO_OPPONENT, *ALL_LEVELS]}
+_SEAT = {"type": "integer", "enum": [1, 2]}
+_STEP = {"type": "integer", "enum": [1, 2, 3]}
+_SEED = {"type": "integer", "minimum": 0}
+_SECONDS = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
 
-GameName = Annotated[
-    str | None,
-    PlainValidator(_read_game),
-    _describe_optional("A game's name; see list_games.", {"type": "string", "enum": list(catalogue.list_names())}),
-]
+
+def _optional(read: Callable[..., object], about: str, *kinds: Mapping[str, object]) -> _Argument:
+    return _Argument(read, {"description": about, "anyOf": [*kinds, {"type": "null"}]})
+
+
+GameName = Annotated[str | None, _optional(_read_game, "A game's name; see list_games.", _GAME_NAME)]
 RulesGiven = Annotated[
-    dict[str, object] | None,
-    PlainValidator(_read_rules),
-    _describe_optional("Rules of your own, instead of a game's name.", _RULES),
+    dict[str, object] | None, _optional(_read_rules, "Rules of your own, instead of a game's name.", _RULES)
 ]
-Target = Annotated[
-    int | None,
-    _integer(1, LARGEST_NUMBER),
-    _describe_optional("Option of a named game: the height to reach exactly.", _NUMBER),
-]
+Target = Annotated[int | None, _optional(_integer(1), "Option of a named game: the height to reach exactly.", _NUMBER)]
 Blocks = Annotated[
-    object,
-    PlainValidator(_read_blocks),
-    _describe_optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.", _BLOCKS),
+    object, _optional(_read_blocks, "Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.", _BLOCKS)
 ]
 Opening = Annotated[
-    object,
-    PlainValidator(_read_blocks),
-    _describe_optional("Option of a named game: the blocks that may lie on an empty tower.", _BLOCKS),
+    object, _optional(_read_blocks, "Option of a named game: the blocks that may lie on an empty tower.", _BLOCKS)
 ]
 Hidden = Annotated[
     bool,
-    PlainValidator(_read_bool),
-    _describe_optional(
-        "Tell nobody which blocks are left, where the game has that option; no hints then.", {"type": "boolean"}
+    _optional(
+        _read_bool, "Tell nobody which blocks are left, where the game has that option; no hints then.", _BOOLEAN
     ),
 ]
 Opponent = Annotated[
     str,
-    PlainValidator(_read_opponent),
-    _describe_optional(
+    _optional(
+        _read_opponent,
         "The computer's level, from the weakest to one that never errs; none: you move for both sides.",
-        {"type": "string", "enum": [NO_OPPONENT, *ALL_LEVELS]},
+        _LEVEL,
     ),
 ]
-Seat = Annotated[
-    int,
-    _integer(1, 2),
-    _describe_optional("Your seat, if there is an opponent.", {"type": "integer", "enum": [1, 2]}),
-]
+Seat = Annotated[int, _optional(_integer(1, 2), "Your seat, if there is an opponent.", _SEAT)]
 FirstSeat = Annotated[
     First,
-    PlainValidator(_read_first),
-    _describe_optional("Which seat begins; random tosses a coin by the seed.", {"enum": [1, 2]}, {"const": "random"}),
+    _optional(
+        _read_first, "Which seat begins; random tosses a coin by the seed.", {"enum": [1, 2]}, {"const": "random"}
+    ),
 ]
 Seed = Annotated[
-    int | None,
-    _integer(0, LARGEST_NUMBER),
-    _describe_optional(
-        "What chance follows from: the same seed, the same opponent.", {"type": "integer", "minimum": 0}
-    ),
+    int | None, _optional(_integer(0), "What chance follows from: the same seed, the same opponent.", _SEED)
 ]
 ListsLegal = Annotated[
-    bool,
-    PlainValidator(_read_bool),
-    _describe_optional("Whether the blocks that may be placed are listed on every turn.", {"type": "boolean"}),
+    bool, _optional(_read_bool, "Whether the blocks that may be placed are listed on every turn.", _BOOLEAN)
 ]
-GameId = Annotated[object, _describe("The id of a game, as start_game gave it, such as game-1.", type="string")]
-Block = Annotated[int, PlainValidator(_read_block), _describe("The number on the block to place.", **_NUMBER)]
+GameId = Annotated[
+    object,
+    WithJsonSchema({"description": "The id of a game, as start_game gave it, such as game-1.", "type": "string"}),
+]
+Block = Annotated[int, _Argument(_read_block, {"description": "The number on the block to place.", **_NUMBER})]
 OneBlock = Annotated[
-    int | None,
-    PlainValidator(_read_block),
-    _describe_optional("Say more about placing this one block, and about no other.", _NUMBER),
+    int | None, _optional(_read_block, "Say more about placing this one block, and about no other.", _NUMBER)
 ]
 Step = Annotated[
-    int,
-    _integer(1, 3),
-    _describe_optional(
-        "How much to tell: 1 what to look for, 2 also the move, 3 also why.", {"type": "integer", "enum": [1, 2, 3]}
-    ),
+    int, _optional(_integer(1, 3), "How much to tell: 1 what to look for, 2 also the move, 3 also why.", _STEP)
 ]
-Seconds = Annotated[
-    float,
-    PlainValidator(_read_seconds),
-    _describe_optional(
-        "How long to search at most.", {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
-    ),
-]
+Seconds = Annotated[float, _optional(_read_seconds, "How long to search at most.", _SECONDS)]
 
 
 # Results --------------------------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ class Tools:
         id: schemas.GameId,  # noqa: A002 - argument
         step: schemas.Step = 1,
     ) -> Annotated[CallToolResult, schemas.HintResult]:
-        """Help whoever is to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
+        """Help the player to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
         session = self._games.get(id)
         _check_not_hidden(session)
         _check_not_over(session, "there is no move to look for")
