@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from number_tower.solve.solution import Solution
 
 MAX_NAME = 40
-"""Characters of a player's name; a command may be longer, and is then cut in its middle."""
+"""Characters of a player's label; a longer command is cut in its middle."""
 
 MAX_SPEC = 200
-"""Characters of it where it is shown in full."""
+"""Characters of a player's full name."""
 
 _MAX_COMMAND = 4000
 
@@ -73,11 +73,11 @@ _TERMS = {
 
 _MAX_BLUNDERS = 12
 _MAX_BLUNDERS_EACH = 2
-"""Examples in all, and of one player."""
+"""The number of examples, in all and of one player."""
 
 
 def label_players(scores: Scores) -> list[str]:
-    """Return what the players are called: as they were named, cut where that is long, and no two the same."""
+    """Return different labels for the players: their names, cut if they are long."""
     found: list[str] = []
     for place, score in enumerate(scores.players, 1):
         name = format_text(score.player, MAX_SPEC)
@@ -88,7 +88,7 @@ def label_players(scores: Scores) -> list[str]:
 
 
 def build_document(scores: Scores, pictures: Sequence[Plot], command: str | None) -> Document:
-    """Put the whole report together."""
+    """Return the whole report."""
     named = list(zip(label_players(scores), scores.players, strict=True))
     shown = {picture.name: Picture(picture) for picture in pictures}
     return Document("Number Tower evaluation", tuple(_build_pieces(scores, named, shown, command)))
@@ -163,7 +163,7 @@ def _summarize(named: Named) -> Paragraph:
 
 
 def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
-    """Say of whom answers failed to come, and why at first: that need not be what a player is like."""
+    """List the players with missing answers, and the first problem of each, which may not be their fault."""
     failing = [(name, score) for name, score in named if score.failure is not None]
     if failing:
         yield Paragraph(
@@ -205,7 +205,7 @@ _POINTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 
 
 def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
-    """Tell of a decision, to follow who made it."""
+    """Describe a decision, to follow the player's name."""
     task, decision = found
     table = suite.get_entry(task).table
     game = Game(table.game.rules, moves=decision.moves)
@@ -268,13 +268,13 @@ def _format_reason(reason: Reason) -> str:
 
 
 def explain_figures() -> Iterator[DocumentPiece]:
-    """Say what the numbers mean."""
+    """Explain the figures."""
     yield Paragraph(_VALUE)
     yield Items(tuple((StrongText(term), f": {meaning}") for term, meaning in _TERMS.items()))
 
 
 def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiece]:
-    """Say what the players were given to do, and how to do it again."""
+    """Describe the tasks, and how to reproduce them."""
     suite = scores.suite
     made = f"{format_count(len(suite.games), 'game')} made from the seed"
     over = made if suite.fresh else format_count(len(suite.games), "named game")
@@ -293,7 +293,7 @@ def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiec
 
 
 def describe_illegal_answers(suite: Suite) -> Paragraph:
-    """Say what an illegal answer is, and what comes of it."""
+    """Explain illegal answers and their consequences."""
     tries = "one try" if suite.tries == 1 else f"{suite.tries} tries"
     told = "were told" if suite.legal else "were not told"
     return Paragraph(
@@ -305,7 +305,7 @@ def describe_illegal_answers(suite: Suite) -> Paragraph:
 
 
 def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
-    """Tell the rules of all games, and who wins them."""
+    """Describe the rules of all games, and who wins them."""
     if suite.fresh:
         yield Paragraph(
             "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
@@ -324,7 +324,7 @@ def _describe_game(entry: GameEntry) -> Words:
 
 
 def _describe_start(entry: GameEntry) -> str:
-    """Say what a game is worth before its first move."""
+    """Describe the value of a game before its first move."""
     position = entry.table.game.position
     worth = get_final_worth(position)
     if worth is None:
@@ -339,7 +339,7 @@ def _describe_start(entry: GameEntry) -> str:
 
 
 def describe_limits(scores: Scores) -> Iterator[str]:
-    """Say how sure the numbers are, and what they do not tell."""
+    """Describe how reliable the figures are, and what they do not show."""
     fresh = scores.suite.fresh
     yield (
         f"{'Decisions by the same rules' if fresh else 'Decisions in two games with the same seed'} are not "
