@@ -32,8 +32,10 @@ from number_tower.rules import Rules
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterable
+    from typing import Unpack
 
     from number_tower.evaluation.players import Function
+    from number_tower.evaluation.suite import SuiteOptions
 
 __all__ = [
     "BASELINES",
@@ -74,28 +76,21 @@ class Evaluation:
         return compute_scores(self.suite, self.done)
 
 
-def evaluate(  # noqa: PLR0913 - all options are keywords
+def evaluate(
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
     games: str | Rules | Iterable[str | Rules] = (),
     *,
-    variants: int = DEFAULT_VARIANTS,
-    number: int = DEFAULT_GAMES,
-    positions: int = DEFAULT_POSITIONS,
-    against: str = DEFAULT_OPPONENT,
-    seed: int = 1,
-    tries: int = DEFAULT_TRIES,
-    legal: bool = True,
-    patience: float = DEFAULT_PATIENCE,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     stop: bool = False,
+    **options: Unpack[SuiteOptions],
 ) -> Evaluation:
     """Let players play `number` games and move in a number of positions each, and return all completed tasks.
 
     A player is a level, a command, `module:function`, or a function: it is called with a question, whose `prompt` has
     everything it needs, and returns text or a number. Functions may be given in a mapping with their names. Without
-    games, variants are made.
+    games, variants are made. The options and their defaults are those of `arrange_suite`.
 
     `jobs` is the number of tasks that run at once (default: one for each core; always one with a function that is given
     itself). The tasks are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
@@ -107,19 +102,7 @@ def evaluate(  # noqa: PLR0913 - all options are keywords
     make = RespondentFactory(functions)
     with ExitStack() as stack:
         stack.callback(make.close)
-        suite = arrange_suite(
-            names,
-            [games] if isinstance(games, str | Rules) else games,
-            variants=variants,
-            number=number,
-            positions=positions,
-            against=against,
-            seed=seed,
-            tries=tries,
-            legal=legal,
-            patience=patience,
-            make=make,
-        )
+        suite = arrange_suite(names, [games] if isinstance(games, str | Rules) else games, make=make, **options)
         log = None if out is None else stack.enter_context(EvaluationJournal(out, suite, resume=resume))
         running = run_tasks(suite, log=log, jobs=1 if functions else jobs, make=make, stop=stop)
         done = stack.enter_context(closing(running))
