@@ -114,8 +114,7 @@ class CommandRespondent(Respondent):
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question says all
         """Ask the program and return its line."""
-        with self._conversation as conversation:
-            return conversation.ask(format_json_line(question))
+        return self._conversation.ask(format_json_line(question), str)
 
     def close(self) -> None:
         """End the program and everything that it started."""
