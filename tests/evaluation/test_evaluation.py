@@ -755,9 +755,9 @@ def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody
 def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(whole: bytes, tmp_path: Path) -> None:
     header, *lines = whole.splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_bytes(header + b"".join(reversed(lines)))
-    (tmp_path / ".a.jsonl.part").write_bytes(header)
+    (tmp_path / ".a.jsonl.123.part").write_bytes(header)
     assert file_of(small(*PLAYERS), tmp_path / "a.jsonl", resume=True) == whole
-    assert not (tmp_path / ".a.jsonl.part").exists()
+    assert not (tmp_path / ".a.jsonl.123.part").exists()
 
 
 def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:

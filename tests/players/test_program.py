@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from number_tower import Game, Rules
 from number_tower.blocks import parse_blocks
 from number_tower.players import ForfeitError
-from number_tower.players.process import MARK_VARIABLE, MAX_ANSWER_BYTES
-from number_tower.players.program import PROTOCOL, Program, format_question, shorten_command
+from number_tower.players.process import MARK_VARIABLE
+from number_tower.players.program import MAX_ANSWER_BYTES, PROTOCOL, Program, format_question, shorten_command
 from number_tower.table import check_player_names
 from support.clocks import wait_until
 from support.strategies import any_game
@@ -361,7 +361,7 @@ def test_an_answer_counts_that_came_while_we_were_asleep(
         return 1e9
 
     program = Program(shell("while read -r line; do echo 5; : >answered; done"))
-    monkeypatch.setattr("number_tower.players.process.time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
+    monkeypatch.setattr("number_tower.players.program.time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
     assert program.choose(GAME) == 5
     program.close()
 

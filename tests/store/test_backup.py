@@ -405,7 +405,8 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
 
     def wait(given: Path) -> Path:
         script = (
-            "import sys; from number_tower.store import open_store; from number_tower.store.database import count_contents; "
+            "import sys; from number_tower.store import open_store\n"
+            "from number_tower.store.database import count_contents\n"
             "print('ready', flush=True); s = open_store(sys.argv[1]); print(count_contents(s).games); s.close()"
         )
         child = subprocess.Popen([sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, text=True)

@@ -35,6 +35,7 @@ from number_tower.voice import Voice
 from soak.kill_games import PATIENT, Terminal, games_in, some_answers, some_game, sound
 from support.command import plain_environment
 from support.postgres import brought_up_to_date, on_server, place_of
+from support.sizes import size
 
 pytest_plugins = ["support.postgres"]
 
@@ -45,7 +46,7 @@ Result = TypeVar("Result")
 CROWD = """
 import json, os, sys
 import alembic.command, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.cli.commands, number_tower.cli.db, number_tower.store.games
+import number_tower.cli.play, number_tower.cli.db, number_tower.store.games
 from number_tower.cli.main import main
 
 crowd, (closed, gate) = json.load(sys.stdin), os.pipe()
@@ -302,7 +303,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
 
 
 def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:
-    chance, count = seeded(), 16 if on_server(database) else 50
+    chance, count = seeded(), size(8, 16) if on_server(database) else size(20, 50)
     scenes = [some_game(chance, levels=(None,)) for _ in range(count)]
     answers = [some_answers(chance, scene.table, 100) for scene in scenes]
     assert on_server(database) or not Path(database).exists()

@@ -22,6 +22,7 @@ from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, lis
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
 from support.command import TOWER, plain_environment, tower
+from support.sizes import examples
 from support.stores import store_in
 
 PLAYED = (
@@ -163,7 +164,7 @@ def test_long_names_are_cut_and_wide_letters_stand_in_their_columns(tmp_path: Pa
     assert lines[2] == f" 2  2027-01-08 10:00  draft  李小龍 - Ben{' ' * 19}  unfinished, 1 move"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_looking_for_games_agrees_with_going_through_all_of_them(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -25,6 +25,7 @@ from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
 from number_tower.table import Declaration
 from support.command import TOWER, plain_environment, tower
+from support.sizes import size
 from support.stores import own_book, store_in
 
 NAMES = [None, ("Ann", "Ben"), ("Zoë", "李小龍"), ("a,b:(c)=%", "Ann"), ('"', "\\")]
@@ -126,18 +127,21 @@ def lines(store: Store, wanted: GameFilter | None = None) -> list[str]:
     return [line.text for line in found if not isinstance(line, DamagedEntry)]
 
 
+MANY = size(200, 1000)
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
     store = store_in(tmp_path_factory.mktemp("many") / "games.db")
-    fill(store, 1000)
+    fill(store, MANY)
     return store
 
 
-def test_a_thousand_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
+def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
     sent = lines(many)
     other = store_in(tmp_path / "other.db")
     taken = import_games(other, sent)
-    assert taken.new >= 1000
+    assert taken.new >= MANY
     assert taken == ImportResult(new=len(sent) - 5, continued=0, known=0, differ=(), puzzles=5)
     assert lines(other) == sent
     for mine, theirs in zip(everything(many), everything(other), strict=True):

@@ -1,6 +1,6 @@
-"""What a position and its moves are worth, and help in playing it: in values, in words, and within limits.
+"""Analysis of a position: its value and that of each move, in words, and within limits of time and memory.
 
-Every value is exact. What is not found within the limits is said to be unknown; there is never a guess.
+Every value is exact. What is not found within the limits is unknown; there is never a guess.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from number_tower.coach.reasons import explain_move
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Worth, get_final_worth
-from number_tower.voice import Voice
+from number_tower.solve.worth import VALUE_VERBS, Worth, get_final_worth
+from number_tower.text import pluralize
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,28 +28,19 @@ if TYPE_CHECKING:
     from number_tower.table import Table
 
 SECONDS = 3.0
-
-
-"""To work on one position."""
-
+"""Time to work on one position."""
 
 MEMORY = 256
-
-
 """MiB that a search may use."""
 
-
 MAX_REASONS = 40
-
-
 """Moves of a position that are given a reason each."""
 
-
-_VERBS: dict[Value, str] = {"win": "wins", "draw": "can hold a draw", "loss": "loses"}
+_VERBS = {**VALUE_VERBS, "draw": "can hold a draw"}
 
 
 class AnalysedMove(NamedTuple):
-    """A move, what it is worth to whoever makes it (None: not known), and why, to be read after its number."""
+    """A move, its value to the player who makes it (None: not known), and why, to be read after its number."""
 
     block: int
     value: Value | None
@@ -57,7 +49,7 @@ class AnalysedMove(NamedTuple):
 
 
 class PositionAnalysis(NamedTuple):
-    """What a position and its moves are worth; the best move comes first, and those not known come last."""
+    """The value of a position and of its moves; the best move comes first, and those not known come last."""
 
     value: Value | None
     plies: int | None
@@ -74,14 +66,11 @@ class PositionAnalysis(NamedTuple):
 
 
 def find_hint(game: Game, seconds: float, *, progress: Callable[[Progress], object] | None = None) -> Hint | None:
-    """Make a hint in so much time, without the plies if need be; None if that is not enough."""
+    """Make a hint in so much time, without the plies if need be; None if the time is not enough."""
     for plies, part in ((True, 0.6), (False, 0.4)):
         with suppress(NotSolvedError):
             return hint(solve(game, plies=plies, seconds=part * seconds, memory=MEMORY, progress=progress))
     return None
-
-
-# Analysis -------------------------------------------------------------------------------------------------------------
 
 
 def analyse_table(
@@ -91,9 +80,8 @@ def analyse_table(
     *,
     progress: Callable[[Progress], object] | None = None,
 ) -> PositionAnalysis:
-    """Say what a table is worth as it stands, and each of its moves; where time runs out, what is known by then."""
-    voice = Voice(book)
-    game = table.game
+    """Analyse the position of a table; where time runs out, as far as it is known by then."""
+    voice, game = get_voice(book), table.game
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     if (over := get_final_worth(game.position)) is not None:
         return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")
@@ -105,43 +93,36 @@ def analyse_table(
         for place, block in enumerate(ranked)
     )
     if solution is None:
-        within = f"{seconds:g} second{'' if seconds == 1 else 's'}"
+        within = f"{seconds:g} {pluralize('second', seconds)}"
         verdict = f"What this position is worth was not found out within {within}, and a guess would be no help."
         note = "Only moves that end the game at once are valued here." if worths else "No move is valued here."
         return PositionAnalysis(None, None, verdict, "", moves, note)
-    return PositionAnalysis(
-        solution.value,
-        solution.plies,
-        _format_verdict(solution.worth, game, names, voice.noun),
-        solution.method,
-        moves,
-        _describe_unknown(moves),
-    )
+    verdict = _format_verdict(solution.worth, game, names, voice.noun)
+    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves))
 
 
 def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | None) -> Solution | None:
-    """Solve a position; where its plies take too long, at least its value. No plies are searched for on their own."""
+    """Solve a position; where its plies take too long, at least its value."""
     for plies, part, most in ((True, 0.6, 1.0), (False, 0.4, 0.4)):
-        watch = SearchLimits(memory=MEMORY, progress=progress)
-        watch.seconds = part * seconds
+        limits = SearchLimits(memory=MEMORY, progress=progress)
+        limits.seconds = part * seconds
         with suppress(NotSolvedError):
-            solution = Solution(game.position, watch, plies=plies)
-            watch.seconds = most * seconds
+            solution = Solution(game.position, limits, plies=plies)
+            limits.seconds = most * seconds
             return solution
     return None
 
 
 def _collect_values(solution: Solution) -> dict[int, Worth]:
-    """Return what the moves are worth, as far as it is found."""
+    """Return the values of the moves, as far as they are found."""
     worths: dict[int, Worth] = {}
     with suppress(NotSolvedError):
-        for block in solution.moves:
-            worths[block] = solution.moves[block]
+        worths.update(solution.moves)
     return worths
 
 
 def _value_endings(game: Game) -> dict[int, Worth]:
-    """Return what the moves are worth that end the game."""
+    """Return the values of the moves that end the game."""
     worths: dict[int, Worth] = {}
     for block in game.legal:
         after = game.position.place(block)
@@ -151,7 +132,7 @@ def _value_endings(game: Game) -> dict[int, Worth]:
 
 
 def _rank_move(block: int, worth: Worth | None) -> tuple[int, int, int, int]:
-    """Say where a move stands in the list: the best first, of equals the smaller block, and the unknown last."""
+    """Return the sort key of a move: the best first, of equals the smaller block, and the unknown last."""
     if worth is None:
         return 1, 0, 0, block
     value, plies = worth.rank
@@ -163,25 +144,23 @@ def _analyse_move(
 ) -> AnalysedMove:
     if worth is None:
         return AnalysedMove(block, None, None, "")
-    if solution is None:
-        return AnalysedMove(block, worth.value, worth.plies, "")
-    mover = game.to_move
-    try:
-        reason = format_reason(explain_move(solution, block), player=names[mover], opponent=names[1 - mover], noun=noun)
-    except NotSolvedError:
-        reason = ""
+    reason, mover = "", game.to_move
+    if solution is not None:
+        with suppress(NotSolvedError):
+            why = explain_move(solution, block)
+            reason = format_reason(why, player=names[mover], opponent=names[1 - mover], noun=noun)
     return AnalysedMove(block, worth.value, worth.plies, reason)
 
 
 def _format_verdict(worth: Worth, game: Game, names: tuple[str, str], noun: str) -> str:
-    """Say in a sentence what a position is worth."""
+    """Write the value of a position in a sentence."""
     if game.outcome is not None:
         winner = game.outcome.winner
         return f"The game is over: {'it is a draw' if winner is None else f'{names[winner]} has won'}."
     best = f"{names[game.to_move]}, to move, {_VERBS[worth.value]} if both play their best"
     if worth.plies is None:
         return f"{best}."
-    return f"{best}: {worth.plies:,} more {noun}{'' if worth.plies == 1 else 's'} to the end."
+    return f"{best}: {worth.plies:,} more {pluralize(noun, worth.plies)} to the end."
 
 
 def _describe_unknown(moves: tuple[AnalysedMove, ...]) -> str:

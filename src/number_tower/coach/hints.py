@@ -1,4 +1,7 @@
-"""Hints in three steps: what kind of move to look for, the move, and why."""
+"""Hints in three steps (what to look for, the move, and why), reasons in words, and the exercises of a first lesson.
+
+The words are keyed texts in `words.toml`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.catalogue import parse_toml
 from number_tower.coach.reasons import find_best_reason
-from number_tower.game import Game
+from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Worth
 from number_tower.text import Template
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,49 +29,44 @@ if TYPE_CHECKING:
     from number_tower.table import Table
     from number_tower.text import Value as Fact
 
+EXERCISE_COUNT = 3
 
-class HintText(NamedTuple):
-    """Help in up to three steps, as much of it as was asked for; without a block where the move is not named yet."""
+_RANDOM_GAMES = 40
+"""Games that are played at random to find exercises."""
 
-    texts: tuple[str, ...]
-    more: bool
-    """Whether there is another step."""
+_MAX_WORK = 300_000
+"""Blocks that are looked at in doing so: of large games few positions are."""
 
-    block: int | None = None
+_MAX_GAME_LENGTH = 40
+
+_MAX_MOVES = 40
+"""Moves among which a beginner may be asked to find one."""
+
+_IDEAS = (
+    "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
+    "alone", "answers", "forced",
+)  # fmt: skip
+"""Reasons for a win in more than one move, the most instructive first."""
+
+_FIELDS = (
+    "block", "tower", "player", "opponent", "noun", "because", "such", "target", "mine", "theirs", "left", "modulus",
+    "pairs", "to_go", "gap", "whole", "need", "answer", "answers", "reply", "line", "plies",
+)  # fmt: skip
 
 
-# Help -----------------------------------------------------------------------------------------------------------------
-
-
-def format_hint(table: Table, book: Rulebook, step: int, given: Hint | None) -> HintText:
-    """Help whoever is to move: 1 says what to look for, 2 names the move as well, and 3 gives the reason.
-
-    Where the position could not be worked out there is no hint; and none is asked for where the blocks are hidden, or
-    once the game is over.
-    """
-    voice = Voice(book)
-    if table.hidden:
-        return HintText((voice.refuse(table, "hint", "").text.strip(),), more=False)
-    if not table.legal:
-        return HintText((voice.refuse(table, "over", "").text.strip(),), more=False)
-    if given is None:
-        return HintText((fill_text("unknown", {}),), more=False)
-    step = min(max(step, 1), 3)
-    opponent = voice.get_name(table, 1 - table.game.to_move)
-    texts = given.nudge(voice.noun), given.name_move(), given.why(opponent, voice.noun)
-    return HintText(texts[:step], more=step < len(texts), block=given.block if step > 1 else None)
+# Hints ----------------------------------------------------------------------------------------------------------------
 
 
 class Hint(NamedTuple):
-    """What can be said to a player who asks for help, from the least to the most."""
+    """A best move, its reason, and how many moves are as good."""
 
     worth: Worth
     legal: int
     """How many moves there are."""
     good: int
-    """How many of them keep what the position is worth."""
+    """How many of them keep the value of the position."""
     best: int
-    """How many of them are as good as any."""
+    """How many of them are best."""
     reason: Reason
 
     @property
@@ -79,7 +75,7 @@ class Hint(NamedTuple):
         return self.reason.block
 
     def nudge(self, noun: str) -> str:
-        """Say what kind of move to look for, and no number at all."""
+        """Write what kind of move to look for, without any number."""
         if self.legal == 1:
             return fill_text("count_only", {})
         many = "all" if self.good == self.legal else "one" if self.good == 1 else "some"
@@ -89,7 +85,7 @@ class Hint(NamedTuple):
         return f"{fill_text(f'count_{self.worth.value}_{many}', {})} {fill_text(f'nudge_{kind}', {'noun': noun})}"
 
     def name_move(self) -> str:
-        """Name the move."""
+        """Write which block to place."""
         if self.legal == 1:
             key = "move_only"
         elif self.worth.value == "loss" and self.worth.plies is None:
@@ -99,56 +95,100 @@ class Hint(NamedTuple):
         return fill_text(key, {"block": self.block})
 
     def why(self, opponent: str, noun: str) -> str:
-        """Give the reason for the move."""
+        """Write the reason for the move."""
         return format_sentence(self.reason, opponent, noun)
 
 
 def hint(solution: Solution) -> Hint:
-    """Make a hint for whoever is to move."""
+    """Make a hint for the player to move."""
     good = sum(worth.value == solution.value for worth in solution.moves.values())
     return Hint(solution.worth, len(solution.moves), good, len(solution.best), find_best_reason(solution))
 
 
+class HintText(NamedTuple):
+    """The steps of a hint that were asked for; the block only once the move is named."""
+
+    texts: tuple[str, ...]
+    more: bool
+    """Whether there is another step."""
+
+    block: int | None = None
+
+
+def format_hint(table: Table, book: Rulebook, step: int, hint: Hint | None) -> HintText:
+    """Write a hint for the player to move: step 1 what to look for, 2 also the move, 3 also the reason.
+
+    There is none for hidden blocks, after the end, or (`hint` is None) where the position was not solved.
+    """
+    voice = get_voice(book)
+    if table.hidden or not table.legal:
+        refusal = voice.refuse(table, "hint" if table.hidden else "over", "")
+        return HintText((refusal.text.strip(),), more=False)
+    if hint is None:
+        return HintText((fill_text("unknown", {}),), more=False)
+    step = min(max(step, 1), 3)
+    opponent = voice.get_name(table, 1 - table.game.to_move)
+    texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
+    return HintText(texts[:step], more=step < len(texts), block=hint.block if step > 1 else None)
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
 def format_sentence(reason: Reason, opponent: str, noun: str) -> str:
-    """Say a reason to the player whose move it is about."""
+    """Write a reason for the player who makes the move."""
     return f"{reason.block} {format_reason(reason, opponent=opponent, noun=noun)}."
 
 
-EXERCISE_COUNT = 3
+def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+    """Write what a block does, to be read after its number: "leaves 18, a multiple of 6"."""
+    facts: dict[str, Fact] = {**reason.facts, "player": player, "opponent": opponent, "noun": noun, "such": ""}
+    way = reason.facts.get("way")
+    if way and not isinstance(way, int | str):
+        facts["such"] = f" ({' + '.join(map(str, way))})"
+    owner = "your" if player == "you" else f"{player}'s"
+    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{owner} tower"
+    facts["line"] = _format_line(reason, player, opponent)
+    if reason.because is not None:
+        same = reason.because.mover == reason.mover
+        names = (player, opponent) if same else (opponent, player)
+        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
+    return fill_text(f"why_{reason.kind}", facts)
 
 
-_RANDOM_GAMES = 40
+def _format_line(reason: Reason, player: str, opponent: str) -> str:
+    """Write a line of play; with the players' names, unless they take turns."""
+    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
+    if isinstance(moves, str | int) or isinstance(movers, str | int):
+        return ""
+    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
+        return ", ".join(map(str, moves))
+    names = (player, opponent) if reason.mover == 0 else (opponent, player)
+    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
 
 
-"""Games that are played at random to find positions."""
+def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
+    """Fill one of the coach's texts."""
+    return load_texts()[key].fill(facts.__getitem__)
 
 
-_MAX_WORK = 300_000
+@cache
+def load_texts() -> dict[str, Template]:
+    """Return all texts by their keys."""
+    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
+        texts = parse_toml(stream.read(), "words.toml")
+    return {key: Template(str(text), _FIELDS) for key, text in texts.items()}
 
 
-"""Blocks that are looked at in doing so: of large games few positions are."""
+clause = format_reason
+"""The name up to version 0.1."""
 
 
-_IDEAS = (
-    "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
-    "alone", "answers", "forced",
-)  # fmt: skip
-
-
-"""Reasons for a win that is not in hand, those that teach most first."""
-
-
-_MAX_GAME_LENGTH = 40
-
-
-_MAX_MOVES = 40
-
-
-"""Moves among which a beginner may be asked to find one."""
+# Exercises ------------------------------------------------------------------------------------------------------------
 
 
 class Exercise(NamedTuple):
-    """A game that has come to a position in which some moves win and others do not."""
+    """A game at a position in which at most half of the moves win."""
 
     game: Game
     solution: Solution
@@ -156,18 +196,18 @@ class Exercise(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What there is to find."""
+        """The kind of reason to find."""
         return self.hint.reason.kind
 
     @property
     def difficulty(self) -> tuple[int, int]:
-        """How far it is to the win, and how many moves do not lead there."""
+        """The plies to the win, and how many moves do not win."""
         plies = self.hint.worth.plies
         return _MAX_GAME_LENGTH if plies is None else plies, self.hint.legal - self.hint.good
 
 
 def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
-    """Return up to three positions, the easiest first: a win in hand, and then ideas, as different as there are."""
+    """Return up to three exercises, the easiest first: a win in one move, and then ideas as different as possible."""
     found = sorted(_search_positions(rules, Random(f"{seed} lesson")), key=lambda each: each.difficulty)  # noqa: S311 - play
     chosen = found[:1]
     while len(chosen) < EXERCISE_COUNT:
@@ -181,80 +221,26 @@ def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
 
 
 def _search_positions(rules: Rules, rng: Random) -> Iterator[Exercise]:
-    """Give the positions of some random games in which it matters what is placed."""
-    known = get_knowledge(rules)
+    """Give the exercises that random games come to."""
+    knowledge = get_knowledge(rules)
     work = 0
     for _ in range(_RANDOM_GAMES):
-        game = Game(rules, int(rng.random() * 2))
-        while (legal := game.legal) and len(game.moves) < _MAX_GAME_LENGTH:
-            if 1 < len(legal) <= _MAX_MOVES and rng.random() < 1 / 2:
-                work += len(rules.blocks) * len(legal)
-                solution = known.solve(game.position)
+        for game in play_randomly(Game(rules, int(rng.random() * 2)), rng, _MAX_GAME_LENGTH):
+            moves = len(game.legal) if len(game.moves) < _MAX_GAME_LENGTH else 0
+            if 1 < moves <= _MAX_MOVES and rng.random() < 1 / 2:
+                work += len(rules.blocks) * moves
+                solution = knowledge.solve(game.position)
                 if solution is not None and (exercise := _make_exercise(game, solution)):
                     yield exercise
             if work > _MAX_WORK:
                 return
-            game = game.play(legal[int(rng.random() * len(legal))])
 
 
 def _make_exercise(game: Game, solution: Solution) -> Exercise | None:
     if solution.value != "win":
         return None
     try:
-        help_ = hint(solution)
+        given = hint(solution)
     except NotSolvedError:
         return None
-    return Exercise(game, solution, help_) if 2 * help_.good <= help_.legal else None
-
-
-_FIELDS = (
-    "block", "tower", "player", "opponent", "noun", "because", "such", "target", "mine", "theirs", "left", "modulus",
-    "pairs", "to_go", "gap", "whole", "need", "answer", "answers", "reply", "line", "plies",
-)  # fmt: skip
-
-
-def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
-    """Say what a block does, to be read after its number: "leaves 18, a multiple of 6"."""
-    facts: dict[str, Fact] = {**reason.facts, "player": player, "opponent": opponent, "noun": noun, "such": ""}
-    way = reason.facts.get("way")
-    if way and not isinstance(way, int | str):
-        facts["such"] = f" ({' + '.join(map(str, way))})"
-    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else _name_tower(player)
-    facts["line"] = _format_line(reason, player, opponent)
-    if reason.because is not None:
-        same = reason.because.mover == reason.mover
-        names = (player, opponent) if same else (opponent, player)
-        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
-    return fill_text(f"why_{reason.kind}", facts)
-
-
-def _name_tower(player: str) -> str:
-    return "your tower" if player == "you" else f"{player}'s tower"
-
-
-def _format_line(reason: Reason, player: str, opponent: str) -> str:
-    """Write a line of play; where the players do not simply take turns, with who places what."""
-    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
-    if isinstance(moves, str | int) or isinstance(movers, str | int):
-        return ""
-    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
-        return ", ".join(map(str, moves))
-    names = (player, opponent) if reason.mover == 0 else (opponent, player)
-    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
-
-
-def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
-    """Fill one of the coach's texts."""
-    return _load_texts()[key].fill(facts.__getitem__)
-
-
-def list_text_keys() -> frozenset[str]:
-    """Return the keys of all texts."""
-    return frozenset(_load_texts())
-
-
-@cache
-def _load_texts() -> dict[str, Template]:
-    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
-        texts = parse_toml(stream.read(), "words.toml")
-    return {key: Template(str(text), _FIELDS) for key, text in texts.items()}
+    return Exercise(game, solution, given) if 2 * given.good <= given.legal else None

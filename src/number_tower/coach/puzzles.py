@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 from number_tower import catalogue
-from number_tower.game import Game
+from number_tower.game import Game, play_randomly
 from number_tower.players.levels import evaluate_moves
 from number_tower.position import Position
 from number_tower.solve.deep import DeepSolver
@@ -35,40 +35,37 @@ GRADES = range(1, 6)
 T = TypeVar("T")
 
 _MAX_POSITIONS = 6_000
-"""Positions of a game that are all looked at; of a larger one some are, from games played at random."""
+"""Positions up to which all of a game are looked at; of a larger game, those of random games."""
 
 _MAX_BLOCKS_TO_ENUMERATE = 100
-"""Blocks of a game of which it is worth finding out whether it has so few positions."""
+"""Blocks up to which it is tried whether a game has so few positions."""
 
 _MAX_BLOCKS_TO_REDUCE = 2_000
-"""Blocks of a game in which it is quickly said which of them still matter."""
-
-_MAX_GAME_LENGTH = 60
-"""Plies of a game at random, since someone has to look at it."""
+"""Blocks up to which it is computed which of them still matter."""
 
 _MAX_MOVES = _MAX_BLOCKS_TO_ENUMERATE
-"""Legal moves among which someone may be asked to find one."""
+"""Legal moves of a puzzle."""
 
 _MAX_SEARCHED = 10_000
-"""Positions that are searched for what is looked at in one game, where no theory tells the values."""
+"""Positions that are searched for one game, where no theory tells the values."""
 
 _MEMORY = 8
-"""MiB that may be used for that, besides what the blocks themselves take."""
+"""MiB that this search may use, besides the memory of the blocks themselves."""
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
-"""Positions that are searched for the plies of a puzzle, if a theory has told only the values."""
+"""Positions that are searched for the plies of a puzzle, if a theory tells only the values."""
 
 _MAX_BLOCKS_FOR_PLIES = 56
-"""Blocks left among which that is tried."""
+"""Blocks left up to which the plies are searched for."""
 
 _MAX_WORK = 15 * _MAX_SEARCHED
-"""Work without a puzzle after which the search ends: positions searched; one only passed counts as thirty or more."""
+"""Positions searched without a puzzle after which the search ends; one only played through counts as 30 or more."""
 
 _LOOKAHEAD = 3
-"""Puzzles that are found for each that is given, to choose from."""
+"""Puzzles that are found for each that is given, to choose the least frequent grade from."""
 
 _UNKNOWN_PLIES = 9
-"""Plies to the end that are reckoned with where they are not known: the win is a long one."""
+"""Plies to the end that are assumed where they are not known: the win is a long one."""
 
 _HARD, _HARDEST = 6, 12
 """Plies to be read, over all tempting moves, from which a puzzle is of the fourth grade, and of the fifth."""
@@ -82,7 +79,7 @@ _GRADES_BY_WEEKDAY = (1, 2, 3, 3, 4, 4, 5)
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A game that has come to a position with exactly one winning move."""
+    """A game at a position with exactly one winning move."""
 
     game: Game
     answer: int
@@ -150,7 +147,7 @@ def _find_in_catalogue(seed: str, grade: int) -> tuple[Rulebook, Puzzle]:
 
 
 class PuzzleStream(Iterator[Puzzle]):
-    """The puzzles of one game, found when they are asked for, and what the search for them came across."""
+    """The puzzles of one game, found when they are asked for, and how many of each grade were found."""
 
     def __init__(self, rules: Rules, seed: int | str, grade: int | None = None) -> None:
         self.found: Counter[int] = Counter()
@@ -169,7 +166,7 @@ class PuzzleStream(Iterator[Puzzle]):
         return next(self._puzzles)
 
     def _search_all(self, every: Sequence[tuple[int, ...]]) -> Iterator[Puzzle]:
-        """Look at every position of a game that is small enough to be searched through."""
+        """Look at every position of a small game."""
         solver = DeepSolver(Position.start(self._rules), SearchLimits(), compiled=False)
         for moves in shuffle(every, self._rng):
             puzzle = _make_puzzle(Game(self._rules, pick_below(2, self._rng), moves), solver)
@@ -178,15 +175,15 @@ class PuzzleStream(Iterator[Puzzle]):
         self.complete = True
 
     def _search_random_games(self) -> Iterator[Puzzle]:
-        """Play games at random, and in each take the first puzzle from some moment on; end when that leads nowhere.
+        """Play games at random, and take the first puzzle of each from a random move on; stop after work in vain.
 
-        How early in a game positions are too hard to solve is learned on the way.
+        Games are looked at later if their early positions prove too hard to solve.
         """
         rules, known = self._rules, set[object]()
         memory = _MEMORY + len(rules.blocks) // 4_000
         solvable = work = 0
         while work < _MAX_WORK:
-            games = _play_random_game(rules, self._rng)
+            games = list(play_randomly(Game(rules, pick_below(2, self._rng)), self._rng))[:-1]
             work += (1 + len(games)) * (30 + len(rules.blocks) // 10)
             games = games[max(solvable, pick_below(len(games), self._rng)) :]
             if not games:
@@ -243,7 +240,7 @@ def _grade_puzzle(position: Position, plies: int | None) -> int:
 
 
 def _make_solver(root: Position, watch: SearchLimits) -> Solver:
-    """Return what tells the values of all that can come of a position; such short searches are not worth compiling."""
+    """Return a solver for a position and all that follow; such short searches are not worth compiling."""
     solver = choose_solver(root, watch, plies=False)
     return DeepSolver(root, watch, plies=False, compiled=False) if isinstance(solver, DeepSolver) else solver
 
@@ -288,18 +285,8 @@ def _enumerate_positions(rules: Rules, rng: Random) -> list[tuple[int, ...]] | N
     return None if ahead else list(ways.values())
 
 
-def _play_random_game(rules: Rules, rng: Random) -> list[Game]:
-    """Play a game at random, and return it as it stood before each move."""
-    games: list[Game] = []
-    game = Game(rules, pick_below(2, rng))
-    while (legal := game.legal) and len(games) < _MAX_GAME_LENGTH:
-        games.append(game)
-        game = game.play(legal[pick_below(len(legal), rng)])
-    return games
-
-
 def reduce_position(position: Position) -> object:
-    """Return what the rest of a game depends on, whoever is to move: positions that share it are the same puzzle."""
+    """Return what the rest of a game depends on, as the player to move sees it: equal values are the same puzzle."""
     rules = position.rules
     if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
@@ -308,18 +295,17 @@ def reduce_position(position: Position) -> object:
         live = [live[0] | live[1]] * 2
     height_counts = rules.target is not None or rules.stuck == "skips"
     return tuple(
-        (left := position.left[player] & live[player], left & rules.fits(top), height if height_counts else 0)
-        for player, top, height in _list_from_mover(position)
+        (
+            left := position.left[player] & live[player],
+            left & rules.fits(position.tops[player]),
+            position.heights[player] if height_counts else 0,
+        )
+        for player in (position.to_move, 1 - position.to_move)
     )
 
 
-def _list_from_mover(position: Position) -> Iterator[tuple[int, int, int]]:
-    for player in (position.to_move, 1 - position.to_move):
-        yield player, position.tops[player], position.heights[player]
-
-
 def _find_reachable_blocks(position: Position, player: int) -> int:
-    """Return the blocks that can still come to lie on a player's tower, one upon the other."""
+    """Return the blocks that can still be placed on a player's tower, now or after others."""
     rules = position.rules
     left = position.left[player] if rules.towers == "own" else position.left[0] | position.left[1]
     within = left & rules.room(position.heights[player])
@@ -344,21 +330,21 @@ def _vary_rules(book: Rulebook, rng: Random) -> Rules:
     return rules
 
 
-# Chance, in the one way that is promised to stay the same ------------------------------------------------------------
+# Random choices: only `Random.random` is promised to stay the same -------------------------------------------------
 
 
 def pick_below(number: int, rng: Random) -> int:
-    """Return a whole number from 0 and below this one."""
+    """Return a random whole number from 0 to below this one."""
     return int(rng.random() * number)
 
 
 def shuffle(things: Iterable[T], rng: Random) -> list[T]:
-    """Return things in any order."""
+    """Return things in a random order."""
     return sorted(things, key=lambda _: rng.random())
 
 
 def _balance_grades(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
-    """Give every puzzle, but of those at hand first one of the grade that was given least, so that no grade rules."""
+    """Give every puzzle, but of those at hand first one of the grade that was given least."""
     given: Counter[int] = Counter()
     at_hand: dict[int, deque[Puzzle]] = {grade: deque() for grade in GRADES}
     while True:
@@ -370,3 +356,7 @@ def _balance_grades(found: Iterator[Puzzle]) -> Iterator[Puzzle]:
         grade = min(waiting, key=lambda grade: given[grade])
         given[grade] += 1
         yield at_hand[grade].popleft()
+
+
+puzzles, daily = find_puzzles, find_daily_puzzle
+"""The names up to version 0.1."""

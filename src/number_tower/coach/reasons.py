@@ -1,6 +1,6 @@
-"""Why a move is worth what it is worth: the shortest true reason, from the theory behind the rules or from the line.
+"""Why a move has its value: the shortest true reason, from the theory of the rules or from the best line.
 
-A reason is facts, not words (`coach.words` has those), so that every one can be checked against the position.
+A reason is facts, not words (`coach.hints` has those), so that every one can be checked against the position.
 """
 
 from __future__ import annotations
@@ -264,3 +264,6 @@ def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[R
 
 
 _EXPLAINERS = {"win": _explain_win, "draw": _explain_draw, "loss": _explain_loss}
+
+why = explain_move
+"""The name up to version 0.1."""

@@ -1,4 +1,4 @@
-"""A game gone through again: what every move was worth, which of them gave something away, and what was better.
+"""Review of a game: the value of every move, which moves were mistakes, and what was better; as data and as sentences.
 
 Every value is exact. A position that is not solved within its time stays unknown: its move is not judged, and nothing
 is counted or concluded from it.
@@ -12,11 +12,12 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.hints import format_reason as clause
+from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import explain_move
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import get_final_worth
+from number_tower.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,37 +26,34 @@ if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.position import Outcome, Position
     from number_tower.solve.limits import Progress
-    from number_tower.solve.worth import Solver, Value, Worth
+    from number_tower.solve.worth import Solver, Worth
 
 _MAX_MISSED = 2
+"""Unsolved positions in a row after which the earlier ones, which are larger, are not tried."""
 
-
-"""Positions in a row that are not solved before the earlier ones, larger still, are left alone."""
-
-
-_POINTS: dict[Value, int] = {"win": 1, "draw": 0, "loss": -1}
+_MAX_OTHERS = 3
 
 
 class JudgedMove(NamedTuple):
-    """A move, and what it was worth to the player who made it (None: not known)."""
+    """A move and its value to the player who made it (None: not known)."""
 
     ply: int
     player: int
     block: int
     before: Worth | None
-    """What the position was worth to the player."""
+    """The value of the position before the move."""
 
     after: Worth | None
-    """What it was worth to the same player once the block was placed, counted from before the move."""
+    """The value of the position after the move, counted from before the move."""
 
     mattered: bool | None = None
-    """Whether the blocks that could be placed differed in value."""
+    """Whether the legal moves differed in value."""
 
     forced: bool = False
-    """Whether no other block could be placed."""
+    """Whether there was only one legal move."""
 
     skips: bool = False
-    """Whether the other player then could not move, and was skipped."""
+    """Whether the opponent then could not move, and was skipped."""
 
     best: tuple[int, ...] = ()
     """Of a mistake: the blocks that would have kept the value, the best first."""
@@ -69,9 +67,7 @@ class JudgedMove(NamedTuple):
     @property
     def cost(self) -> int:
         """What the move gave away: 1 from win to draw or draw to loss, 2 from win to loss; 0 if nothing, or unknown."""
-        if self.before is None or self.after is None:
-            return 0
-        return _POINTS[self.before.value] - _POINTS[self.after.value]
+        return 0 if self.before is None or self.after is None else self.before.rank[0] - self.after.rank[0]
 
     @property
     def mistake(self) -> bool:
@@ -98,7 +94,7 @@ class Accuracy(NamedTuple):
 
 @dataclass(frozen=True)
 class GameReview:
-    """A game, how it ended, what each of its positions was worth to whoever was to move, and its moves judged."""
+    """A game, its outcome, the value of each position to the player to move, and its moves judged."""
 
     game: Game
     outcome: Outcome | None
@@ -110,7 +106,7 @@ class GameReview:
         """The value of every position, from before the first move to now, as the first seat sees it: 1, 0 or -1."""
         movers = (*self.game.movers, self.game.to_move)
         return tuple(
-            None if worth is None else _POINTS[worth.value] * (1 if mover == 0 else -1)
+            None if worth is None else worth.rank[0] * (1 if mover == 0 else -1)
             for worth, mover in zip(self.worths, movers, strict=True)
         )
 
@@ -123,7 +119,7 @@ class GameReview:
     def turning_point(self) -> JudgedMove | None:
         """The last mistake: from then on the value stayed what it is at the end, or now.
 
-        None if nobody made one, or if it cannot be told, because a value between it and the end is not known.
+        None if there was none, or if a value between it and the end is not known.
         """
         for move, before, after in reversed(list(zip(self.moves, self.values, self.values[1:], strict=False))):
             if before is None or after is None:
@@ -135,11 +131,11 @@ class GameReview:
     @property
     def accuracy(self) -> tuple[Accuracy, Accuracy]:
         """How well each player decided, counted over the decisions that mattered."""
-        mine, theirs = (
+        first, second = (
             Accuracy(sum(not move.mistake for move in decisions), len(decisions))
             for decisions in ([move for move in self.moves if move.mattered and move.player == seat] for seat in (0, 1))
         )
-        return mine, theirs
+        return first, second
 
     @property
     def unsolved(self) -> int:
@@ -158,39 +154,33 @@ def review(
 ) -> GameReview:
     """Judge every move of a game, spending at most so many seconds on each position; `declared` is a result by word.
 
-    The positions are solved from the last to the first, as the end of a game is known soonest, and what is learned
-    there serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
+    The positions are solved from the last to the first: the end of a game is solved soonest, and what is learned there
+    serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
     """
     positions = [each.position for each in game.history()]
-    study = _PositionSolver(positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether)
-    worths: list[Worth | None] = [study.find_value(positions[-1])]
-    moves: list[JudgedMove] = []
+    solver = _PositionSolver(positions[0], SearchLimits(memory=memory, progress=progress), seconds, altogether)
+    last = get_final_worth(positions[-1])
+    if last is None and (solution := solver.solve(positions[-1])) is not None:
+        last = solution.worth
+    worths, moves = [last], list[JudgedMove]()
     for ply in range(len(game.moves), 0, -1):
         before, after = positions[ply - 1], positions[ply]
-        solution = study.solve(before)
+        solution = solver.solve(before)
         moves.append(_judge_move(game, ply, before, after, solution, worths[-1]))
         worths.append(None if solution is None else solution.worth)
     return GameReview(game, declared or game.outcome, tuple(reversed(worths)), tuple(reversed(moves)))
 
 
 class _PositionSolver:
-    """Solves the positions of one game, each within a time of its own, with all that is known from the others."""
+    """Solves the positions of one game, each within its own time, sharing one solver."""
 
-    def __init__(self, start: Position, watch: SearchLimits, seconds: float | None, altogether: float | None) -> None:
+    def __init__(self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None) -> None:
         self._start = start
-        self._watch = watch
-        self._seconds = seconds
-        self._altogether = altogether
+        self._limits = limits
+        self._seconds = inf if seconds is None else seconds
+        self._altogether = inf if altogether is None else altogether
         self._solver: Solver | None = None
         self._missed = 0
-
-    def find_value(self, position: Position) -> Worth | None:
-        """Return what a position is worth, over or not; None if it was not found out."""
-        over = get_final_worth(position)
-        if over is not None:
-            return over
-        solution = self.solve(position)
-        return None if solution is None else solution.worth
 
     def solve(self, position: Position) -> Solution | None:
         """Solve a position that is not over; None if that took too long, or is bound to."""
@@ -199,8 +189,8 @@ class _PositionSolver:
         self._set_deadline()
         try:
             if self._solver is None:
-                self._solver = choose_solver(self._start, self._watch, plies=True)
-            solution = Solution(position, self._watch, solver=self._solver)
+                self._solver = choose_solver(self._start, self._limits, plies=True)
+            solution = Solution(position, self._limits, solver=self._solver)
         except NotSolvedError:
             self._missed += 1
             return None
@@ -208,21 +198,16 @@ class _PositionSolver:
         return solution
 
     def _set_deadline(self) -> None:
-        """Give the next position its time; the watch is made without any, so that plies are not searched for long."""
-        if self._seconds is None and self._altogether is None:
-            return
-        self._watch.seconds = 0.0
-        so_far = -self._watch.seconds_left
-        self._watch.seconds = min(
-            so_far + (inf if self._seconds is None else self._seconds),
-            inf if self._altogether is None else self._altogether,
-        )
+        """Give the next position its time; the limits are made without any, so that plies are not searched for long."""
+        if self._seconds < inf or self._altogether < inf:
+            self._limits.seconds = 0.0
+            self._limits.seconds = min(self._seconds - self._limits.seconds_left, self._altogether)
 
 
 def _judge_move(
     game: Game, ply: int, before: Position, after: Position, solution: Solution | None, left: Worth | None
 ) -> JudgedMove:
-    """Judge the move between two positions; `left` is what the second is worth to whoever is to move there."""
+    """Judge the move between two positions; `left` is the value of the second to its player to move."""
     same = after.to_move == before.to_move
     judged = JudgedMove(
         ply,
@@ -247,7 +232,7 @@ def _judge_move(
 
 
 def _is_decision(solution: Solution) -> bool | None:
-    """Say whether some move gives the value away; None if that was not found out. What is lost, all moves lose."""
+    """Say whether some move gives the value away; None if that was not found. In a lost position none does."""
     if solution.value == "loss":
         return False
     try:
@@ -258,10 +243,10 @@ def _is_decision(solution: Solution) -> bool | None:
 
 def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    kept: list[tuple[int, Worth]] = []
+    found: list[tuple[int, Worth]] = []
     with suppress(NotSolvedError):
-        kept.extend(move for move in solution.moves.items() if move[1].value == solution.value)
-    return tuple(block for block, _ in sorted(kept, key=lambda move: move[1].rank, reverse=True))
+        found.extend(move for move in solution.moves.items() if move[1].value == solution.value)
+    return tuple(block for block, _ in sorted(found, key=lambda move: move[1].rank, reverse=True))
 
 
 def _explain_move(solution: Solution, block: int) -> Reason | None:
@@ -271,19 +256,19 @@ def _explain_move(solution: Solution, block: int) -> Reason | None:
         return None
 
 
-_MAX_OTHERS = 3
+# Sentences ------------------------------------------------------------------------------------------------------------
 
 
 class ReviewText(NamedTuple):
-    """Tells of a review: what the players are called, and what their blocks are."""
+    """Writes sentences about a review, with the names of the players and the word for a block."""
 
     names: tuple[str, str]
     noun: str = "block"
 
     def format_headline(self, review: GameReview) -> str:
-        """Say who won, and how; or that it is not over."""
+        """Write who won and how, or that the game is not over."""
         outcome, game = review.outcome, review.game
-        moves = _count_noun(len(game.moves), "move")
+        moves = format_count(len(game.moves), "move")
         if outcome is None:
             so_far = f"Unfinished after {moves}" if game.moves else "No move has been made yet"
             return f"{so_far}: it is {self.names[game.to_move]}'s turn."
@@ -303,7 +288,7 @@ class ReviewText(NamedTuple):
         }[outcome.reason]
 
     def format_standing(self, review: GameReview) -> str | None:
-        """Of a game that the position did not end: say what it is worth as it stands."""
+        """Write the value of the last position; None if that position ended the game."""
         if review.game.outcome is not None:
             return None
         value, over = review.values[-1], review.outcome is not None
@@ -314,7 +299,7 @@ class ReviewText(NamedTuple):
         return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
 
     def format_mistake(self, move: JudgedMove) -> Iterator[str]:
-        """Say of a mistake what would have been better, and what became of it; of other moves nothing."""
+        """Write what would have been better than a mistake, and why it was one; nothing for other moves."""
         if move.before is None or move.after is None or not move.mistake:
             return
         if move.best:
@@ -327,13 +312,15 @@ class ReviewText(NamedTuple):
             yield f"{move.block} {self.format_reason(move, move.refutation)}."
 
     def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
-        """Say what a block does, to be read after its number."""
+        """Write what a block does, to be read after its number."""
         if reason is None:
             return None
-        return clause(reason, player=self.names[move.player], opponent=self.names[1 - move.player], noun=self.noun)
+        return format_reason(
+            reason, player=self.names[move.player], opponent=self.names[1 - move.player], noun=self.noun
+        )
 
     def format_turning_point(self, review: GameReview) -> str | None:
-        """Say what decided it, as far as that is known: a move, or giving up what was not lost; before any, nothing."""
+        """Write what decided the game: a move, or giving up what was not lost; None before the first move."""
         turning, value = review.turning_point, review.values[-1]
         if given_up := self._format_giving_up(review):
             return f"Turning point: {given_up}."
@@ -350,7 +337,7 @@ class ReviewText(NamedTuple):
         return f"No turning point: nobody gave anything away. From the start {start}."
 
     def _format_giving_up(self, review: GameReview) -> str | None:
-        """Say who gave up a position that was not lost, if anybody did."""
+        """Write who gave up a position that was not lost, if a player did."""
         outcome, value = review.outcome, review.values[-1]
         if outcome is None or outcome.winner is None or value is None or review.game.outcome is not None:
             return None
@@ -360,24 +347,24 @@ class ReviewText(NamedTuple):
         return None if worth < 0 else f"{self.names[loser]} {how} a position that was {('drawn', 'won')[worth]}"
 
     def format_accuracy(self, review: GameReview, seat: int) -> str:
-        """Say how many of a player's decisions that mattered kept the value."""
+        """Write how many of a player's decisions that mattered kept the value."""
         accuracy = review.accuracy[seat]
         if accuracy.fraction is None:
             unknown = any(move.mattered is None for move in review.moves if move.player == seat)
             return f"{self.names[seat]}: no decision that {'is known to have ' if unknown else ''}mattered."
-        decisions = _count_noun(accuracy.mattered, "decision")
+        decisions = format_count(accuracy.mattered, "decision")
         return f"{self.names[seat]}: right in {accuracy.kept} of {decisions} that mattered ({accuracy.fraction:.0%})."
 
     def format_unsolved(self, review: GameReview) -> str | None:
-        """Say how much is not known."""
+        """Write how many positions are not known, if any are not."""
         if not review.unsolved:
             return None
         were = "was not solved in its time" if review.unsolved == 1 else "were not solved in their time"
-        positions = _count_noun(len(review.worths), "position")
+        positions = format_count(len(review.worths), "position")
         return f"{review.unsolved} of {positions} {were}: nothing is said or counted there."
 
     def _format_leader(self, value: int, wins: str, draws: str) -> str:
-        """Say who is ahead, by a value as the first seat sees it."""
+        """Write who is ahead, by a value as the first seat sees it."""
         return draws if value == 0 else f"{self.names[0 if value > 0 else 1]} {wins}"
 
 
@@ -388,7 +375,3 @@ def _format_others(blocks: tuple[int, ...]) -> str:
         return f" (as would {len(blocks):,} others)"
     *most, last = map(str, blocks)
     return f" (as would {', '.join(most)} and {last})" if most else f" (as would {last})"
-
-
-def _count_noun(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Just enough SVG to write a picture by hand: elements as text, and how wide text will be, more or less."""
+"""SVG written as text: elements, the approximate width of text, and the parts that recur in a review's drawing."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from unicodedata import bidirectional, combining, east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
 FONTS = "system-ui, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
+INK, MUTED, RULE, PAPER, ALARM = "#1b2027", "#5a6470", "#d3d9e0", "#ffffff", "#b3161b"
+MARGIN, GUTTER = 28.0, 110.0
+TEXT, SMALL, LINE = 13.0, 12.0, 19.0
+SMALLEST, LARGEST = 8.0, 15.0
 
+PART = 0.78
+"""Width of a block as a part of its column."""
+
+DIGIT = 0.7
+"""Width of a digit as a part of its font size."""
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
 _LEFT_TO_RIGHT = "\u200e"
-
-
 _INVISIBLE = "\u200c\u200d\u200e\ufe0f"
-
-
 _WIDE = "mwMW%@…"
-
-
 _NARROW = " .,:;'|!()ijlt"
+
+
+# Elements and text ----------------------------------------------------------------------------------------------------
 
 
 def make_element(name: str, *inside: str, **attributes: object) -> str:
@@ -36,36 +40,28 @@ def make_element(name: str, *inside: str, **attributes: object) -> str:
     return f"<{name}{written}>{''.join(inside)}</{name}>" if inside else f"<{name}{written}/>"
 
 
+def _format_attribute(value: object) -> str:
+    return format_number(value) if isinstance(value, float) else _NOT_XML.sub("\ufffd", str(value))
+
+
 def escape_text(text: str) -> str:
-    """Write text so that nothing in it is taken for markup."""
+    """Escape markup, and replace characters that XML does not allow."""
     return escape(_NOT_XML.sub("\ufffd", text))
 
 
 def format_number(value: float) -> str:
-    """Write a number as briefly as a picture needs it."""
+    """Write a number with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
 
 
 def isolate_direction(name: str) -> str:
-    """Return a name that leaves what follows it where it belongs, in whichever direction it is written itself."""
+    """Return a name that does not change the direction of the text after it."""
     return name + _LEFT_TO_RIGHT if any(bidirectional(letter) in {"R", "AL"} for letter in name) else name
 
 
 def measure_text(text: str, size: float) -> float:
-    """Return how wide a text of some size is at most, in the wider of the usual fonts."""
+    """Return the largest width of a text in the usual fonts."""
     return size * fsum(map(_measure_character, text))
-
-
-def wrap_text(text: str, size: float, most: float) -> list[str]:
-    """Break a text between words so that no line is wider than it may be."""
-    broken = [""]
-    for word in text.split():
-        longer = f"{broken[-1]} {word}".strip()
-        if broken[-1] and measure_text(longer, size) > most:
-            broken.append(word)
-        else:
-            broken[-1] = longer
-    return broken
 
 
 def _measure_character(letter: str) -> float:
@@ -80,40 +76,19 @@ def _measure_character(letter: str) -> float:
     return 1.3 if east_asian_width(letter) in "WF" else 0.68
 
 
-def _format_attribute(value: object) -> str:
-    if isinstance(value, float):
-        return format_number(value)
-    return _NOT_XML.sub("\ufffd", str(value))
+def wrap_text(text: str, size: float, most: float) -> list[str]:
+    """Break a text between words into lines of at most this width."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and measure_text(longer, size) > most:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
-INK, MUTED, RULE, PAPER, ALARM = "#1b2027", "#5a6470", "#d3d9e0", "#ffffff", "#b3161b"
-
-
-MARGIN, GUTTER = 28.0, 110.0
-
-
-TEXT, SMALL, LINE = 13.0, 12.0, 19.0
-
-
-SMALLEST, LARGEST = 8.0, 15.0
-
-
-SLIM = 26.0
-
-
-"""The narrowest column that can be written in."""
-
-
-PART = 0.78
-
-
-"""How much of its column a block takes."""
-
-
-DIGIT = 0.7
-
-
-"""How wide a digit is, as a part of its size."""
+# Parts of a review ----------------------------------------------------------------------------------------------------
 
 
 class SeatStyle(NamedTuple):
@@ -135,26 +110,21 @@ STYLES = (
 
 
 class Panel(NamedTuple):
-    """A part of the picture, drawn from its own upper edge, and its height."""
+    """A part of the drawing, with its own origin at its upper left corner."""
 
     height: float
     content: str
 
 
 class Layout(NamedTuple):
-    """What goes where from left to right: a column for the start and one for each move."""
+    """Horizontal positions: a column for the start and one for each move."""
 
     columns: int
     column: float
     left: float
     width: float
     size: float
-    """Of the numbers in the blocks; 0 if there is no room for them."""
-
-    @property
-    def dense(self) -> bool:
-        """Whether the columns are too many to be written in."""
-        return self.column < SLIM
+    """Font size of the numbers in the blocks."""
 
     @property
     def right(self) -> float:
@@ -162,30 +132,30 @@ class Layout(NamedTuple):
         return self.width - MARGIN
 
     def find_edge(self, ply: int) -> float:
-        """Return where the column of a position begins, so many plies from the start."""
+        """Return the left edge of a position's column."""
         return self.left + ply * self.column
 
     def find_middle(self, ply: int) -> float:
-        """Return the middle of a column."""
+        """Return the middle of a position's column."""
         return self.find_edge(ply) + self.column / 2
 
 
 def draw_text(text: str, x: float, y: float, *, size: float = TEXT, weight: int = 400, **more: str) -> str:
-    """Write a line of text."""
-    given: dict[str, object] = {"x": x, "y": y, **more}
-    given |= {} if size == TEXT else {"font_size": size}
-    given |= {} if weight == 400 else {"font_weight": weight}
-    return make_element("text", escape_text(text), **given)
+    """Draw a line of text."""
+    attributes: dict[str, object] = {"x": x, "y": y, **more}
+    attributes |= {} if size == TEXT else {"font_size": size}
+    attributes |= {} if weight == 400 else {"font_weight": weight}
+    return make_element("text", escape_text(text), **attributes)
 
 
-def draw_label(plan: Layout, y: float, text: str, ink: str = INK) -> str:
-    """Write small, to the left of the columns."""
-    return draw_text(text, plan.left - 8, y, size=SMALL, text_anchor="end", fill=ink)
+def draw_label(layout: Layout, y: float, text: str, ink: str = INK) -> str:
+    """Draw a small text to the left of the columns."""
+    return draw_text(text, layout.left - 8, y, size=SMALL, text_anchor="end", fill=ink)
 
 
-def draw_rule(plan: Layout, y: float, ink: str, thick: float, name: str, *, dash: str | None = None) -> str:
+def draw_rule(layout: Layout, y: float, ink: str, thick: float, name: str, *, dash: str | None = None) -> str:
     """Draw a line across the columns."""
-    d = f"M{format_number(plan.left)} {format_number(y)}H{format_number(plan.right)}"
+    d = f"M{format_number(layout.left)} {format_number(y)}H{format_number(layout.right)}"
     return make_element("path", class_=name, d=d, stroke=ink, stroke_width=thick, stroke_dasharray=dash)
 
 
