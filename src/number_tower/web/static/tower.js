@@ -373,10 +373,12 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("focusin", (event) => { closest(event, "[readonly]")?.select(); });
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
+const DARK_MEDIA = { auto: "(prefers-color-scheme: dark)", light: "not all", dark: "all" };
 
 function changeTheme(button) {
   const theme = button.value;
   root.dataset.theme = theme;
+  document.getElementById("dark").media = DARK_MEDIA[theme];
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
   const secure = location.protocol === "https:" ? "; secure" : "";
