@@ -49,6 +49,7 @@ from number_tower.cli.main import create_parser, main
 from number_tower.players import LEVELS, UnknownPlayerError
 from number_tower.record import from_line, to_line
 from support.arena_players import Stub
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
 
@@ -713,11 +714,11 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=ROOT,
         start_new_session=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SLOW
     while (not path.exists() or path.read_bytes().count(b"\n") < 3) and time.monotonic() < deadline:
         time.sleep(0.005)
     os.killpg(running.pid, signal.SIGINT)
-    output, complaint = running.communicate(timeout=60)
+    output, complaint = running.communicate(timeout=SLOW)
     assert (running.returncode, output) == (130, "")
     assert not list(running_with(polite))
     kept = path.read_bytes().count(b"\n") - 1
@@ -727,7 +728,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert complaint.count("\n") == 1
     again = subprocess.run(
         [TOWER, *shlex.split(complaint.removeprefix(start))],
-        capture_output=True, text=True, env=plain_environment(), cwd=ROOT, timeout=60, check=True,
+        capture_output=True, text=True, env=plain_environment(), cwd=ROOT, timeout=SLOW, check=True,
     )  # fmt: skip
     assert again.stdout.startswith("40 games, 40 for each player; seed 1.\n")
     assert again.stderr == ""

@@ -22,6 +22,7 @@ from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal
 from number_tower.voice import Message
 from support import command as sessions
+from support.clocks import SLOW
 from support.command import GOLDEN, ROOT, TOWER, plain_environment, tower
 from support.strategies import any_rules
 
@@ -30,7 +31,7 @@ from support.strategies import any_rules
 def test_a_rulebooks_own_dialogue_comes_out_to_the_byte(name: str) -> None:
     with (GOLDEN / f"{name}.moves").open("rb") as moves:
         done = subprocess.run(
-            [TOWER, "play", name], stdin=moves, capture_output=True, env=plain_environment(), timeout=60, check=False
+            [TOWER, "play", name], stdin=moves, capture_output=True, env=plain_environment(), timeout=SLOW, check=False
         )
     assert done.stdout == (GOLDEN / f"{name}.txt").read_bytes()
     assert (done.returncode, done.stderr) == (0, b"")
@@ -176,7 +177,7 @@ def test_what_only_informs_ends_well(arguments: list[str]) -> None:
 
 def test_a_closed_pipe_is_quiet() -> None:
     script = f"yes abc | '{TOWER}' play draft 2>&1 | head -n 3; echo ${{PIPESTATUS[1]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
     *_, last = done.stdout.splitlines()
     assert last == "0"
     assert len(done.stdout.splitlines()) == 4
@@ -202,7 +203,8 @@ def test_closed_streams_are_no_accident() -> None:
     for redirect, code in (("<&-", 1), (">&-", 1), ("2>&-", 1)):
         done = subprocess.run(
             ["bash", "-c", f"'{TOWER}' play race {redirect}"],
-            capture_output=True, stdin=subprocess.DEVNULL, text=True, env=plain_environment(), timeout=60, check=False,
+            capture_output=True, stdin=subprocess.DEVNULL, text=True, env=plain_environment(), timeout=SLOW,
+            check=False,
         )  # fmt: skip
         assert done.returncode == code, redirect
         assert "Traceback" not in done.stderr
@@ -220,7 +222,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on() -> None:
         while seen.count(b"wish to place: ") < 2:
             seen += os.read(process.stdout.fileno(), 4096)
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=30)
+        _, complaint = process.communicate(timeout=SLOW)
     assert process.returncode == 130
     assert complaint.decode() == "tower: stopped. To go on with it: tower resume draft:9\n"
 
@@ -244,7 +246,7 @@ def test_where_the_shell_does_not_find_the_command_it_is_named_as_it_was_called(
 def test_answers_that_are_no_text_are_only_wrong_answers() -> None:
     done = subprocess.run(
         [TOWER, "play", "race"], input=b"\xff\xfe\n\x1b[2J\n" + b"9" * 100_000 + b"\n7\nquit\n",
-        capture_output=True, env=plain_environment(), timeout=60, check=False,
+        capture_output=True, env=plain_environment(), timeout=SLOW, check=False,
     )  # fmt: skip
     assert done.returncode == 0
     assert b"\x1b" not in done.stdout
@@ -266,7 +268,7 @@ def test_a_seed_makes_the_coin_toss_repeatable() -> None:
 
 def test_python_m_number_tower_is_the_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "number_tower", "--version"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "number_tower", "--version"], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.stdout == tower("--version").stdout
 
@@ -314,7 +316,7 @@ def test_a_complaint_that_nobody_can_hear_changes_no_exit_code() -> None:
 
 def test_input_that_cannot_be_read_has_ended() -> None:
     done = subprocess.run(
-        ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.returncode == 1
     assert "the input ended before the game did" in done.stderr

@@ -29,16 +29,14 @@ from number_tower.store.rooms import Revision, StoredRoom
 from number_tower.table import Change, StaleError
 from number_tower.web.lobby import NewRoom
 from number_tower.web.room_cache import CachedRoom, ReconcileTiming
+from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.nodes import Node, node
 from support.postgres import one_of_each_kind
 
 T = TypeVar("T")
 
-PATIENT = 60.0
-"""Seconds that one run does not need, however busy the machine is."""
-
-QUICK = ReconcileTiming(interval=3600.0, first_retry=0.01, max_retry=0.05, state_timeout=PATIENT)
+QUICK = ReconcileTiming(interval=3600.0, first_retry=0.01, max_retry=0.05, state_timeout=SLOW)
 """Rooms are compared after news alone, so a failure that only the regular comparison would mend is found."""
 
 BOOK = catalogue.load_named("draft")
@@ -246,9 +244,9 @@ class Injection:
         scenario = Scenario(self._nodes)
         try:
             with faults.at(*(each.store.engine for each in self._nodes)):
-                async with asyncio.timeout(PATIENT):
+                async with asyncio.timeout(SLOW):
                     await scenario.play()
-            async with asyncio.timeout(PATIENT):
+            async with asyncio.timeout(SLOW):
                 await scenario.check()
             await scenario.close()
         except BaseException as error:
@@ -262,7 +260,7 @@ class Injection:
 async def injection(database: str) -> AsyncIterator[Injection]:
     """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
     with patch("number_tower.web.questions._STORE_RETRY", 0.01):
-        async with node(database, QUICK, patience=PATIENT) as first, node(database, QUICK, patience=PATIENT) as second:
+        async with node(database, QUICK, patience=SLOW) as first, node(database, QUICK, patience=SLOW) as second:
             yield Injection((first, second))
 
 

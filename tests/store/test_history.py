@@ -21,6 +21,7 @@ from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 from support.sizes import examples
 from support.stores import store_in
@@ -280,6 +281,6 @@ def test_that_nothing_is_kept_is_an_answer_too() -> None:
 def test_a_reader_that_leaves_early_is_no_error(database: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{TOWER} export | head -n 1 | wc -l"],
-        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True, timeout=60,
+        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True, timeout=SLOW,
     )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("1", "")

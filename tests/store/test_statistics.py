@@ -46,6 +46,7 @@ from number_tower.store.schema import changes, games, puzzles
 from number_tower.store.statistics import Statistics, Streak
 from number_tower.table import Change
 from number_tower.voice import Voice
+from support.clocks import SLOW
 from support.command import ROOT, plain_environment, tower
 from support.sizes import examples
 
@@ -793,7 +794,7 @@ def test_no_database_is_loaded_before_the_first_puzzle_is_answered(file: str) ->
     )
     done = subprocess.run(
         [sys.executable, "-I", "-c", script],
-        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=60, check=False,
+        capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=file), timeout=SLOW, check=False,
     )  # fmt: skip
     modules = set(done.stderr.split())
     assert "number_tower.cli.puzzle" in modules

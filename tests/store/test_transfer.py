@@ -24,6 +24,7 @@ from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
 from number_tower.table import Declaration
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 from support.sizes import size
 from support.stores import own_book, store_in
@@ -338,7 +339,7 @@ def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
     environment = plain_environment(
         NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )
-    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=60)
+    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=SLOW)
     assert "Zoë" in done.stdout.decode("utf-8")
 
 

@@ -18,20 +18,18 @@ from number_tower import Game, Table, catalogue
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
 from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
+from support.clocks import SLOW
 from support.postgres import brought_up_to_date, fresh
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
-
-PATIENT = 60.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 LISTENERS = "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = current_database()"
 
 
 def playing(script: Coroutine[Any, Any, None]) -> None:
     """Run what happens in a test, for as long as anybody could need."""
-    asyncio.run(asyncio.wait_for(script, PATIENT))
+    asyncio.run(asyncio.wait_for(script, SLOW))
 
 
 async def turns() -> None:

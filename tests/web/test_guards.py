@@ -20,6 +20,7 @@ from number_tower.web import errors
 from number_tower.web.middleware import body_limit
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.settings import Settings
+from support.clocks import SLOW
 
 PLACE = Location(None, "/nowhere/games.db", "/nowhere/games.db")
 SENT = "http://testserver"
@@ -249,7 +250,7 @@ def test_streams_end_properly_when_the_server_stops() -> None:
         opened = [await followed(streams) for _ in range(3)]
         assert len(streams) == 3
         streams.end()
-        await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), 10)
+        await asyncio.wait_for(asyncio.gather(*(task for task, _ in opened)), SLOW)
         assert len(streams) == 0
         assert not any(task.cancelling() for task, _ in opened), "whoever serves goes on"
         assert not streams._counts, "nobody is remembered"  # noqa: SLF001 - that it does not grow is not to be seen elsewhere

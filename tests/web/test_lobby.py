@@ -20,13 +20,14 @@ from number_tower.web.limits import TooLargeError
 from number_tower.web.live import RoomChange
 from number_tower.web.lobby import Lobby, NewRoom
 from number_tower.web.room_cache import CachedRoom
+from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in
 
 
 async def following(followed: AsyncGenerator[CachedRoom | None, None]) -> CachedRoom:
     """Return what is seen next by somebody who follows a room."""
-    known = await asyncio.wait_for(anext(followed), 10)
+    known = await asyncio.wait_for(anext(followed), SLOW)
     assert known is not None
     return known
 
@@ -445,6 +446,6 @@ def test_a_room_that_is_gone_ends_its_stream(tmp_path: Path) -> None:
         store.close()
         lobby.note_change(None)
         with pytest.raises(StopAsyncIteration):
-            await asyncio.wait_for(anext(followed), 10)
+            await asyncio.wait_for(anext(followed), SLOW)
 
     at(tmp_path, do)

@@ -24,6 +24,7 @@ from number_tower.web.limits import DAY, RETRY_FULL, DailyQuota, DatabaseLimit, 
 from number_tower.web.lobby import NewRoom
 from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
 from support import apps
+from support.clocks import SLOW
 from support.stores import own_book, store_in
 
 DRAFT = catalogue.load_named("draft")
@@ -241,7 +242,7 @@ def test_a_database_that_cannot_be_measured_is_as_full_as_it_was(caplog: pytest.
 
 def test_without_a_limit_nothing_is_measured() -> None:
     limit, _ = measured(most=None)
-    asyncio.run(asyncio.wait_for(limit.watch(0), 60))
+    asyncio.run(asyncio.wait_for(limit.watch(0), SLOW))
     limit.add(10**15)
     assert not limit.full
 
@@ -269,7 +270,7 @@ def test_a_database_is_measured_again_and_again() -> None:
             await asyncio.sleep(0.001)
         watching.cancel()
 
-    asyncio.run(asyncio.wait_for(until_full(), 60))
+    asyncio.run(asyncio.wait_for(until_full(), SLOW))
 
 
 # In the server --------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from number_tower.web.middleware.rate_limit import (
     RateLimiter,
     RateLimitMiddleware,
 )
+from support.clocks import SLOW
 
 buckets = st.builds(Bucket, st.floats(0.1, 1000), st.integers(1, 500))
 steps = st.lists(st.floats(0, 30), min_size=1, max_size=200)
@@ -261,7 +262,7 @@ def test_one_client_does_not_have_everything_thought_about_at_once() -> None:
         await ask(limited, "203.0.113.7")
         assert answers == [200], "what was answered does not count any more"
 
-    asyncio.run(asyncio.wait_for(all_of_it(), 30))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 async def _nothing() -> Message:

@@ -14,15 +14,13 @@ from number_tower.room import Move
 from number_tower.store import StoreError
 from number_tower.web.live import RoomChange
 from number_tower.web.room_cache import CachedRoom, Reconciler, ReconcileTiming
+from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
 from support.nodes import NEVER, ONLY_NEWS, Node, node, until
 from support.postgres import brought_up_to_date, fresh
 
 pytest_plugins = ["support.postgres"]
-
-PATIENT = 60.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 ONLY_REGULARLY = ReconcileTiming(interval=0.05, first_retry=0.01)
 
@@ -38,7 +36,7 @@ def run(
             second = await stack.enter_async_context(node(database, timing, listening=listening))
             await script(first, second)
 
-    asyncio.run(asyncio.wait_for(both(), PATIENT))
+    asyncio.run(asyncio.wait_for(both(), SLOW))
 
 
 async def next_moves(states: Any) -> tuple[int, ...]:
@@ -214,7 +212,7 @@ def comparing(
         await script(reconciler, compared)
         await reconciler.close()
 
-    asyncio.run(asyncio.wait_for(all_of_it(), PATIENT))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 def test_what_is_marked_while_a_comparison_runs_is_compared_once_afterwards() -> None:

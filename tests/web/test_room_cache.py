@@ -24,6 +24,7 @@ from number_tower.web import limits as bounds
 from number_tower.web.lobby import Lobby, NewRoom
 from number_tower.web.questions import AnswerCache
 from number_tower.web.room_cache import MAX_CACHE_BYTES, CachedRoom, RoomCache, estimate_size
+from support.clocks import SLOW
 from support.lobbies import at
 from support.sizes import size
 from support.stores import store_in
@@ -275,7 +276,7 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
 
 def answering(do: Callable[[AnswerCache], Awaitable[None]], **limits: int) -> AnswerCache:
     answers = AnswerCache(**limits)
-    asyncio.run(asyncio.wait_for(do(answers), 60))
+    asyncio.run(asyncio.wait_for(do(answers), SLOW))
     return answers
 
 
