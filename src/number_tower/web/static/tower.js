@@ -105,7 +105,7 @@ document.addEventListener("pointerdown", (event) => {
     };
     for (const kind of ["click", "pointercancel"]) addEventListener(kind, finish, { once: true });
     addEventListener("pointerup", () => setTimeout(finish, 100), { once: true }); // if no click follows
-    setTimeout(finish, 10000);
+    setTimeout(finish, 60000); // if the end of the press is never heard of
   });
   press = current;
 });
