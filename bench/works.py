@@ -16,7 +16,7 @@ import number_tower as nt
 from alphabeta import Draft
 from number_tower.arena import arena
 from number_tower.coach.hints import hint
-from number_tower.players import Player, player
+from number_tower.players import Player, make_player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
@@ -226,12 +226,12 @@ def arena_against_bare_play(name: str, games: int) -> Duel:
 
 def _random(spec: str, *, seed: int, patience: float) -> Player:  # noqa: ARG001 - as every maker has it
     """Make a random player, whatever it is called."""
-    return player("random", seed=seed, patience=patience)
+    return make_player("random", seed=seed, patience=patience)
 
 
 def worst_choice(name: str) -> float:
     """Return the longest that the perfect level thinks, against one that plays at random, beginning included."""
-    return max(_thinking(name, lambda game: player("perfect").choose(game)))
+    return max(_thinking(name, lambda game: make_player("perfect").choose(game)))
 
 
 def worst_explanation(name: str) -> float:

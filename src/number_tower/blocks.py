@@ -1,6 +1,6 @@
-"""The numbered blocks of a game: any set of distinct positive integers, written and read as people write them.
+"""The numbered blocks of a game: a set of distinct positive integers, and how people write them.
 
-A set in equal steps is kept as a `range`, so a game of a million blocks costs nothing until it is played.
+A set in equal steps is stored as a `range`, so a game of a million blocks takes no memory until it is played.
 """
 
 from __future__ import annotations
@@ -14,28 +14,20 @@ from number_tower.text import format_value
 
 MOST_BLOCKS = 1_000_000
 
-
 LARGEST_NUMBER = 10**18
-
-
-"""Beyond any game people play, and small enough to be written, added and sent anywhere."""
-
-
-"""Entries of a list that people still read."""
-
+"""Larger than any game needs, and small enough for sums and JSON."""
 
 _EXPECTED = "positive whole numbers, such as 1-9 or 1,3,5"
-
 
 Blocks = TypeVar("Blocks", range, Sequence[int])
 
 
 class BlocksError(ValueError):
-    """A set of blocks that cannot be one, and why."""
+    """A set of blocks is not valid, and why."""
 
 
 def parse_blocks(given: object) -> Sequence[int]:
-    """Return the blocks that were given, in rising order and as compactly as they allow."""
+    """Return a set of blocks in rising order: a range if it has equal steps, otherwise a tuple."""
     if isinstance(given, str):
         return _parse_text(given)
     if isinstance(given, range):
@@ -49,7 +41,7 @@ def parse_blocks(given: object) -> Sequence[int]:
 
 
 def parse_number(text: str) -> int | None:
-    """Read a number in plain digits, 0 to 9; any that is too large to be a block is read as one that is."""
+    """Read a number in plain digits, 0 to 9; every number too large to be a block is read as the same one."""
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()):
         return None
@@ -57,7 +49,7 @@ def parse_number(text: str) -> int | None:
 
 
 def classify_misread(text: str) -> str:
-    """Say what is wrong with what should be one whole number and is none: a reason that voices have words for."""
+    """Return why a text is not one whole number; every voice has words for each of these reasons."""
     if not text:
         return "empty"
     if re.fullmatch(r"[+-]\s*\d+|[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
@@ -70,9 +62,9 @@ def classify_misread(text: str) -> str:
 
 
 def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | None:
-    """Say whether some of these blocks add up to a total, each used at most `copies` times (None: as often as wanted).
+    """Return whether some blocks add up to a total, each used at most `copies` times (None: without limit).
 
-    Only what is known is said: None means that finding out would take too long.
+    The result None means that finding out would take too long.
     """
     if isinstance(blocks, range):
         return _can_progression_add_up(blocks, total, copies)
@@ -95,9 +87,10 @@ def can_add_up(blocks: Sequence[int], total: int, copies: int | None) -> bool | 
 
 
 def _can_progression_add_up(blocks: range, total: int, copies: int | None) -> bool | None:
-    """Numbers in equal steps add up to every step between the smallest and the largest sum of k of them.
+    """Do the same for numbers in equal steps, by their count k.
 
-    For if k of them are not the k largest, one of them can be exchanged for the next larger.
+    k of them reach every step between the smallest and the largest sum of k: unless they are the k largest, one of
+    them can be exchanged for the next larger.
     """
     low, high, step = blocks[0], blocks[-1], blocks.step
     if copies is None:
@@ -120,7 +113,7 @@ def _can_progression_add_up(blocks: range, total: int, copies: int | None) -> bo
 
 
 def count_blocks(text: str) -> int:
-    """Return how many blocks a text such as `1-9,12` stands for, without making them; other parts count as none."""
+    """Count the blocks in a text such as `1-9,12` without making them; parts that are not numbers count as none."""
     count = 0
     for part in text.split(","):
         low, dash, high = part.partition("-")
@@ -147,6 +140,7 @@ def _parse_text(text: str) -> Sequence[int]:
 
 
 def _compact(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in rising order, as a range if they have equal steps; refuse duplicates."""
     ordered = tuple(sorted(numbers))
     for lower, higher in pairwise(ordered):
         if lower == higher:
@@ -158,7 +152,7 @@ def _compact(numbers: Sequence[int]) -> Sequence[int]:
 
 
 def _check_limits(blocks: Blocks) -> Blocks:
-    """Return a set of blocks within the limits; a range is checked by its ends, however long it is."""
+    """Return a sorted set of blocks if it is within the limits; a range is not expanded."""
     if not blocks:
         raise BlocksError("expected at least one block; got none")
     if blocks[0] < 1:

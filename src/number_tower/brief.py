@@ -1,4 +1,4 @@
-"""Plain words for the rules of any game, for a tower, and for a refused block, made from the rules themselves."""
+"""Plain words for the rules of any game, for a tower, and for a refused block."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
     """Tell what there is, what may be placed, how the game is won and what happens to a stuck player."""
-    told = (
+    sentences = (
         _describe_supply(rules, noun),
         _describe_fit_rule(rules, noun),
         _describe_opening(rules, noun),
         _describe_goal(rules),
         _describe_stuck(rules, noun),
     )
-    return tuple(filter(None, told))
+    return tuple(filter(None, sentences))
 
 
 def describe_fit(rules: Rules, top: int) -> str:
-    """Say what the next block on `top` has to be, to follow "it must be"."""
+    """Describe the blocks that fit on `top`, to follow "it must be"."""
     if top == EMPTY:
         return f"one of {summarize_numbers(rules.opening or rules.blocks)}"
     match rules.fit:
@@ -98,7 +98,7 @@ def _describe_stuck(rules: Rules, noun: str) -> str:
 
 
 def describe_tower(game: Game, player: int) -> str:
-    """Say how high a player's tower is, where that matters, or else what lies on top."""
+    """Return a caption for a player's tower: its height if that matters in this game, or its top."""
     height, top = game.heights[player], game.position.tops[player]
     if game.rules.target is not None:
         return f"height {height} of {game.rules.target}"
@@ -108,67 +108,38 @@ def describe_tower(game: Game, player: int) -> str:
 
 
 class RefusalText(NamedTuple):
-    """How a refused block is told where the game is not at hand; `explain_refusal` says more."""
+    """Words for a refused block, to follow "it"; "it chose 7,"; "move 3 (7):" of a record; and a number of answers."""
 
     clause: str
-    """After "it" or "which"."""
     choice: str
-    """After "it chose 7,"."""
     move: str
-    """After "move 3 (7):" of a record."""
     label: str
-    """After how many answers had this problem."""
 
+
+_NO_BLOCK = "is no block of this game"
 
 REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "not_a_block": RefusalText(
-        clause="is no block of this game",
-        choice="which is no block of this game",
-        move="not a block of this game ({blocks})",
-        label="no block of the game",
+        _NO_BLOCK, f"which {_NO_BLOCK}", "not a block of this game ({blocks})", "no block of the game"
     ),
     "over": RefusalText(
-        clause="comes after the end of the game",
-        choice="though the game was over",
-        move="the game was over before it",
-        label="after the end",
+        "comes after the end of the game", "though the game was over", "the game was over before it", "after the end"
     ),
-    "used": RefusalText(
-        clause="has been used already",
-        choice="which had been used",
-        move="that block had been used",
-        label="used already",
-    ),
-    "unavailable": RefusalText(
-        clause="is not available",
-        choice="which is not available",
-        move="not available",
-        label="not available",
-    ),
+    "used": RefusalText("has been used already", "which had been used", "that block had been used", "used already"),
+    "unavailable": RefusalText("is not available", "which is not available", "not available", "not available"),
     "opening": RefusalText(
-        clause="may not lie on the ground",
-        choice="which may not open",
-        move="not a permitted opening",
-        label="not for the ground",
+        "may not lie on the ground", "which may not open", "not a permitted opening", "not for the ground"
     ),
-    "fit": RefusalText(
-        clause="does not fit",
-        choice="which does not fit",
-        move="it does not fit on the block beneath",
-        label="did not fit",
-    ),
+    "fit": RefusalText("does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"),
     "target": RefusalText(
-        clause="passes the target",
-        choice="which passes the target",
-        move="it passes the target {target}",
-        label="past the target",
+        "passes the target", "which passes the target", "it passes the target {target}", "past the target"
     ),
 }
-"""The short words for every refusal. A game's own voice has its sentences in `plain.toml` and in its rule file."""
+"""Short words for every refusal. A voice has whole sentences for them, in `plain.toml` and in rule files."""
 
 
 def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> str:
-    """Say why a block cannot be placed, to follow "it" or "which"."""
+    """Explain why a block cannot be placed, to follow "it" or "which"."""
     rules, top = game.rules, game.position.tops[game.to_move]
     match refusal:
         case "not_a_block":

@@ -1,4 +1,4 @@
-"""A game: rules, who started, and the moves so far; the position and everything else follow from them."""
+"""A game: its rules, who started, and the moves so far; everything else follows from these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EventKind = Literal["start", "placed", "skipped", "turn", "end"]
 
 
 class Event(NamedTuple):
-    """Something to tell the players, and whom it is about; after the end, whose turn it would be."""
+    """An event to tell, and the player it is about; at the end, the player whose turn it would be."""
 
     kind: EventKind
     player: int
@@ -38,7 +38,7 @@ class Game:
     position: Position = field(init=False, repr=False, compare=False)
     movers: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _positions: tuple[Position, ...] | None = field(init=False, repr=False, compare=False)
-    """Every position from the start to now, so that going back costs no replay; not pickled, and then not known."""
+    """Every position from the start to now, so that going back needs no replay; not pickled."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
@@ -49,10 +49,11 @@ class Game:
             raise ValueError(f"first: expected 0 or 1; got {format_value(self.first)}")
         moves = tuple(self.moves)
         positions = _replay(self.rules, self.first, moves)
-        self._set(moves, tuple(each.to_move for each in positions[:-1]), positions[-1], positions)
+        movers = tuple(each.to_move for each in positions[:-1])
+        self.__dict__.update(moves=moves, movers=movers, position=positions[-1], _positions=positions)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the earlier positions out: they follow from the moves."""
+        """Pickle without the earlier positions, which follow from the moves."""
         return {**self.__dict__, "_positions": None}
 
     def play(self, block: int) -> Game:
@@ -68,7 +69,7 @@ class Game:
         return self.at(len(self.moves) - count)
 
     def at(self, ply: int) -> Game:
-        """Return the game as it was after so many moves."""
+        """Return the game after its first `ply` moves."""
         if ply == len(self.moves):
             return self
         positions = self._positions
@@ -78,12 +79,8 @@ class Game:
         return self._make(self.moves[:ply], self.movers[:ply], positions[ply], positions[: ply + 1])
 
     def history(self) -> Iterator[Game]:
-        """Give this game as it was before the first move, after it, and so on to now."""
-        game = Game(self.rules, self.first)
-        yield game
-        for block in self.moves:
-            game = game.play(block)
-            yield game
+        """Yield this game before its first move, after it, and so on to now."""
+        return map(self.at, range(len(self.moves) + 1))
 
     @property
     def to_move(self) -> int:
@@ -97,12 +94,12 @@ class Game:
 
     @property
     def heights(self) -> Pair:
-        """The height of each player's tower; a shared tower stands in both places."""
+        """The height of each player's tower; of a shared tower, twice."""
         return self.position.heights
 
     @property
     def towers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Each player's tower, from the ground up; a shared tower stands in both places."""
+        """Each player's tower from the ground up; a shared tower twice."""
         if self.rules.towers == "shared":
             return self.moves, self.moves
         mine, theirs = (
@@ -113,21 +110,18 @@ class Game:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the game ended, or None while it goes on."""
+        """How the game ended; None while it goes on."""
         return self.position.outcome
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What the last move caused; without one, what the start of the game did.
-
-        The same mover again means that the other player had to skip.
-        """
+        """What the last move caused, or the start of the game if there is none."""
         over = self.outcome is not None
         last = Event("end" if over else "turn", self.to_move)
         if not self.moves:
             return Event("start", self.first), last
         mover = self.movers[-1]
-        if mover == self.to_move and not over:
+        if mover == self.to_move and not over:  # the other player had to skip
             return Event("placed", mover), Event("skipped", 1 - mover), last
         return Event("placed", mover), last
 
@@ -138,33 +132,19 @@ class Game:
         position: Position,
         positions: tuple[Position, ...] | None,
     ) -> Game:
-        """Return another game by the same rules, whose moves have been checked already."""
+        """Return a game by the same rules whose moves are known to be legal."""
         game = object.__new__(Game)
-        object.__setattr__(game, "rules", self.rules)
-        object.__setattr__(game, "first", self.first)
-        game._set(moves, movers, position, positions)
+        game.__dict__.update(self.__dict__, moves=moves, movers=movers, position=position, _positions=positions)
         return game
-
-    def _set(
-        self,
-        moves: tuple[int, ...],
-        movers: tuple[int, ...],
-        position: Position,
-        positions: tuple[Position, ...] | None,
-    ) -> None:
-        object.__setattr__(self, "moves", moves)
-        object.__setattr__(self, "movers", movers)
-        object.__setattr__(self, "position", position)
-        object.__setattr__(self, "_positions", positions)
 
 
 Playable = TypeVar("Playable", Game, Position)
 
 
 def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME) -> Iterator[Playable]:
-    """Give a game, or a position, and what it becomes by random moves, until it is over or so many were made.
+    """Yield a game or position, and then what it becomes by each random move, until it is over or `most` were made.
 
-    Chance is used only when the next one is asked for, so the same random numbers can serve in between.
+    A move is drawn only when the next item is requested, so callers may draw from `rng` in between.
     """
     yield start
     for _ in range(most):
@@ -176,12 +156,12 @@ def play_randomly(start: Playable, rng: Random, most: int = LONGEST_RANDOM_GAME)
         yield start
 
 
-def _play(state: Any, block: int) -> Any:  # what comes in comes out
+def _play(state: Any, block: int) -> Any:  # returns the type that it is given
     return state.play(block) if isinstance(state, Game) else state.place(block)
 
 
 def _replay(rules: Rules, first: int, moves: tuple[int, ...]) -> tuple[Position, ...]:
-    """Return every position of a game, from the start to the last move; the first illegal move is refused."""
+    """Return every position of a game from the start on; the first illegal move raises."""
     positions = [Position.start(rules, first)]
     for ply, block in enumerate(moves, 1):
         try:

@@ -1,30 +1,28 @@
-"""A series of games and its score: a win is a point, a draw half a point each, and the starter alternates."""
+"""Matches: several games between two players. A win is a point, a draw half a point, and the starter alternates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from number_tower.game import Game
 from number_tower.table import Table
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.rules import Rules
+    from number_tower.catalogue import GameChoice
 
 MOST_GAMES = 999
 
 
 class MatchError(ValueError):
-    """A series that cannot be played, and why."""
+    """A match is not valid, and why."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A best-of-N: who starts its first game, and who won each game so far (None: drawn)."""
+    """A best-of-N match: who starts its first game, and the winner of each game so far (None: drawn)."""
 
     best_of: int
     first: int = 0
@@ -44,7 +42,7 @@ class Match:
 
     @property
     def number(self) -> int:
-        """Which game is the next, counting from 1."""
+        """The number of the next game, counting from 1."""
         return len(self.winners) + 1
 
     @property
@@ -59,17 +57,17 @@ class Match:
 
     @property
     def over(self) -> bool:
-        """Whether the games that are left could no longer change who wins the match, or there are none."""
+        """Whether the match is decided."""
         return self._is_decided(self.winners)
 
     @property
     def leader(self) -> int | None:
-        """Who has more points; once the match is over, its winner. None: level."""
+        """Who has more points, and so the winner of a decided match; None: level."""
         one, other = self.score
         return None if one == other else int(other > one)
 
     def _is_decided(self, winners: tuple[int | None, ...]) -> bool:
-        """Say it of any games: what is decided once stays so, since a lead shrinks no faster than what is left."""
+        """Return whether a lead is larger than the games left, or no game is left."""
         left = self.best_of - len(winners)
         one, other = compute_score(winners)
         return left <= 0 or abs(one - other) > left
@@ -84,7 +82,7 @@ class Tally(NamedTuple):
 
     @property
     def games(self) -> int:
-        """How many games that are."""
+        """The number of games."""
         return sum(self)
 
     @property
@@ -94,42 +92,34 @@ class Tally(NamedTuple):
 
     @classmethod
     def add_up(cls, some: Iterable[Tally]) -> Self:
-        """Return what some of them make together."""
+        """Return the sum of some tallies."""
         return cls(*map(sum, zip(cls(), *some, strict=True)))
 
 
 def compute_score(winners: tuple[int | None, ...]) -> tuple[float, float]:
-    """Return the points of each player, by who won each game (None: drawn)."""
+    """Return the points of each player for a list of winners (None: drawn)."""
     won, drawn, lost = map(winners.count, (0, None, 1))
     return Tally(won, drawn, lost).points, Tally(lost, drawn, won).points
 
 
-class MatchGame(NamedTuple):
-    """One of the games that a match is made of: its rulebook, and its rules with the options that were chosen."""
-
-    book: Rulebook
-    rules: Rules
-
-
 @dataclass(frozen=True)
 class Series:
-    """A match, and what is played in it: games that take turns, between the same two people."""
+    """A match between two people, and the games that they play in turn."""
 
-    games: tuple[MatchGame, ...]
+    games: tuple[GameChoice, ...]
     match: Match
     names: tuple[str, str] | None = None
     hidden: bool = False
 
     @property
-    def entry(self) -> MatchGame:
+    def entry(self) -> GameChoice:
         """The game that is played next."""
         return self.games[(self.match.number - 1) % len(self.games)]
 
     @property
     def table(self) -> Table:
         """The next game, before its first move."""
-        game = Game(self.entry.rules, self.match.starter)
-        return Table(game, names=self.names, hidden=self.hidden, book=self.entry.book)
+        return Table.start(self.entry._replace(first=self.match.starter, hidden=self.hidden), self.names)
 
     def after(self, winner: int | None) -> Series:
         """Return the series after one more game."""

@@ -1,4 +1,4 @@
-"""One moment of play: the blocks left, the towers' heights and tops, and whose turn it is."""
+"""A position: the blocks left, the towers' heights and tops, and whose turn it is. Legality is decided here."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from number_tower.rules import Rules
 
 Ending = Literal["exact", "stuck", "higher", "level", "resigned", "forfeit", "abandoned"]
-"""Why a game is over: the first four follow from the position, the others are declared by someone."""
+"""Why a game is over: the first four follow from the position, the others are declared."""
 
 Refusal = Literal["not_a_block", "over", "used", "opening", "fit", "target"]
-"""Why a block cannot be placed now, in the order in which it is said."""
+"""Why a block cannot be placed now."""
 
 Pair = tuple[int, int]
-"""One value for each player; what the players share stands in both."""
+"""One value for each player; both are the same if the players share it."""
 
 
 class Outcome(NamedTuple):
-    """How a game ended: who won (None: nobody), and why it was over."""
+    """How a game ended: the winner (None: a draw), and the reason."""
 
     winner: int | None
     reason: Ending
 
 
 class MoveError(ValueError):
-    """A block that cannot be placed, the machine-readable reason, and the ply at which it was tried, if known."""
+    """A block cannot be placed: the block, the reason, and the ply at which it was tried, if known."""
 
     def __init__(self, block: int, reason: Refusal, ply: int | None = None) -> None:
         super().__init__(block, reason, ply)
@@ -45,7 +45,7 @@ class MoveError(ValueError):
 
 
 class NotABlockError(MoveError):
-    """The number is no block of this game, now or ever."""
+    """The number is not a block of this game."""
 
 
 class IllegalMoveError(MoveError):
@@ -54,10 +54,10 @@ class IllegalMoveError(MoveError):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What there is to know to play on; it knows nothing of names, words or history.
+    """All that matters for the rest of a game.
 
-    Whoever is to move can move, or the game is over: a forced skip is resolved when a block is placed.
-    Once it is over, `to_move` is whose turn it would be.
+    The player to move can move, or the game is over: a forced skip is resolved when a block is placed. Once the game
+    is over, `to_move` is the player whose turn it would be.
     """
 
     rules: Rules = field(hash=False, repr=False)
@@ -66,11 +66,11 @@ class Position:
     tops: Pair
     to_move: int
     _legal: int | None = field(default=None, init=False, repr=False, compare=False)
-    """What may be placed, once somebody has asked; whoever looks at a position mostly asks again."""
+    """Cache of `legal_mask`, which most callers need several times."""
 
     @classmethod
     def start(cls, rules: Rules, first: int = 0) -> Position:
-        """Return the empty towers, with all blocks there."""
+        """Return the position before the first move."""
         return cls(rules, (rules.every, rules.every), (0, 0), (EMPTY, EMPTY), first)
 
     @property
@@ -103,12 +103,12 @@ class Position:
         return Outcome(0 if mine > theirs else 1, "higher")
 
     def refusal(self, block: int) -> Refusal | None:
-        """Say why a block cannot be placed now; None if it can."""
+        """Return why a block cannot be placed now; None if it can."""
         bit = self.rules.bit_if(block)
         return None if self.legal_mask & bit else self._find_refusal(bit)
 
     def refusals(self) -> Iterator[tuple[Refusal, int]]:
-        """Give the blocks that cannot be placed now, as masks, each under the first reason that applies."""
+        """Yield masks of the blocks that cannot be placed now, each block under the first reason that applies."""
         rules, mover = self.rules, self.to_move
         left, top = self.left[mover], self.tops[mover]
         fits = left & rules.fits(top)
@@ -139,7 +139,7 @@ class Position:
         return after
 
     def _find_refusal(self, bit: int) -> Refusal:
-        """Say why a block that cannot be placed cannot be placed."""
+        """Return why a block cannot be placed, given that it cannot."""
         if not bit:
             return "not_a_block"
         if self.outcome is not None:

@@ -1,4 +1,4 @@
-"""A game in words for a reader who sees nothing else, such as a language model, and the block that an answer names."""
+"""Prompts that tell a whole game in words, for readers such as language models, and the reading of their answers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.brief import describe_rules, explain_refusal
 from number_tower.text import format_runs, format_value, make_sentence
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from number_tower.catalogue import Rulebook
     from number_tower.game import Game
     from number_tower.position import Ending, Refusal
     from number_tower.table import Table, Unplaceable
@@ -24,55 +23,55 @@ Misread = Literal["empty", "no_number", "many_numbers"]
 HOW_TO_ANSWER = "End your answer with the number that you place, in square brackets: [number]"
 
 _LONGEST_ANSWER = 100_000
-"""Characters of an answer that are read: the last ones, where the block should stand."""
+"""Characters of an answer that are read: the last ones, where the block should be."""
 
 _FEW = 30
-"""Numbers that are written one by one; more of them are written in runs."""
+"""Numbers that are written one by one; more are written in runs."""
 
 _CUT = re.compile(r"^[^\s\[]*")
-"""A word or a number that was cut in two."""
+"""The rest of a word or number at the beginning of a cut text."""
 
 _BRACKETED = re.compile(r"\[\s*([0-9]+)\s*\]")
 _WORD = re.compile(r"[\w.,:+*/-]+")
 _DIGIT = re.compile(r"[0-9]")
 _AROUND = ".,:;*_'\""
-"""What may stand around a number without being part of it: the end of a sentence, or emphasis."""
+"""Punctuation and emphasis around a number."""
 
 
 class AnswerCheck(NamedTuple):
-    """What an answer came to: a block that can be placed; or what was wrong, in words and as a reason for programs."""
+    """The block that an answer names, if it can be placed; otherwise the problem, in words and as a reason."""
 
     block: int | None
     problem: str | None = None
     reason: Refusal | Unplaceable | Misread | None = None
 
 
-def write_prompt(table: Table, book: Rulebook, *, legal: bool = True, problem: str | None = None) -> str:
-    """Ask whoever is to move for a block, with all that there is to know; after a problem, with what it was."""
-    parts = [write_rules(table, book), write_situation(table, book, legal=legal)]
+def write_prompt(table: Table, *, legal: bool = True, problem: str | None = None) -> str:
+    """Write a prompt that asks the player to move for a block; `problem` is what was wrong with the last answer."""
+    parts = [write_rules(table), write_situation(table, legal=legal)]
     if problem is not None:
         parts.append(f"Your last answer could not be used. {make_sentence(problem)}")
     return "\n\n".join([*parts, HOW_TO_ANSWER])
 
 
-def write_rules(table: Table, book: Rulebook) -> str:
-    """Tell the rules of the game, made from the rules themselves."""
-    voice = Voice(book)
+def write_rules(table: Table) -> str:
+    """Write the rules of the game."""
+    voice = get_voice(table.book)
     one, other = (voice.get_name(table, player) for player in (0, 1))
     return "\n".join(
         [f"A game for two, {one} and {other}, who take turns.", *describe_rules(table.game.rules, voice.noun.lower())]
     )
 
 
-def write_situation(table: Table, book: Rulebook, *, legal: bool = True) -> str:
-    """Tell how the game stands: the towers, the blocks left, the moves so far, and whose turn it is."""
-    return "\n".join(_list_situation(table, Voice(book), legal=legal))
+def write_situation(table: Table, *, legal: bool = True) -> str:
+    """Write how the game stands: the moves so far, the towers, the blocks left, and whose turn it is."""
+    return "\n".join(_list_situation(table, legal=legal))
 
 
 def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerCheck:
-    """Return the block that an answer names, if it can be placed now; otherwise what was wrong and what would be right.
+    """Return the block that an answer names, if it can be placed now; otherwise the problem and what could be placed.
 
-    The number may be given as it is. In text it is the last one in square brackets; without any, the only one there is.
+    An answer is a number, or a text with it: the last number in square brackets or, without brackets, the only one.
     """
     block = read_answer(answer)
     could = f"; you may place {format_blocks(table.legal)}" if legal and table.legal else ""
@@ -88,7 +87,7 @@ def check_answer(table: Table, answer: object, *, legal: bool = True) -> AnswerC
 
 
 def read_answer(answer: object) -> int | Misread:
-    """Return the number that an answer names, whether it can be placed or not; or why none can be read from it."""
+    """Return the number that an answer names, legal or not, or why none can be read from it."""
     if isinstance(answer, int) and not isinstance(answer, bool):
         return answer
     if not isinstance(answer, str):
@@ -104,7 +103,7 @@ def read_answer(answer: object) -> int | Misread:
 
 
 def _find_numbers(text: str) -> Iterator[str]:
-    """Give all that is written in digits, be it one whole number or not; words with digits in them are words."""
+    """Yield everything written in digits, whole numbers or not; words that contain digits are left out."""
     for word in filter(_DIGIT.search, _WORD.findall(text)):
         figure = word.strip(_AROUND)
         if not any(map(str.isalpha, figure)):
@@ -119,15 +118,15 @@ _MISREAD: dict[Misread, str] = {
 
 
 def format_blocks(blocks: Sequence[int]) -> str:
-    """Write numbers as a reader takes them in: one by one, or in runs where they are many."""
+    """Write numbers one by one, or in runs if they are many."""
     return ", ".join(map(str, blocks)) if len(blocks) <= _FEW else format_runs(blocks).replace(",", ", ")
 
 
 # How a game stands ----------------------------------------------------------------------------------------------------
 
 
-def _list_situation(table: Table, voice: Voice, *, legal: bool) -> Iterator[str]:
-    game = table.game
+def _list_situation(table: Table, *, legal: bool) -> Iterator[str]:
+    game, voice = table.game, get_voice(table.book)
     names = [voice.get_name(table, player) for player in (0, 1)]
     yield _describe_moves(game, names)
     for player, tower in enumerate(game.towers[: 1 if game.rules.towers == "shared" else 2]):

@@ -1,4 +1,4 @@
-"""A room: a table whose seats are held by people wherever they are, what they may do there, and what they offer."""
+"""A room: a table whose seats are held by remote players, what each may do there, and what they offer each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Reason = Literal["not_yours", "not_now", "waiting", "taken"]
 
 
 class RoomError(ValueError):
-    """Something that cannot be done in a room, or not by whoever tried: why, for programs and in words."""
+    """Something cannot be done in a room, or not by this player: the reason for programs, and the message."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(reason, message)
@@ -29,21 +29,21 @@ class RoomError(ValueError):
 
 
 class Seat(NamedTuple):
-    """Who sits there, and what they are called, or will be."""
+    """Who has a seat, and the player's name, or the one that a free seat will have."""
 
     kind: Literal["person", "computer", "free"]
     name: str
 
 
 class Offer(NamedTuple):
-    """What the player of a seat has offered, and the other has not answered yet."""
+    """An offer of the player of a seat that the other has not answered yet."""
 
     kind: OfferKind
     seat: int
 
 
 class Move(NamedTuple):
-    """Place a block, in answer to a version of the table; of which game in the room, if not of the last."""
+    """Place a block at a version of the table. In all actions, `game` is its number in the room (None: the last)."""
 
     version: int
     block: int
@@ -51,14 +51,14 @@ class Move(NamedTuple):
 
 
 class Undo(NamedTuple):
-    """Take a move back at once, where nobody else has to agree."""
+    """Take a move back without asking, which needs all seats of people."""
 
     version: int
     game: int | None = None
 
 
 class Resign(NamedTuple):
-    """Give the game up."""
+    """Resign the game."""
 
     game: int | None = None
 
@@ -77,49 +77,49 @@ class Accept(NamedTuple):
 
 
 class Decline(NamedTuple):
-    """Decline what the other player offers, or withdraw what was offered."""
+    """Decline the other player's offer, or withdraw one's own."""
 
     game: int | None = None
 
 
 class Rematch(NamedTuple):
-    """Begin the next game, where nobody else has to agree."""
+    """Begin the next game without asking, which needs all seats of people, or a match that goes on."""
 
     game: int | None = None
 
 
 MOST_CHANGES = 5_000
-"""Changes at one table after which none is taken back any more: all of them are kept, and told."""
+"""Changes at one table after which no move can be taken back: all of them are stored and told."""
 
 MOST_GAMES = 500
-"""Games in one room, after which a match that has begun is finished and no other game begins: all of them are kept."""
+"""Games in one room after which no other begins, except to finish a match: all of them are stored."""
 
 Action = Move | Undo | Resign | MakeOffer | Accept | Decline | Rematch
 
 
 @dataclass(frozen=True)
 class Room:
-    """A table and its seats, the games that were played there before, and an offer that waits for an answer.
+    """A table and its seats, the results of earlier games, and an open offer; immutable.
 
-    Whoever acts says which seats they hold: none, one, or both of a table that two people share. Nobody else has to
-    agree where all people in the room are one hand.
+    Every action names the seats that its client holds: none, one, or both if two people share a screen. A client that
+    holds the seats of all people needs nobody's consent.
     """
 
     table: Table
     seats: tuple[Seat, Seat]
     number: int = 1
-    """Which game in this room it is."""
+    """The number of the game in this room."""
 
     best_of: int | None = None
-    """How long a match is; None: people play as often as they like."""
+    """The games of a match; None: casual games without end."""
 
     winners: tuple[int | None, ...] = ()
-    """Who won the earlier games of the match, or of all in the room; None: drawn."""
+    """The winners of the earlier games of the match, or of the room if there is none (None: drawn)."""
 
     hints: bool = True
     offer: Offer | None = None
     declined: Offer | None = None
-    """What was offered last and declined, until something else happens."""
+    """The last offer, if it was declined and nothing has happened since."""
 
     @property
     def waiting(self) -> bool:
@@ -133,7 +133,7 @@ class Room:
 
     @property
     def results(self) -> tuple[int | None, ...]:
-        """Who won each game of the series, this one too if it is over."""
+        """The winners of the games of the series, including this one if it is over."""
         outcome = self.table.outcome
         return self.winners if outcome is None else (*self.winners, outcome.winner)
 
@@ -144,7 +144,7 @@ class Room:
 
     @property
     def series_over(self) -> bool:
-        """Whether it is a match that is decided."""
+        """Whether this is a match, and decided."""
         return self.best_of is not None and Match(self.best_of, winners=self.results).over
 
     @property
@@ -159,15 +159,15 @@ class Room:
         return not self.waiting and not self.over and self.table.game.to_move in held
 
     def may_undo(self, held: Collection[int]) -> bool:
-        """Whether they can take a move back without asking."""
+        """Whether they may take a move back without asking."""
         return self._holds_all_people(held) and self.table.may_undo and self._may_take_back
 
     def may_resign(self, held: Collection[int]) -> bool:
-        """Whether they can give the game up."""
+        """Whether they may resign."""
         return bool(held) and not self.waiting and not self.over
 
     def may_offer(self, held: Collection[int], kind: OfferKind) -> bool:
-        """Whether there is somebody to offer this to, and something to offer."""
+        """Whether they may offer this to another player."""
         if len(held) != 1 or self.waiting or self.offer is not None or self._holds_all_people(held):
             return False
         (seat,) = held
@@ -176,24 +176,24 @@ class Room:
         return not self.over and seat in self.table.game.movers and self._may_take_back
 
     def may_answer(self, held: Collection[int]) -> bool:
-        """Whether something is offered to them."""
+        """Whether an offer waits for their answer."""
         return self.offer is not None and bool(held) and self.offer.seat not in held
 
     def may_withdraw(self, held: Collection[int]) -> bool:
-        """Whether what is offered was offered by them."""
+        """Whether the open offer is theirs."""
         return self.offer is not None and self.offer.seat in held
 
     def may_rematch(self, held: Collection[int]) -> bool:
-        """Whether they can begin the next game without asking: a match was agreed on as a whole."""
+        """Whether they may begin the next game without asking; in a match everyone may."""
         return bool(held) and self.over and (self._in_match or (self._holds_all_people(held) and self._may_play_again))
 
     def may_hint(self, held: Collection[int]) -> bool:
-        """Whether they can be helped."""
+        """Whether they may ask for a hint now."""
         return self.hints_allowed and self.may_move(held)
 
     @property
     def hints_allowed(self) -> bool:
-        """Whether help can be had here: in casual games, unless it was not wanted, and where nothing is hidden."""
+        """Whether hints are given here: only in casual games without hidden blocks."""
         return self.hints and self.best_of is None and not self.table.hidden
 
     @property
@@ -202,46 +202,44 @@ class Room:
 
     @property
     def _in_match(self) -> bool:
-        """Whether it is a match that is not decided."""
+        """Whether this is a match, and undecided."""
         return self.best_of is not None and not self.series_over
 
     @property
     def _may_play_again(self) -> bool:
-        """Whether there may be another game in this room."""
+        """Whether another game may begin in this room."""
         return self._in_match or self.number < MOST_GAMES
 
     def _holds_all_people(self, held: Collection[int]) -> bool:
-        """Whether all people in the room are whoever holds these seats."""
+        """Whether these are the seats of all people in the room."""
         people = {place for place, seat in enumerate(self.seats) if seat.kind == "person"}
         return not self.waiting and bool(people) and people <= set(held)
 
     # What is done -----------------------------------------------------------------------------------------------------
 
     def sit(self, name: str | None) -> tuple[Room, int]:
-        """Take the free seat; return the room with somebody there, and which seat it is."""
+        """Take the free seat; return the room, and the seat's number."""
         free = [place for place, seat in enumerate(self.seats) if seat.kind == "free"]
         if not free:
             raise RoomError("taken", "both seats are taken; you can watch")
         place = free[0]
-        room = self if name is None else self._rename_seat(place, name)
-        seats = tuple(Seat("person", seat.name) if at == place else seat for at, seat in enumerate(room.seats))
-        return replace(room, seats=(seats[0], seats[1])), place
-
-    def _rename_seat(self, place: int, name: str) -> Room:
-        other = self.seats[1 - place].name
-        if name.strip().casefold() == other.casefold():
-            raise TableError(f"the other player is called {other}; choose another name")
-        names = check_player_names((name, other) if place == 0 else (other, name))
-        seats = Seat(self.seats[0].kind, names[0]), Seat(self.seats[1].kind, names[1])
-        return replace(self, table=replace(self.table, names=names), seats=seats)
+        other = self.seats[1 - place]
+        table, mine = self.table, self.seats[place].name
+        if name is not None:
+            if name.strip().casefold() == other.name.casefold():
+                raise TableError(f"the other player is called {other.name}; choose another name")
+            names = check_player_names((name, other.name) if place == 0 else (other.name, name))
+            table, mine = replace(table, names=names), names[place]
+        person = Seat("person", mine)
+        return replace(self, table=table, seats=(person, other) if place == 0 else (other, person)), place
 
     def apply(self, held: Collection[int], action: Action) -> Room:
-        """Return the room once something was done by whoever holds these seats; what was done already counts once."""
+        """Return the room after an action of the client that holds these seats; a repeated action counts once."""
         if not held:
             raise RoomError("not_yours", "you hold no seat here; you can watch")
-        room = self
         if self._was_done_before(action):
-            return room
+            return self
+        room = self
         match action:
             case Move():
                 room = self._move(held, action)
@@ -262,7 +260,7 @@ class Room:
         return room
 
     def _was_done_before(self, action: Action) -> bool:
-        """Say whether an action was done already: the next game has begun. Others about an earlier game are late."""
+        """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
             return False
         agreed = isinstance(action, Rematch | Accept) or (isinstance(action, MakeOffer) and action.kind == "rematch")
@@ -314,14 +312,14 @@ class Room:
         return self._set_table(self.table.undo(self.offer.seat))
 
     def _start_next_game(self) -> Room:
-        """Begin the next game: the other player begins, and a match that is decided is followed by another."""
+        """Return the room with a next game, which the other player begins; a decided match is followed by a new one."""
         table = self.table
         following = replace(table, game=Game(table.game.rules, self.next_starter), declared=None, log=())
         winners = () if self.series_over else self.results
         return replace(self._set_table(following), number=self.number + 1, winners=winners)
 
     def _set_table(self, table: Table) -> Room:
-        """Return the room once something was done at the table: with that, offers and their answers are over."""
+        """Return the room with a changed table; that ends any offer."""
         return replace(self, table=table, offer=None, declined=None)
 
     def _check_game_count(self) -> None:

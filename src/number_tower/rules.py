@@ -1,10 +1,10 @@
-"""A rulebook's mechanics: what the blocks are, where they lie, what fits, and what happens to a stuck player.
+"""The rules of a game: its blocks, where they come from and lie, which block fits on which, and what ends it.
 
-A rulebook is three tables of bit masks. With block `i` of the game as bit `i` of an integer,
+Rules are three tables of bit masks. With block `i` of the game as bit `i` of an integer,
 
     legal = left & fits(top) & room(height)
 
-so a game is a point in a small space of rules, and everything else works on any such point.
+There is no code for a single game: everything works with any rules.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Fit = Literal["any", "descending", "ascending", "related", "unrelated"]
 Stuck = Literal["loses", "skips"]
 
 UNNAMED = "rules"
-"""What a game is called that has rules and no rulebook."""
+"""The name of a game that has rules and no rulebook."""
 
 EMPTY = 0
-"""What lies on top of a tower without blocks."""
+"""The top of a tower without blocks."""
 
 _ONE = ord("1")
 _DIGITS_TO_BITS = bytes.maketrans(b"01", b"\0\1")
@@ -40,17 +40,12 @@ _OVERHEAD_BITS = 1000
 
 
 class RulesError(ValueError):
-    """Rules that cannot be: which key is wrong, and what was expected."""
+    """Rules are not valid: which key is wrong, and what was expected."""
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(key, problem)
-        self.key = key
+        self.key = self.field = key
         self.problem = problem
-
-    @property
-    def field(self) -> str:
-        """The key, by the name that errors of the catalogue have for it."""
-        return self.key
 
     def __str__(self) -> str:
         return f"{self.key}: {self.problem}"
@@ -58,7 +53,7 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True)
 class Rules:
-    """One game's mechanics, complete and checked; what is left out is as the rulings say."""
+    """The checked rules of one game."""
 
     blocks: Sequence[int] = range(1, 10)
     supply: Supply = "shared"
@@ -87,12 +82,12 @@ class Rules:
             )
 
     def __reduce__(self) -> tuple[type[Rules], tuple[object, ...]]:
-        """Travel between processes as the rules alone, without the masks remembered on the way."""
+        """Pickle the rules without the cached masks."""
         return Rules, tuple(getattr(self, field.name) for field in fields(self))
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Rules:
-        """Make rules from keys and values such as a rule file or a record holds."""
+        """Make rules from the keys and values of a rule file or a record."""
         return cls().changed(table)
 
     def changed(self, table: Mapping[str, object]) -> Rules:
@@ -105,7 +100,7 @@ class Rules:
         return replace(self, **values)
 
     def written(self) -> dict[str, object]:
-        """Give every rule as a rule file writes it; `read` makes the same rules of it."""
+        """Return every rule as a rule file writes it; `read` makes the same rules of it."""
         table: dict[str, object] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -145,17 +140,17 @@ class Rules:
         return (1 << bisect_right(self.blocks, number)) - 1
 
     def where(self, holds: Callable[[int], bool]) -> int:
-        """Return the blocks of which something holds, as a mask."""
+        """Return the blocks that satisfy a condition, as a mask."""
         return int("0" + "".join("1" if holds(block) else "0" for block in reversed(self.blocks)), 2)
 
     # Between blocks and bits -----------------------------------------------------------------------------
 
     def has(self, number: object) -> bool:
-        """Say whether something is a block of this game."""
+        """Return whether a value is a block of this game."""
         return self.bit_if(number) != 0
 
     def bit_if(self, number: object) -> int:
-        """Return the mask of one block; nothing, if it is no block of this game."""
+        """Return the mask of one block, or 0 if it is not a block of this game."""
         if not isinstance(number, int) or isinstance(number, bool):
             return 0
         place = bisect_left(self.blocks, number)
@@ -178,7 +173,7 @@ class Rules:
 
     @cached_property
     def target_in_reach(self) -> bool | None:
-        """Whether some of the blocks that one tower can get add up to the target (None: no target, or not known)."""
+        """Whether the blocks that one tower can get add up to the target (None: no target, or not known)."""
         if self.target is None:
             return None
         if self.supply == "endless":
@@ -192,7 +187,7 @@ class Rules:
 
     @cached_property
     def most_plies(self) -> int:
-        """How many blocks a game can take: never more, though a fit or an opening may allow only fewer."""
+        """An upper bound for the moves of a game."""
         each = 2 if (self.supply, self.towers) == ("own", "shared") and self.fit != "ascending" else 1
         if self.supply == "endless" and self.target is not None and self.fit != "ascending":
             tower = self.target // self.blocks[0]
@@ -208,7 +203,7 @@ class Rules:
 
     @cached_property
     def most_height(self) -> int:
-        """How high a tower can become: never higher, though it may always stay lower."""
+        """An upper bound for the height of a tower."""
         if self.target is not None:
             return self.target
         return sum(self.blocks) * (2 if (self.supply, self.towers) == ("own", "shared") else 1)
@@ -225,10 +220,10 @@ class Rules:
         return permitted
 
     def _could_never_end(self) -> bool:
-        """Endless blocks without a target end only where no block can come round again.
+        """Return whether blocks could be placed forever: endless supply, no target, and a fit that allows a cycle.
 
-        A rising tower never repeats. Every other fit lets a block lie on itself, or is mutual: then
-        one block that fits on an opening already makes a circle.
+        An ascending tower never repeats a block. With every other fit a block fits on itself, or two blocks fit on
+        each other: then one block that fits on an opening already makes a cycle.
         """
         if self.supply != "endless" or self.target is not None or self.fit == "ascending":
             return False

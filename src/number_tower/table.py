@@ -1,4 +1,4 @@
-"""People at a game: what they are called, what is hidden from them, and what they declare."""
+"""A game with its players: their names, what is hidden from them, results they declare, and a log of all changes."""
 
 from __future__ import annotations
 
@@ -20,44 +20,91 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 40
 
-
 Unplaceable = Literal["unavailable"]
+"""The only reason given for a used block where blocks are hidden."""
 
+Declaration = Literal["resigned", "forfeit", "abandoned"]
+"""A result that does not follow from the position: a player gives up, is ruled out, or both leave."""
 
-"""All that may be said of a used block where blocks are hidden."""
-
-
+_CHANGE = re.compile(r"(?:(?P<kind>[a-z]+) )?(?P<number>[0-9]{1,19})")
 _JOINERS = "\u200c\u200d"
 
 
 class TableError(ValueError):
-    """Something that people at a table cannot do, and why."""
+    """Something cannot be done at a table, and why."""
 
 
 class StaleError(TableError):
-    """A change that answers a table as it was, and not as it is; and the table as it is."""
+    """A change was meant for an earlier version of the table; `table` is the present one."""
 
     def __init__(self, table: Table) -> None:
         super().__init__("the table has changed since")
         self.table = table
 
 
+class Change(NamedTuple):
+    """A block placed, a number of moves taken back, or a result declared by player 0 or 1."""
+
+    kind: Literal["place", "undo"] | Declaration
+    number: int
+
+    def repeats(self, other: Change) -> bool:
+        """Return whether this is the same change again; how many moves an `undo` takes back does not matter."""
+        return self == other or self.kind == other.kind == "undo"
+
+    def written(self) -> str:
+        """Return the change as text: `9`, `undo 2`, `resigned 1`; players are written as 1 and 2."""
+        if self.kind == "place":
+            return str(self.number)
+        return f"{self.kind} {self.number if self.kind == 'undo' else self.number + 1}"
+
+    @classmethod
+    def read(cls, text: str) -> Change:
+        """Read the text that `written` returns."""
+        parts = _CHANGE.fullmatch(text)
+        if parts is not None:
+            kind, number = parts["kind"] or "place", int(parts["number"])
+            if kind == "place" or (kind == "undo" and number > 0):
+                return cls(cast("Literal['place', 'undo']", kind), number)
+            if kind in get_args(Declaration) and number in {1, 2}:
+                return cls(cast("Declaration", kind), number - 1)
+        raise ValueError(f"expected a change such as 9, undo 1 or resigned 2; got {format_value(text)}")
+
+
+def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
+    """Return the moves that remain after all changes of a log."""
+    moves: list[int] = []
+    declared = False
+    for change in log:
+        if declared:
+            raise ValueError("something was done after a result was declared")
+        if change.kind == "place":
+            moves.append(change.number)
+        elif change.kind == "undo":
+            if change.number > len(moves):
+                raise ValueError("more moves are taken back than were made")
+            del moves[len(moves) - change.number :]
+        else:
+            declared = True
+    return tuple(moves)
+
+
 @dataclass(frozen=True)
 class Table:
-    """A game with the people at it; every change makes a new table with a higher version.
+    """A game and its players; immutable, every change makes a new table with a higher version.
 
-    The log holds every change, takebacks too, and the version is its length. The log and the rulebook are excluded from
-    equality. A table that is made without a rulebook finds the one that its name and rules stand for.
+    The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
+    computer are excluded from equality. A table made without a rulebook looks it up by its name and rules.
     """
 
     game: Game
     rulebook: str = ""
-    """The rulebook's name; if only that is given, the book is found by it."""
+    """The rulebook's name."""
     names: tuple[str, str] | None = None
     hidden: bool = False
     declared: Outcome | None = None
     automatic: tuple[bool, bool] = field(default=(False, False), compare=False)
-    """Which seats are played by a computer. It is part of no record: who plays on may be somebody else."""
+    """Which seats a computer plays; not part of a record."""
     log: tuple[Change, ...] = field(default=(), compare=False, repr=False)
     book: Rulebook = field(default=cast("Rulebook", None), compare=False, repr=False, kw_only=True)
 
@@ -73,9 +120,8 @@ class Table:
 
     @classmethod
     def start(cls, choice: GameChoice, names: tuple[str, str] | None = None) -> Table:
-        """Return the table of a game that was chosen, before its first move."""
-        game = Game(choice.rules, choice.first)
-        return cls(game, names=names, hidden=choice.hidden, book=choice.book)
+        """Return the table of a chosen game before its first move."""
+        return cls(Game(choice.rules, choice.first), names=names, hidden=choice.hidden, book=choice.book)
 
     def play(self, block: int) -> Table:
         """Place a block for the player to move."""
@@ -89,7 +135,7 @@ class Table:
         return len(self.log)
 
     def answer(self, version: int, change: Change) -> Table:
-        """Make a change that was meant for a version of this table; one that was made already counts once."""
+        """Make a change that is meant for a version of this table; return the table itself if it is a repetition."""
         if self.is_repeated(version, change):
             return self
         match change.kind:
@@ -101,28 +147,36 @@ class Table:
                 return self.declare(declaration, change.number)
 
     def is_repeated(self, version: int, change: Change, seats: Collection[int] = (0, 1)) -> bool:
-        """Say whether a change that was meant for a version was made already, by a player of one of these seats.
+        """Return whether a change for a version has been made already, by a player of one of these seats.
 
-        This is the one rule for changes that arrive late or twice. A change that is meant for this version is new.
-        One that was made at the version it is meant for counts once. Any other is stale, and refused.
+        This is the one rule for changes that arrive late or twice: a change for the present version is new, one that
+        was made at its version is a repetition and counts once, and any other raises StaleError.
         """
         if version == self.version:
             return False
         if not 0 <= version < self.version or not change.repeats(self.log[version]):
             raise StaleError(self)
-        if change.kind == "place" and len(seats) < 2:
-            before = Game(self.game.rules, self.game.first, replay_moves(self.log[:version]))
-            if before.to_move not in seats:
-                raise StaleError(self)
+        if change.kind == "place" and self.replay_to(version).to_move not in seats:
+            raise StaleError(self)
         return True
+
+    def replay_to(self, version: int) -> Game:
+        """Return the game at a version of this table; only moves that were taken back since are replayed."""
+        moves, game = replay_moves(self.log[:version]), self.game
+        pairs = zip(moves, game.moves, strict=False)
+        common = next((ply for ply, (one, other) in enumerate(pairs) if one != other), min(len(moves), len(game.moves)))
+        game = game.at(common)
+        for block in moves[common:]:
+            game = game.play(block)
+        return game
 
     @property
     def may_undo(self) -> bool:
-        """Whether a move can be taken back: also one that ended the game, but not once a result was declared."""
+        """Whether a move can be taken back: also the last of a game, but not after a declared result."""
         return self.declared is None and any(not self.automatic[mover] for mover in self.game.movers)
 
     def undo(self, player: int | None = None) -> Table:
-        """Take the last move of a person back, or of one player, and with it whatever was answered."""
+        """Take back the last move of a person, or of one player, and all moves after it."""
         if not self.may_undo or player not in {None, *self.game.movers}:
             raise TableError("there is no move to take back")
         count = 1
@@ -133,7 +187,7 @@ class Table:
         return replace(self, game=self.game.undo(count), log=(*self.log, Change("undo", count)))
 
     def declare(self, reason: Declaration, player: int) -> Table:
-        """End the game by word: a player resigns or forfeits and the other wins, or it is abandoned and nobody does."""
+        """End the game by a declaration: the other player wins, or nobody if it is abandoned."""
         if self.outcome is not None:
             raise TableError("the game is over")
         if reason not in get_args(Declaration) or player not in (0, 1):
@@ -143,34 +197,34 @@ class Table:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the game ended, by the position or by word."""
+        """How the game ended, by a declaration or by the position."""
         return self.declared or self.game.outcome
 
     @property
     def secret(self) -> bool:
-        """Whether something is hidden that would help a player to know; once it is over, nothing would."""
+        """Whether blocks are hidden and the game goes on."""
         return self.hidden and self.outcome is None
 
     def left(self, player: int) -> tuple[int, ...] | None:
-        """Return the blocks that a player can still use; None where they are hidden."""
+        """Return the blocks that a player can still use; None if they are hidden."""
         return None if self.hidden else self.game.rules.numbers(self.game.position.left[player])
 
     @property
     def legal(self) -> tuple[int, ...] | None:
-        """The blocks that may be placed now; None where they are hidden."""
+        """The blocks that may be placed now; None if they are hidden."""
         if self.hidden:
             return None
         return () if self.declared is not None else self.game.legal
 
     def refusal(self, block: int) -> Refusal | Unplaceable | None:
-        """Say why a block cannot be placed, as far as this table may know."""
+        """Return why a block cannot be placed, without telling what is hidden; None if it can."""
         reason = self.game.position.refusal(block)
         if self.declared is not None and reason != "not_a_block":
             return "over"
         return "unavailable" if self.hidden and reason == "used" else reason
 
     def _make_log(self) -> tuple[Change, ...]:
-        """Return the changes that lead straight to this table."""
+        """Return the shortest log that leads to this table."""
         moves = tuple(Change("place", block) for block in self.game.moves)
         if self.declared is None:
             return moves
@@ -179,7 +233,7 @@ class Table:
 
 
 def check_player_names(names: object) -> tuple[str, str]:
-    """Return two names fit to be shown, or say what is wrong with them."""
+    """Return two stripped, different names that are safe to show."""
     if not isinstance(names, list | tuple) or len(names) != 2:
         raise TableError("expected two names, such as Ann,Ben")
     first, second = (_check_name(name, "two names, such as Ann,Ben", "one") for name in names)
@@ -189,7 +243,7 @@ def check_player_names(names: object) -> tuple[str, str]:
 
 
 def check_player_name(name: object) -> str:
-    """Return a name fit to be shown, or say what is wrong with it."""
+    """Return a stripped name that is safe to show."""
     return _check_name(name, "a name, such as Ann", "it")
 
 
@@ -204,59 +258,3 @@ def _check_name(given: object, expected: str, this: str) -> str:
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
         raise TableError(f"expected names without control characters; got {name!a}")
     return name
-
-
-Declaration = Literal["resigned", "forfeit", "abandoned"]
-
-
-"""What ends a game although the position does not: a player gives up, is ruled out, or both leave."""
-
-
-_WRITTEN = re.compile(r"(?:(?P<kind>[a-z]+) )?(?P<number>[0-9]{1,19})")
-
-
-class Change(NamedTuple):
-    """A change: a block placed, so many moves taken back, or what was declared and by whom (0 or 1)."""
-
-    kind: Literal["place", "undo"] | Declaration
-    number: int
-
-    def repeats(self, other: Change) -> bool:
-        """Say whether this is the same change once more; how far `undo` goes back follows from what it answers."""
-        return self == other or self.kind == other.kind == "undo"
-
-    def written(self) -> str:
-        """Write a change as a word or two: `9`, `undo 2`, `resigned 1`; seats are 1 and 2 there."""
-        if self.kind == "place":
-            return str(self.number)
-        return f"{self.kind} {self.number if self.kind == 'undo' else self.number + 1}"
-
-    @classmethod
-    def read(cls, text: str) -> Change:
-        """Read back what `written` wrote."""
-        parts = _WRITTEN.fullmatch(text)
-        if parts is not None:
-            kind, number = parts["kind"] or "place", int(parts["number"])
-            if kind == "place" or (kind == "undo" and number > 0):
-                return cls(cast("Literal['place', 'undo']", kind), number)
-            if kind in get_args(Declaration) and number in {1, 2}:
-                return cls(cast("Declaration", kind), number - 1)
-        raise ValueError(f"expected a change such as 9, undo 1 or resigned 2; got {format_value(text)}")
-
-
-def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
-    """Return the moves that a log of changes leaves standing."""
-    moves: list[int] = []
-    declared = False
-    for change in log:
-        if declared:
-            raise ValueError("something was done after a result was declared")
-        if change.kind == "place":
-            moves.append(change.number)
-        elif change.kind == "undo":
-            if change.number > len(moves):
-                raise ValueError("more moves are taken back than were made")
-            del moves[len(moves) - change.number :]
-        else:
-            declared = True
-    return tuple(moves)

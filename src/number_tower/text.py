@@ -1,4 +1,7 @@
-"""What came from outside, fit to be shown: cut short, and with nothing in it that a terminal would act on."""
+"""Text for people: values from outside made safe to show, counts, lists of numbers, and templates.
+
+Nothing that these functions return can control a terminal.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,84 @@ from string import Formatter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterator
 
 LONGEST_LIST = 60
+"""Entries of a list that people still read."""
+
+_LONGEST_FORMAT = 20
+
+# Values from outside --------------------------------------------------------------------------------------------------
+
+
+def format_value(value: object, most: int = 60) -> str:
+    """Return a value as Python writes it, so with quotes around text, and cut to a length."""
+    try:
+        return _cut(ascii(value), most)
+    except (ValueError, RecursionError):
+        return "something too long to be shown"
+
+
+def format_text(text: str, most: int = 200) -> str:
+    """Return text without quotes, cut to a length."""
+    return _cut(_escape_text(text), most)
+
+
+def format_path(path: str, most: int = 200) -> str:
+    """Return a file's name; of a very long one, the end."""
+    text = _escape_text(path)
+    return text if len(text) <= most else "..." + text[3 - most :]
+
+
+def format_argument(argument: str) -> str:
+    """Return a command-line argument quoted for a shell."""
+    if argument.isprintable():
+        from shlex import quote  # noqa: PLC0415 - start-up: not needed before the first prompt
+
+        return quote(argument)
+    return f"$'{''.join(map(_escape_character, argument))}'"
+
+
+def _escape_character(character: str) -> str:
+    """Write a character as it stands between $' and ' in bash, zsh and ksh."""
+    if character in {"'", "\\"}:
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if "\udc80" <= character <= "\udcff":  # a byte of a file's name that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return f"\\x{ord(character):02x}" if character < "\x80" else f"\\U{ord(character):08x}"
+
+
+def make_printable(text: str) -> str:
+    """Escape all control characters in a text but its line ends."""
+    return "\n".join(map(_escape_text, text.split("\n")))
+
+
+def make_sentence(text: str) -> str:
+    """Return an error's message as a sentence: with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _escape_text(text: str) -> str:
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def pluralize(noun: str, count: float) -> str:
+    """Return the form of a noun that goes with a number: 1 move, 2 moves."""
+    return noun if count == 1 else f"{noun}s"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a number and its noun: 1 move, 2,000 moves."""
+    return f"{count:,} {pluralize(noun, count)}"
 
 
 def format_runs(numbers: Sequence[int]) -> str:
@@ -20,14 +98,14 @@ def format_runs(numbers: Sequence[int]) -> str:
 
 
 def summarize_numbers(numbers: Sequence[int], separator: str = ",") -> str:
-    """Write numbers in runs, and only the first and the last of very many."""
+    """Write numbers in runs; of very many, only the first and the last."""
     parts = list(islice(_list_runs(numbers), LONGEST_LIST + 1))
     if len(parts) <= LONGEST_LIST:
         return separator.join(parts)
     return f"{separator.join([*parts[:20], '...', *_list_last_runs(numbers, 3)])} ({len(numbers):,} in all)"
 
 
-def _list_runs(numbers: Sequence[int]) -> Iterable[str]:
+def _list_runs(numbers: Sequence[int]) -> Iterator[str]:
     if isinstance(numbers, range) and numbers.step == 1 and len(numbers) > 2:
         yield f"{numbers[0]}-{numbers[-1]}"
         return
@@ -43,7 +121,7 @@ def _list_runs(numbers: Sequence[int]) -> Iterable[str]:
 
 
 def _list_last_runs(numbers: Sequence[int], count: int) -> list[str]:
-    """Return the last few texts of the runs, looking no further back than to the run in which they begin."""
+    """Return the last few runs without listing all that come before."""
     start, starts = len(numbers), 0
     while start and starts < count:
         start -= 1
@@ -52,77 +130,17 @@ def _list_last_runs(numbers: Sequence[int], count: int) -> list[str]:
     return list(_list_runs(numbers[start:]))[-count:]
 
 
-def format_value(value: object, most: int = 60) -> str:
-    """Show a value as it would be written, so that text stands in quotes."""
-    try:
-        return _cut(ascii(value), most)
-    except (ValueError, RecursionError):
-        return "something too long to be shown"
-
-
-def format_text(text: str, most: int = 200) -> str:
-    """Show text without quotes."""
-    return _cut(text if text.isprintable() else ascii(text)[1:-1], most)
-
-
-def format_path(path: str, most: int = 200) -> str:
-    """Show a file's name, whole where it can be and from its end where it cannot."""
-    text = path if path.isprintable() else ascii(path)[1:-1]
-    return text if len(text) <= most else "..." + text[3 - most :]
-
-
-def format_argument(argument: str) -> str:
-    """Show an argument as a shell takes it; one with characters that a terminal would act on is written in escapes."""
-    if argument.isprintable():
-        from shlex import quote  # noqa: PLC0415 - the first prompt needs none
-
-        return quote(argument)
-    return f"$'{''.join(map(_escape, argument))}'"
-
-
-def _escape(character: str) -> str:
-    """Write a character as it stands between $' and ' in bash, zsh and ksh."""
-    if character in {"'", "\\"}:
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    if "\udc80" <= character <= "\udcff":  # a byte of a file's name that is no text
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return f"\\x{ord(character):02x}" if character < "\x80" else f"\\U{ord(character):08x}"
-
-
-def make_printable(text: str) -> str:
-    """Return text with every character escaped that a terminal would act on, but for the ends of its lines."""
-    return "\n".join(line if line.isprintable() else ascii(line)[1:-1] for line in text.split("\n"))
-
-
-def make_sentence(text: str) -> str:
-    """Make a sentence of what an error says, so that it can stand alone."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
-
-
-def pluralize(noun: str, count: float) -> str:
-    """Return a noun in the form that goes with a number: 1 move, 2 moves."""
-    return noun if count == 1 else f"{noun}s"
-
-
-def format_count(count: int, noun: str) -> str:
-    """Write how many there are of something: 1 move, 2,000 moves."""
-    return f"{count:,} {pluralize(noun, count)}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
-
+# Templates ------------------------------------------------------------------------------------------------------------
 
 Value = str | int | Sequence[int]
 
 
-_LONGEST_FORMAT = 20
-
-
 class Template:
-    """A text taken apart once, to be filled many times."""
+    """Text with fields in braces, parsed once and filled many times; safe to take from strangers.
+
+    A list's format is its separator (`{left:, }`), after a bar the text for an empty list (`{left:,|none}`), or `-` for
+    runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and nothing else: no attributes, indices or widths.
+    """
 
     def __init__(self, text: str, known: Collection[str]) -> None:
         if not text.replace("\n", "").isprintable():
@@ -138,15 +156,15 @@ class Template:
 
     @property
     def fields(self) -> set[str]:
-        """The names of the fields in it."""
+        """The names of its fields."""
         return {field for _, field, _ in self._segments if field is not None}
 
-    def fill(self, value_of: Callable[[str], Value]) -> str:
-        """Return the text with each field's value written in; each is asked for once, and written once in each way."""
-        once = cache(value_of)
-        written = cache(lambda field, spec: _format_field(once(field), spec))
+    def fill(self, get_value: Callable[[str], Value]) -> str:
+        """Return the text with the fields' values; each value is asked for once, and formatted once per format."""
+        get_once = cache(get_value)
+        format_once = cache(lambda field, spec: _format_field(get_once(field), spec))
         return "".join(
-            literal if field is None else literal + written(field, spec) for literal, field, spec in self._segments
+            literal if field is None else literal + format_once(field, spec) for literal, field, spec in self._segments
         )
 
 
@@ -161,7 +179,7 @@ def _format_field(value: Value, spec: str) -> str:
     if isinstance(value, str):
         return "s" if spec == "s" else value
     if spec == "s":
-        return "" if (value if isinstance(value, int) else len(value)) == 1 else "s"
+        return pluralize("", value if isinstance(value, int) else len(value))
     if isinstance(value, int):
         return str(value)
     separator, _, empty = spec.partition("|")

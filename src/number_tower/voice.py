@@ -1,7 +1,7 @@
 """The words that players read: a game's events, told in its own voice.
 
-A voice is keyed text in the game's data file. Each key is a moment of play; a few have variants for a named case (an
-empty tower, nothing available, hidden blocks), which a game that does not need them leaves out.
+A voice is the table of texts in a game's rule file. Each key is a moment of play. A few keys have variants for a case
+(an empty tower, nothing available, hidden blocks), which are optional.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from number_tower.brief import describe_fit, describe_rules
 from number_tower.catalogue import RuleFileError, parse_toml
 from number_tower.rules import EMPTY
-from number_tower.table import TableError, check_player_names, replay_moves
+from number_tower.table import TableError, check_player_names
 from number_tower.text import Template, format_path, format_text, format_value
 
 if TYPE_CHECKING:
@@ -31,15 +30,15 @@ _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn"
 _WORDS = {"players", "noun"}
 
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
-"""What there is to tell in a match, beside its games."""
+"""Moments of a match between its games."""
 
 
 MOST_UNDONE = 20
-"""Blocks of one takeback that are told one by one: the last ones."""
+"""Blocks of one takeback that are told: the last ones."""
 
 
 class Message(NamedTuple):
-    """A piece of the dialogue: at which moment, to whom, the words, and the block that they are about, if any.
+    """A piece of the dialogue: the moment, the player and block that it is about, and the words.
 
     In a narrated game, `version` is that of the table after the change.
     """
@@ -57,7 +56,7 @@ class Message(NamedTuple):
 
 
 class MatchStanding(NamedTuple):
-    """How a match stands: which of its games it is about, of how many at most, and the points of each player."""
+    """How a match stands: the number of the game, how many there are at most, and each player's points."""
 
     number: int
     best_of: int
@@ -65,7 +64,7 @@ class MatchStanding(NamedTuple):
 
     @property
     def leader(self) -> int:
-        """Who has more points; of two who have the same, anybody."""
+        """Who has more points; player 0 if they are level."""
         return int(self.score[1] > self.score[0])
 
 
@@ -74,7 +73,7 @@ _NO_MATCH = MatchStanding(1, 1, (0, 0))
 
 @dataclass(frozen=True)
 class _Scene:
-    """What a sentence is about: the table as it is, one player, and what that player just typed or placed."""
+    """What a sentence is about: the table, one player, and what that player has just typed or placed."""
 
     table: Table
     voice: Voice
@@ -85,21 +84,23 @@ class _Scene:
     standing: MatchStanding = _NO_MATCH
 
     @property
+    def game(self) -> Game:
+        """The game at the table."""
+        return self.table.game
+
+    @property
     def height(self) -> int:
         """The height of the player's tower."""
-        return self.table.game.heights[self.player]
+        return self.game.heights[self.player]
 
     @property
     def top(self) -> int:
         """The block on top of the player's tower."""
-        return self.table.game.position.tops[self.player]
+        return self.game.position.tops[self.player]
 
     def span(self) -> tuple[int, int]:
-        """Return the lowest and highest number that the fit allows.
-
-        The range is cut at the highest block while something is available, and left uncut when nothing is.
-        """
-        game = self.table.game
+        """Return the lowest and highest number that the fit allows; up to the highest block if any can be placed."""
+        game = self.game
         if game.rules.fit != "ascending" or self.top == EMPTY:
             fits = game.rules.numbers(game.rules.fits(self.top)) or game.rules.blocks
             return fits[0], fits[-1]
@@ -109,13 +110,17 @@ class _Scene:
 
     @property
     def winner(self) -> int:
-        """Who won; of a game without a winner, anybody."""
+        """Who won; the scene's player if nobody did."""
         outcome = self.table.outcome
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
+    def get_name(self, player: int) -> str:
+        """Return the name of a player."""
+        return self.voice.get_name(self.table, player)
+
 
 def format_points(score: float) -> int | str:
-    """Return points as they are written: 2, 1½, ½."""
+    """Return points as people write them: 2, 1½, ½."""
     whole, half = divmod(score, 1)
     return int(whole) if not half else f"{int(whole) or ''}½"
 
@@ -127,23 +132,23 @@ def _show_or_hide(blocks: Sequence[int] | None) -> Value:
 _FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "game": lambda scene: scene.voice.title,
     "noun": lambda scene: scene.voice.noun,
-    "rules": lambda scene: "\n".join(f"- {line}" for line in describe_rules(scene.table.game.rules, scene.voice.noun)),
-    "player": lambda scene: scene.voice.get_name(scene.table, scene.player),
-    "opponent": lambda scene: scene.voice.get_name(scene.table, 1 - scene.player),
-    "blocks": lambda scene: scene.table.game.rules.blocks,
-    "opening": lambda scene: scene.table.game.rules.opening or scene.table.game.rules.blocks,
+    "rules": lambda scene: "\n".join(f"- {line}" for line in describe_rules(scene.game.rules, scene.voice.noun)),
+    "player": lambda scene: scene.get_name(scene.player),
+    "opponent": lambda scene: scene.get_name(1 - scene.player),
+    "blocks": lambda scene: scene.game.rules.blocks,
+    "opening": lambda scene: scene.game.rules.opening or scene.game.rules.blocks,
     "left": lambda scene: _show_or_hide(scene.table.left(scene.player)),
     "legal": lambda scene: _show_or_hide(scene.table.legal),
-    "tower": lambda scene: scene.table.game.towers[scene.player],
+    "tower": lambda scene: scene.game.towers[scene.player],
     "top": lambda scene: scene.top or "the ground",
     "height": lambda scene: scene.height,
     "low": lambda scene: scene.span()[0],
     "high": lambda scene: scene.span()[1],
-    "fitting": lambda scene: describe_fit(scene.table.game.rules, scene.top),
+    "fitting": lambda scene: describe_fit(scene.game.rules, scene.top),
 }
 _TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
-    "target": lambda scene: scene.table.game.rules.target or 0,
-    "need": lambda scene: (scene.table.game.rules.target or 0) - scene.height,
+    "target": lambda scene: scene.game.rules.target or 0,
+    "need": lambda scene: (scene.game.rules.target or 0) - scene.height,
 }
 _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "placed": {"block": lambda scene: scene.block},
@@ -151,20 +156,20 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "refused": {"answer": lambda scene: scene.answer, "raised": lambda scene: scene.height + scene.block},
     "moves": {"group": lambda scene: scene.group},
     "end": {
-        "winner": lambda scene: scene.voice.get_name(scene.table, scene.winner),
-        "loser": lambda scene: scene.voice.get_name(scene.table, 1 - scene.winner),
-        "winner_height": lambda scene: scene.table.game.heights[scene.winner],
-        "loser_height": lambda scene: scene.table.game.heights[1 - scene.winner],
+        "winner": lambda scene: scene.get_name(scene.winner),
+        "loser": lambda scene: scene.get_name(1 - scene.winner),
+        "winner_height": lambda scene: scene.game.heights[scene.winner],
+        "loser_height": lambda scene: scene.game.heights[1 - scene.winner],
     },
     "match": {
         "number": lambda scene: scene.standing.number,
         "best_of": lambda scene: scene.standing.best_of,
-        "player_1": lambda scene: scene.voice.get_name(scene.table, 0),
-        "player_2": lambda scene: scene.voice.get_name(scene.table, 1),
+        "player_1": lambda scene: scene.get_name(0),
+        "player_2": lambda scene: scene.get_name(1),
         "score_1": lambda scene: format_points(scene.standing.score[0]),
         "score_2": lambda scene: format_points(scene.standing.score[1]),
-        "winner": lambda scene: scene.voice.get_name(scene.table, scene.standing.leader),
-        "loser": lambda scene: scene.voice.get_name(scene.table, 1 - scene.standing.leader),
+        "winner": lambda scene: scene.get_name(scene.standing.leader),
+        "loser": lambda scene: scene.get_name(1 - scene.standing.leader),
         "winner_score": lambda scene: format_points(max(scene.standing.score)),
         "loser_score": lambda scene: format_points(min(scene.standing.score)),
     },
@@ -172,7 +177,7 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
 
 
 class Voice:
-    """How one game speaks: its own words where its file has them, the plain ones elsewhere."""
+    """The words of one game: from its rule file where it has them, otherwise from `plain.toml`."""
 
     title: str
     noun: str
@@ -187,11 +192,11 @@ class Voice:
         self._own = dict(_parse_templates(book.voice, file, has_target=book.rules.target is not None))
 
     def get_name(self, table: Table, player: int) -> str:
-        """Return what a player is called: the name given, or as the rulebook's own dialogue says."""
+        """Return a player's name: the one given, or the rulebook's."""
         return (table.names or self.players)[player]
 
     def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
-        """Tell what the last change at a table caused: the start, a move, a declared result, and whose turn it is."""
+        """Tell what the last change caused: the start, a move or a declared result, and then whose turn it is."""
         if table.declared is not None:
             yield from self._tell_ending(_Scene(table, self, table.game.to_move))
             return
@@ -200,7 +205,7 @@ class Voice:
                 yield from self._tell_event(event, table)
 
     def tell_turn(self, table: Table) -> Message:
-        """Tell whose turn it is, and what they need to know."""
+        """Tell whose turn it is, and what that player needs to know."""
         game = table.game
         scene = _Scene(table, self, game.to_move)
         if table.hidden:
@@ -216,21 +221,21 @@ class Voice:
         return self._say("prompt", _Scene(table, self, table.game.to_move)).text
 
     def refuse(self, table: Table, reason: str, answer: str, block: int = 0) -> Message:
-        """Say why an answer is refused."""
+        """Tell why an answer is refused."""
         return self._say(f"refused_{reason}", _Scene(table, self, table.game.to_move, block=block, answer=answer))
 
     def tell_toss(self, table: Table) -> Message:
-        """Tell whom the coin has chosen to start."""
+        """Tell who starts by the coin toss."""
         return self._say("tossed", _Scene(table, self, table.game.first))
 
     def tell_undo(self, table: Table, block: int) -> Message:
-        """Tell which block was taken back, by whose turn it is again."""
+        """Tell that a block was taken back; the table is the one before it was placed."""
         return self._say("undone", _Scene(table, self, table.game.to_move, block=block))
 
     def tell_match(self, moment: MatchMoment, table: Table, standing: MatchStanding, *, plain: bool = False) -> Message:
-        """Tell how a match goes on: its start, the game that begins, the score, or who won it.
+        """Tell how a match goes on: its start, the next game, the score, or who won it.
 
-        In a match of several games what is said of all of them is said plainly: one game's words need not fit another.
+        A match of different games is told in the plain voice: the words of one game may not suit another.
         """
         scene = _Scene(table, self, table.game.first, standing=standing)
         return self._say(f"match_{moment}", scene, own={} if plain else self._own)
@@ -287,10 +292,7 @@ _voices: WeakKeyDictionary[Rulebook, Voice] = WeakKeyDictionary()
 
 
 def get_voice(book: Rulebook) -> Voice:
-    """Return the voice of a rulebook, made once and kept as long as the rulebook is.
-
-    A voice takes about as much memory as its rule file, and a server has many games by the same one.
-    """
+    """Return the voice of a rulebook; it is made once and cached as long as the rulebook exists."""
     voice = _voices.get(book)
     if voice is None:
         voice = _voices[book] = Voice(book)
@@ -303,10 +305,10 @@ def narrate(
     """Tell a game from its start, or the changes from one version to another; takebacks too.
 
     With `answers`, each move is preceded by the prompt and the block, as if it had been typed. To leave takebacks out,
-    narrate `replace(table, log=())`. Nothing is replayed that the game itself remembers.
+    narrate `replace(table, log=())`.
     """
     voice = get_voice(table.book)
-    game = _replay_to(table, max(0, since - 1))
+    game = table.replay_to(max(0, since - 1))
     if since <= 0:
         yield from voice.tell(_rewind(table, game), turns=turns)
     start = max(1, since)
@@ -331,34 +333,25 @@ def narrate(
         yield from (said._replace(version=version) for said in pieces)
 
 
-def _replay_to(table: Table, version: int) -> Game:
-    """Return the game at a version of its table: what it has in common with the game as it is now is taken from it."""
-    moves, now = replay_moves(table.log[:version]), table.game
-    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(moves, now.moves, strict=False)))
-    game = now.at(common)
-    for block in moves[common:]:
-        game = game.play(block)
-    return game
-
-
 def _rewind(table: Table, game: Game) -> Table:
-    """Return a table as it was at an earlier moment of its game."""
+    """Return a table with an earlier state of its game."""
     return replace(table, game=game, declared=None)
 
 
 @cache
 def _load_plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
-    """Return the plain voice, as it stands in its file and ready to be filled."""
+    """Return the plain voice: its file's table, and its templates."""
     with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
         voice = parse_toml(stream.read(), "plain.toml")
     return voice, dict(_parse_templates(voice, "plain.toml", has_target=True, moments=voice))
 
 
 def get_plain_players() -> tuple[str, str]:
-    """Return what players are called who play games that call them differently."""
+    """Return the players' names in a match of games that name them differently."""
     return check_player_names(_load_plain()[0]["players"])
 
 
+@cache
 def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
     return {**_FIELDS, **_TARGET_FIELDS, **_MOMENT_FIELDS.get(moment.partition("_")[0], {})}
 

@@ -33,9 +33,9 @@ from number_tower.arena import (
     GameResult,
     arena,
     arrange,
+    compute_results,
     play_games,
     play_out,
-    results,
 )
 from number_tower.arena import playout as logs
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
@@ -47,7 +47,7 @@ from number_tower.cli import console
 from number_tower.cli.main import main
 from number_tower.cli.options import create_parser
 from number_tower.players import LEVELS, UnknownPlayerError
-from number_tower.record import from_line
+from number_tower.record import from_line, to_line
 from support.arena_players import Stub
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
@@ -133,7 +133,7 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     contest = arranged(given)
     assert contest.games == (text,)
     fixture = contest.get_fixture(0)
-    line = contest.format_line(fixture, contest.get_table(fixture))
+    line = to_line(contest.get_table(fixture), files=True)
     assert line.startswith(text.removesuffix(")"))
     assert contest.get_table(fixture).names == fixture.players
 
@@ -556,7 +556,7 @@ def test_games_add_up() -> None:
         1,
         0,
     ]  # ann starts draft and wins; factor is drawn; ann wins draft again; ben starts factor, wins
-    found = results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
+    found = compute_results(contest, (game_of(contest, index, winner) for index, winner in enumerate(winners)))
     assert [standing.player for standing in found.standings] == ["ann", "ben"]
     assert found.standings[0].score == Score(2, 1, 1) == found.standings[1].score.opposite
     assert (found.standings[0].score.share, found.standings[0].score.games) == (0.625, 4)
@@ -660,7 +660,7 @@ def test_a_worker_that_fails_is_told_in_a_line(
     def failing(*_: object) -> NoReturn:
         raise WorkerError("a worker process ended (exit code -9)")
 
-    monkeypatch.setattr(contesting, "results", failing)
+    monkeypatch.setattr(contesting, "compute_results", failing)
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
     assert capsys.readouterr().err == (
         "tower: a worker process ended (exit code -9). 0 of 3 games are kept in arena.jsonl. "
@@ -797,7 +797,7 @@ def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -
 def pretended(players: tuple[str, ...], *games: str, number: int = 1000) -> ArenaResults:
     """Results of an arena in which the earlier named always wins, but for those who quit."""
     contest = arranged(*games, players=players, number=number)
-    return results(
+    return compute_results(
         contest,
         (
             GameResult(0, game, 0, pair, turn % 2, "forfeit" if forfeit else "exact", forfeit, (1,) * 25, "")

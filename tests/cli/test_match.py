@@ -19,9 +19,9 @@ from sqlalchemy import func, select
 
 from number_tower import Game, Table, catalogue, rules
 from number_tower import store as places
-from number_tower.catalogue import RuleFileError, load
+from number_tower.catalogue import GameChoice, RuleFileError, load
 from number_tower.cli import main
-from number_tower.match import MOST_GAMES, Match, MatchError, MatchGame, Series
+from number_tower.match import MOST_GAMES, Match, MatchError, Series
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, matches
 from number_tower.store import games as keeping
 from number_tower.store import schema as tables
@@ -116,7 +116,7 @@ def test_the_longest_match_is_counted_at_once() -> None:
 
 @given(st.lists(st.sampled_from(catalogue.list_names()), min_size=1, max_size=4), st.integers(0, 1))
 def test_games_take_turns_and_so_do_starters(names: list[str], first: int) -> None:
-    entries = tuple(MatchGame(load(name), rules(name)) for name in names)
+    entries = tuple(GameChoice(load(name), rules(name)) for name in names)
     series = Series(entries, Match(9, first), ("Ann", "Ben"))
     for number in range(9):
         assert series.table.rulebook == names[number % len(names)]
@@ -394,7 +394,7 @@ def test_a_match_is_no_game(db: str) -> None:
 
 
 def new_match(*, best_of: int = 3) -> StoredMatch:
-    series = Series((MatchGame(load("draft"), rules("draft")),), Match(best_of), ("Ann", "Ben"))
+    series = Series((GameChoice(load("draft"), rules("draft")),), Match(best_of), ("Ann", "Ben"))
     return StoredMatch(None, "0" * 32, series, Seats())
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Table, TableError, record
-from number_tower.players import LEVELS, player
+from number_tower.players import LEVELS, make_player
 from support.command import tower
 from support.strategies import any_game
 from support.terminal import Terminal
@@ -113,7 +113,7 @@ def test_who_chose_the_moves_is_not_in_the_record() -> None:
 def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
     file = tmp_path / "game.json"
     tower("play", "draft", "--vs", "gentle", "--seed", "3", "--record", str(file), typed="9\n6\n")
-    table, _ = record.read(str(file))
+    table = record.read(str(file))
     assert table.names == ("Player 1", "Gentle")
     assert table.game.moves[::2] == (9, 6)
     assert table.outcome == (0, "exact")
@@ -176,7 +176,7 @@ def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -
     assert done.returncode == 0
     assert "(dunce gives no move: it answered 'queen takes pawn', which is no whole number" in done.stdout
     assert "dunce forfeits. Congratulations, Player 1!" in done.stdout
-    outcome = record.read(str(file))[0].outcome
+    outcome = record.read(str(file)).outcome
     assert outcome == (0, "forfeit")
 
 
@@ -190,7 +190,7 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     done = tower("play", "race", *specs)
     assert "bot 1's turn." in done.stdout
     assert "bot 2's turn." in done.stdout
-    assert player(specs[1]).name == player(specs[3]).name == "bot"
+    assert make_player(specs[1]).name == make_player(specs[3]).name == "bot"
 
 
 @pytest.mark.parametrize(

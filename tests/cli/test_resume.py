@@ -50,7 +50,7 @@ def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command,
     game = kept(file).get(1)
     assert game.seats == Seats((None, "easy"), 3)
     assert kept(file).find_unfinished() == game
-    assert record.read(saved)[0] == game.table
+    assert record.read(saved) == game.table
     with pytest.raises(LookupError):
         kept(file).get(2)
 

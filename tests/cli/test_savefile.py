@@ -17,7 +17,7 @@ from support.command import TOWER, plain_environment, tower
 
 
 def kept(path: Path) -> Table:
-    return record.read(str(path))[0]
+    return record.read(str(path))
 
 
 def test_the_record_follows_every_move_and_undo(tmp_path: Path) -> None:

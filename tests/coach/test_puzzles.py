@@ -30,7 +30,7 @@ from number_tower.coach.puzzles import (
     find_puzzles,
     reduce_position,
 )
-from number_tower.players import player
+from number_tower.players import make_player
 from number_tower.solve import jit
 from number_tower.solve.worth import PlainSolver
 from support.game_tree import Tree, key
@@ -206,7 +206,7 @@ def test_no_search_is_compiled_as_that_would_move_its_limits(monkeypatch: pytest
 
 
 def line(book: Rulebook, puzzle: Puzzle) -> str:
-    return record.to_line(nt.Table(puzzle.game, book.name), book)
+    return record.to_line(nt.Table(puzzle.game, book=book), files=True)
 
 
 def test_the_puzzle_of_a_day_is_the_same_for_everyone() -> None:
@@ -259,7 +259,7 @@ def solved_by_easy(some: list[Puzzle]) -> list[float]:
     for grade in GRADES:
         of_grade = [puzzle for puzzle in some if puzzle.grade == grade]
         right = sum(
-            player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
+            make_player("easy", seed=seed).choose(puzzle.game) == puzzle.answer for puzzle in of_grade for seed in tries
         )
         rates.append(right / (len(of_grade) * len(tries)))
     return rates
@@ -530,7 +530,8 @@ def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pyte
     found = list(printed(call, capsys))
     assert len(found) == count
     for each in found:
-        table, book = record.read(str(each["ref"]))
+        table = record.read(str(each["ref"]))
+        book = table.book
         assert (book.name, list(table.game.moves)) == (each["game"], each["moves"])
         assert (table.game.to_move + 1, list(table.game.legal)) == (each["seat"], each["legal"])
         best = each["line"]

@@ -29,7 +29,7 @@ def asked(name: str) -> str:
     table = Table(Game(book.rules), book.name)
     for _ in range(3):
         table = table.play(table.game.legal[len(table.game.legal) // 2])
-    return write_prompt(table, book, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem) + "\n"
+    return write_prompt(table, problem=check_answer(table, f"[{book.rules.blocks[-1] + 1}]").problem) + "\n"
 
 
 @pytest.mark.parametrize("name", list_names())
@@ -38,15 +38,15 @@ def test_the_prompt_of_each_game_is_as_it_was_read(name: str) -> None:
 
 
 def told(game: Game, *, legal: bool = True, hidden: bool = False) -> str:
-    return write_situation(Table(game, hidden=hidden), find_rulebook("rules", game.rules), legal=legal)
+    return write_situation(Table(game, hidden=hidden), legal=legal)
 
 
 @given(any_game())
 def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> None:
     table, book = Table(game), find_rulebook("rules", game.rules)
-    text = write_prompt(table, book)
-    assert text.startswith(write_rules(table, book))
-    assert write_situation(table, book) in text
+    text = write_prompt(table)
+    assert text.startswith(write_rules(table))
+    assert write_situation(table) in text
     assert text.endswith(HOW_TO_ANSWER)
     for height in game.heights:
         assert f"(height {height})" in text

@@ -77,9 +77,9 @@ def test_rules_beyond_a_games_options_are_written_in_full() -> None:
 def test_a_rule_file_can_be_named_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "my(odd):game.toml"
     path.write_text('title = "Mine"\n[rules]\nfit = "ascending"\n')
-    table, book = read(f"{path}(first=2):2,5")
-    assert (table.rulebook, table.game.moves, table.game.first, book.title) == ("my(odd):game", (2, 5), 1, "Mine")
-    assert to_line(table, book) == f"{path}(first=2):2,5"
+    table = read(f"{path}(first=2):2,5")
+    assert (table.rulebook, table.game.moves, table.game.first, table.book.title) == ("my(odd):game", (2, 5), 1, "Mine")
+    assert to_line(table, files=True) == f"{path}(first=2):2,5"
     assert to_line(table) == "rules(fit=ascending,first=2):2,5"
 
 
@@ -244,8 +244,8 @@ def test_a_file_may_hold_a_document_or_a_line(tmp_path: Path) -> None:
     table = Table(Game(rules("draft"), moves=(9, 8)), "draft")
     for name, text in (("a.json", to_json(table)), ("b.txt", to_line(table) + "\n")):
         (tmp_path / name).write_text(text)
-        read_back, book = read(str(tmp_path / name))
-        assert (read_back, book.name) == (table, "draft")
+        read_back = read(str(tmp_path / name))
+        assert (read_back, read_back.rulebook) == (table, "draft")
 
 
 def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_file_whose_name_cannot_stand_in_a_line_is_written_by_its_rules(
     monkeypatch.chdir(tmp_path)
     Path(name).write_text("[rules]\ntarget = 9\n")
     book = catalogue.load(name)
-    assert to_line(Table(Game(book.rules), book.name), book) == "rules(target=9):"
+    assert to_line(Table(Game(book.rules), book=book), files=True) == "rules(target=9):"
 
 
 def test_a_line_from_a_stranger_opens_no_file(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_line_from_a_stranger_opens_no_file(tmp_path: Path) -> None:
     path.write_text("[rules]\n")
     with pytest.raises(RecordError, match="there is no game called"):
         from_line(f"{path}:1")
-    assert read(f"{path}:1")[0].game.moves == (1,)
+    assert read(f"{path}:1").game.moves == (1,)
 
 
 def test_an_empty_file_and_a_byte_order_mark_are_understood(tmp_path: Path) -> None:
@@ -304,4 +304,4 @@ def test_an_empty_file_and_a_byte_order_mark_are_understood(tmp_path: Path) -> N
     with pytest.raises(RecordError, match="the file is empty"):
         read(str(path))
     path.write_text("\ufeff" + json.dumps(GOOD), encoding="utf-8")
-    assert read(str(path))[0].game.moves == (9, 8)
+    assert read(str(path)).game.moves == (9, 8)

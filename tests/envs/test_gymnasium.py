@@ -21,7 +21,7 @@ import number_tower.envs
 from number_tower import OptionError, Position, Rules, catalogue, rules, solve
 from number_tower.envs.common import SeatOrder
 from number_tower.envs.gymnasium import NumberTowerEnv
-from number_tower.players import LEVELS, Computer, UnknownPlayerError, player
+from number_tower.players import LEVELS, Computer, UnknownPlayerError, make_player
 from number_tower.record import from_line
 from support.command import ROOT
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
@@ -205,7 +205,7 @@ def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why
 
 
 def test_opponents_are_levels_players_functions_and_programs() -> None:
-    for opponent in (Computer(LEVELS["perfect"]), player("gentle"), lambda game: np.int64(game.legal[0])):
+    for opponent in (Computer(LEVELS["perfect"]), make_player("gentle"), lambda game: np.int64(game.legal[0])):
         assert played(NumberTowerEnv("race", opponent=opponent), 1)[-1][2]
     with pytest.raises(UnknownPlayerError, match="there is no level"):
         NumberTowerEnv("draft", opponent="terrible")

@@ -93,7 +93,8 @@ def twenty() -> tuple[Rules, ...]:
 def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> None:
     assert derive_seed([rules.written() for rules in twenty]) == DIGEST
     code = (
-        "from number_tower.evaluation.variants import make_variants; from number_tower.arena.schedule import derive_seed;"
+        "from number_tower.evaluation.variants import make_variants; "
+        "from number_tower.arena.schedule import derive_seed; "
         "print(derive_seed([rules.written() for rules in make_variants(3, 1)]))"
     )
     elsewhere = subprocess.run(

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from number_tower.arena.schedule import parse_game
-from number_tower.cli import eval
+from number_tower.cli import eval as eval_command
 from number_tower.cli.main import main
 from number_tower.cli.options import create_parser
 from number_tower.evaluation import (
@@ -461,10 +461,10 @@ def test_the_command_of_a_report_asks_for_the_same() -> None:
     ]  # fmt: skip
     for settings in calls:
         suite = arrange_suite(**settings)
-        asked = create_parser().parse_args(shlex.split(eval.format_command(suite))[1:])
+        asked = create_parser().parse_args(shlex.split(eval_command.format_command(suite))[1:])
         with closing(RespondentFactory()) as make:
-            assert eval.create_suite(asked, make) == suite
-    assert "--baselines" in eval.format_command(arrange_suite(**calls[0]))
+            assert eval_command.create_suite(asked, make) == suite
+    assert "--baselines" in eval_command.format_command(arrange_suite(**calls[0]))
 
 
 def test_the_numbers_in_the_help_are_those_that_are_used() -> None:
@@ -514,7 +514,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
 
 
 def test_the_table_fits_on_a_screen_whatever_players_are_called(hostile: Scores) -> None:
-    text = eval.format_summary(hostile, 80)
+    text = eval_command.format_summary(hostile, 80)
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("perfect") == 2
     assert "did not come" in text

@@ -302,7 +302,7 @@ def test_a_search_is_left_when_nobody_waits_for_it_any_more(monkeypatch: pytest.
         for _ in range(2):
             assert await asyncio.to_thread(left.acquire, timeout=20)
 
-    monkeypatch.setattr("number_tower.mcp.server.analysed", watched)
+    monkeypatch.setattr("number_tower.mcp.server.analyse_table", watched)
     playing(play)
 
 

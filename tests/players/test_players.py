@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import number_tower as nt
 from number_tower import Game, Position, Rules
 from number_tower.arena import arena
-from number_tower.players import LEVELS, UnknownPlayerError, is_command, player
+from number_tower.players import LEVELS, UnknownPlayerError, is_command, make_player
 from number_tower.players.knowledge import Knowledge, find_hardest_moves, get_knowledge
 from number_tower.players.levels import MAX_MOVES, Computer, evaluate_moves, select_moves, select_promising
 from number_tower.solve.deep import DeepSolver
@@ -70,7 +70,7 @@ def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     plain = PlainSolver()
     ranks = {"win": 1, "draw": 0, "loss": -1}
     worth = ranks[plain.evaluate(game.position).value] * (1 if game.to_move == seat else -1)
-    players = (perfect(seed), player(rival, seed=seed))
+    players = (perfect(seed), make_player(rival, seed=seed))
     while game.outcome is None:
         game = game.play(players[0 if game.to_move == seat else 1].choose(game))
     result = 0 if game.outcome.winner is None else 1 if game.outcome.winner == seat else -1
@@ -110,7 +110,7 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
         return outcome is not None and outcome.winner == game.to_move
 
     at_once = [block for block in game.legal if wins(block)]
-    chosen = player(level, seed=seed).choose(game)
+    chosen = make_player(level, seed=seed).choose(game)
     assert chosen in (at_once or game.legal)
 
 
@@ -137,21 +137,21 @@ def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always(
     some = select_moves(Position.start(rules), Random(1))  # noqa: S311 - play, not secrets
     assert MAX_MOVES <= len(some) <= MAX_MOVES + 1
     assert 4321 in some
-    assert all(player(level).choose(Game(rules)) == 4321 for level in LEVELS)
+    assert all(make_player(level).choose(Game(rules)) == 4321 for level in LEVELS)
 
 
 @settings(max_examples=30, deadline=None)
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
 def test_a_choice_follows_from_the_seed_and_the_game_alone(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
-    once = player(level, seed=seed)
+    once = make_player(level, seed=seed)
     once.choose(Game(game.rules)) if Game(game.rules).legal else None
-    assert once.choose(game) == player(level, seed=seed).choose(game)
+    assert once.choose(game) == make_player(level, seed=seed).choose(game)
 
 
 def test_other_seeds_give_other_games() -> None:
     game = Game(nt.rules("climb"))
-    assert len({player("random", seed=seed).choose(game) for seed in range(40)}) > 10
+    assert len({make_player("random", seed=seed).choose(game) for seed in range(40)}) > 10
 
 
 def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> None:
@@ -190,7 +190,7 @@ def test_what_is_known_of_a_game_does_not_depend_on_what_was_asked_before() -> N
 @pytest.mark.parametrize("word", ["impossible", "", "perfekt", "Gentle!"])
 def test_an_unknown_level_is_an_error_that_lists_the_levels(word: str) -> None:
     with pytest.raises(UnknownPlayerError, match="the levels are gentle, easy, fair, strong, perfect"):
-        player(word)
+        make_player(word)
 
 
 def test_a_slash_or_a_space_makes_a_command() -> None:
@@ -224,7 +224,7 @@ def test_each_level_beats_the_one_below_it() -> None:
 
 def test_in_climb_the_opening_decides_at_every_level() -> None:
     for level in LEVELS:
-        assert player(level).choose(Game(nt.rules("climb"))) == 30
+        assert make_player(level).choose(Game(nt.rules("climb"))) == 30
 
 
 def test_a_win_in_hand_is_taken_even_where_plies_are_not_known() -> None:

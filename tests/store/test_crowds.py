@@ -21,7 +21,8 @@ from typing import TypeVar
 import pytest
 
 from number_tower import Game, Table, catalogue
-from number_tower.match import Match, MatchGame, Series
+from number_tower.catalogue import GameChoice
+from number_tower.match import Match, Series
 from number_tower.store import GameNotFoundError, StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, load_game, load_matching_games
@@ -225,7 +226,7 @@ def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, s
 
 def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stores: list[Store]) -> None:
     climb = catalogue.load("climb")
-    series = Series((MatchGame(climb, climb.rules),), Match(1))
+    series = Series((GameChoice(climb, climb.rules),), Match(1))
     for number in range(8):
         match = StoredMatch(None, f"{number:032x}", series, Seats())
         table = Table(Game(climb.rules), "climb").play(5)

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from number_tower import Game, Table, catalogue
-from number_tower.match import Match, MatchGame, Series
+from number_tower.catalogue import GameChoice
+from number_tower.match import Match, Series
 from number_tower.room import Action, MakeOffer, Move, Rematch, Resign, Room, Seat, Undo
 from number_tower.rules import Rules
 from number_tower.store import GameNotFoundError, maintenance, matches, rooms, schema
@@ -284,7 +285,7 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
     for book in (swept, shared, in_terminal, to_come):
         open_room(store, book=book)
     store.begin(Table(Game(in_terminal.rules), in_terminal.name), in_terminal)
-    series = Series((MatchGame(DRAFT, DRAFT.rules), MatchGame(to_come, to_come.rules)), Match(3))
+    series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(to_come, to_come.rules)), Match(3))
     match = matches.StoredMatch(None, "a" * 32, series, Seats())
     store.begin(
         Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)
@@ -307,7 +308,7 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
         found = maintenance.find_unused_rulebooks(connection)
     assert len(found.ids) == 3
     store.begin(Table(Game(in_game.rules), in_game.name), in_game)
-    series = Series((MatchGame(DRAFT, DRAFT.rules), MatchGame(in_match, in_match.rules)), Match(3))
+    series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3))
     match = matches.StoredMatch(None, "b" * 32, series, Seats())
     store.begin(
         Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)

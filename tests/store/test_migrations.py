@@ -31,7 +31,7 @@ SCRIPTS = Path(engine.__file__).parent / "migrations"
 
 def described(kept: StoredGame) -> Known:
     log = ", ".join(change.written() for change in kept.table.log)
-    return Known(record.to_line(kept.table, kept.book), log, kept.started[:10], kept.seats, kept.slot)
+    return Known(record.to_line(kept.table, files=True), log, kept.started[:10], kept.seats, kept.slot)
 
 
 # Every earlier form ---------------------------------------------------------------------------------------------------

@@ -87,7 +87,8 @@ def keep(
     store: Store, line: str, at: str = "2026-03-01", *, players: tuple[str | None, str | None] = (None, None)
 ) -> StoredGame:
     """Keep a game that was played on a day, given as a line."""
-    table, book = record.read(line)
+    table = record.read(line)
+    book = table.book
     return kept(store, table, book, f"{at}T12:00:00.000000Z", Seats(players))
 
 
@@ -352,9 +353,11 @@ def test_a_computer_is_not_the_person_whose_name_it_has(store: Store) -> None:
 
 
 def test_games_of_hidden_tables_and_abandoned_ones_count(store: Store) -> None:
-    table, book = record.read("summit(names=Ann,Ben):5,4,6,5")
+    table = record.read("summit(names=Ann,Ben):5,4,6,5")
+    book = table.book
     kept(store, replace(table, hidden=True), book, NOON, Seats())
-    table, book = record.read("draft(names=Ann,Ben):9")
+    table = record.read("draft(names=Ann,Ben):9")
+    book = table.book
     kept(store, table.declare("abandoned", 0), book, NOON, Seats())
     found = counted(store, "Ann")
     assert (found.finished, found.abandoned) == (2, 1)
@@ -500,7 +503,8 @@ def club(store: Store) -> Store:
         ("2026-02-08", "race(names=Ben,Ann):7,8"),
     ):
         keep(store, line, day, players=(players[0], players[1]) if players else (None, None))
-    table, book = record.read("draft(names=Ann,Ben):9")
+    table = record.read("draft(names=Ann,Ben):9")
+    book = table.book
     kept(store, table.declare("abandoned", 0), book, "2026-02-09T12:00:00.000000Z", Seats())
     answers: list[tuple[int, practice.PuzzleResult]] = [
         (1, "right"), (1, "right"), (2, "right"), (2, "wrong"), (2, "right"), (4, "skipped"),
@@ -729,7 +733,7 @@ def test_each_answer_is_kept(file: str) -> None:
             ("right", one.grade), ("wrong", two.grade), ("skipped", three.grade),
         ]  # fmt: skip
         assert {(each.name, each.game) for each in found} == {("Ann", "climb")}
-        assert [record.read(each.position)[0].game for each in found] == [one.game, two.game, three.game]
+        assert [record.read(each.position).game for each in found] == [one.game, two.game, three.game]
         assert len({each.key for each in found}) == 3
         assert all(re.fullmatch(r"[0-9a-f]{32}", each.key) for each in found)
         assert [drill.tried for drill in counted(store, "ann").puzzles] != []

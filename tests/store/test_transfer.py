@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Connection
 
 from number_tower import Game, Table, catalogue, record
-from number_tower.catalogue import Rulebook
-from number_tower.match import Match, MatchGame, Series
+from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.match import Match, Series
 from number_tower.rules import Fit, Rules, RulesError
 from number_tower.store import database as database_module
 from number_tower.store import games, matches, puzzles
@@ -103,7 +103,7 @@ def keep(
 
 def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random) -> int:
     match = Match(chance.randint(1, 4), chance.randrange(2))
-    entries = (MatchGame(book, table.game.rules),)
+    entries = (GameChoice(book, table.game.rules),)
     key = f"{chance.getrandbits(128):032x}"
     number = 0
     while not match.over:

@@ -150,11 +150,11 @@ def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(play: Command, troubl
     saved = play("play", "draft", answers=["9", "8", "save game.json", "5", "quit"])
     assert "The game is in game.json, and so will be every move from now on.\n" in saved.out
     assert saved.out.endswith("To go on with it: tower resume game.json\n")
-    assert record.read(str(tmp_path / "game.json"))[0].game.moves == (9, 8, 5)
+    assert record.read(str(tmp_path / "game.json")).game.moves == (9, 8, 5)
     resumed = play("resume", "game.json", answers=["7"])
     assert (resumed.code, resumed.err) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
     assert "Player 2! You have built a tower of exactly 15 units" in resumed.out
-    assert record.read(str(tmp_path / "game.json"))[0].outcome == (1, "exact")
+    assert record.read(str(tmp_path / "game.json")).outcome == (1, "exact")
 
 
 @pytest.mark.parametrize(

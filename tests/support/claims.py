@@ -38,9 +38,8 @@ class Told:
 
     def best(self, position: Position) -> list[int]:
         """The best moves by value and plies."""
-        return [
-            block for block in position.legal if self.tree.evaluate_move(position, block) == self.tree.solve(position)
-        ]
+        best = self.tree.solve(position)
+        return [block for block in position.legal if self.tree.evaluate_move(position, block) == best]
 
     def wins_with(self, position: Position, block: int) -> bool:
         return block in position.legal and self.tree.evaluate_move(position, block).value == WIN

@@ -96,7 +96,7 @@ def noted(log: Path, word: str) -> str:
 def gated_analysis(table: Table, book: Rulebook) -> PositionAnalysis:
     """Note which game is analysed, and wait at the gate."""
     folder = Path(os.environ[FOLDER])
-    noted(folder / "log", record.to_line(table, book))
+    noted(folder / "log", record.to_line(table))
     released(folder / "gate")
     return PositionAnalysis("win", 1, "", "", (), "")
 

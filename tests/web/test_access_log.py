@@ -144,7 +144,7 @@ def test_an_unexpected_error_is_told_with_its_traceback_and_answered_in_words() 
     error, line = kept.lines
     assert (error["level"], error["event"], error["id"]) == ("error", "a request failed", line["id"])
     assert "LookupError: no seat for [...]" in error["traceback"]
-    assert "test_logs.py" in error["traceback"]
+    assert "test_access_log.py" in error["traceback"]
     assert HELD not in kept.text
     assert (line["level"], line["status"]) == ("warning", 500)
 

@@ -36,6 +36,8 @@ WISHES: list[dict[str, Any]] = [
 PUZZLE: dict[str, Any] = {"seed": "1", "number": 1, "grade": 1, "game": "draft"}
 """Any puzzle that can be had is this one: others take longer to be found."""
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
+
 CONFIG = schemathesis.Config.from_dict(
     {
         "seed": 20270131,

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
-from number_tower.record.line import parse_line
+from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -67,13 +67,13 @@ class Lobby:
         self.wishes: list[NewRoom] = []
         self.browsers: list[str] = []
 
-    async def begin(self, wish: NewRoom, browser: str) -> tuple[SimpleNamespace, str]:
+    async def open_room(self, wish: NewRoom, browser: str) -> tuple[SimpleNamespace, str]:
         wish.make_room()
         self.wishes.append(wish)
         self.browsers.append(browser)
         return SimpleNamespace(address="abc"), "secret"
 
-    async def settled(self, known: SimpleNamespace) -> SimpleNamespace:
+    async def wait_for_computer(self, known: SimpleNamespace) -> SimpleNamespace:
         return known
 
 
@@ -201,18 +201,18 @@ def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestCl
 def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def noted(line: str) -> tuple[Table, catalogue.Rulebook]:
+    def noted(line: str) -> Table:
         read.append(line)
-        return parse_line(line)
+        return from_line(line)
 
-    monkeypatch.setattr(lines, "parse_line", noted)
+    monkeypatch.setattr(lines, "from_line", noted)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
     assert read == ["rules(blocks=1-10000,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "parse_line", None)
+    monkeypatch.setattr(lines, "from_line", None)
     with pytest.raises(lines.UnreadableRecordError):
         lines.parse_record("rules(blocks=1-500000,500002-999999):1")
 
@@ -273,7 +273,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
     moves = ",".join(map(str, range(1, tasks.MAX_REVIEWED_MOVES + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
     assert "A game of more than 400 moves is not gone through here" in html
-    assert workers(client).asked == ["read", "analysed"]
+    assert workers(client).asked == ["parse_record", "analyse_table"]
 
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
@@ -285,7 +285,7 @@ def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
 def test_the_same_question_is_asked_once(client: TestClient) -> None:
     for _ in range(3):
         shown(client, analysis("draft:9,8,6", 1))
-    assert sorted(workers(client).asked) == ["analysed", "reviewed"]
+    assert sorted(workers(client).asked) == ["analyse_table", "review_table"]
 
 
 def test_one_can_play_on_from_a_position_in_either_seat(client: TestClient) -> None:

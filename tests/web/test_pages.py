@@ -417,7 +417,7 @@ def test_a_page_that_answers_a_form_leads_back_to_the_room(client: TestClient) -
 class OneRoom:
     """A lobby with one room, in which two things happen, and then nothing."""
 
-    async def stream(self, address: str, beat: float, seen: object) -> AsyncIterator[Any]:
+    async def follow(self, address: str, beat: float, seen: object) -> AsyncIterator[Any]:
         assert beat
         assert seen is None
         for mark in (b"1.0.0", b"1.1.0"):

@@ -25,7 +25,7 @@ from number_tower.web import connections as http_connection
 from number_tower.web.server import ServerStartError, format_addresses, open_listener
 from number_tower.web.settings import SettingError, Settings, parse_proxies, parse_public_url
 from support.clocks import SLOW, wait_until
-from support.command import TOWER, plain_environment, tower
+from support.command import ROOT, TOWER, plain_environment, tower
 from support.small_server import asked, connect, get, read_all, read_until, running, said_raw, small
 
 SLOW_MACHINE = {"request", "the event loop is stuck", "the event loop turns again"}
@@ -131,7 +131,7 @@ def test_open_streams_are_ended_properly_and_hold_up_nothing(sent: signal.Signal
 def test_an_app_that_cannot_start_ends_with_an_error(tmp_path: Path) -> None:
     done = subprocess.run(
         small(fails=True), capture_output=True, text=True, cwd=tmp_path, timeout=SLOW, check=False,
-        env=plain_environment(),
+        env=plain_environment(PYTHONPATH=str(ROOT / "tests")),
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
     assert "no room" in done.stderr

@@ -15,8 +15,7 @@ from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.hints import fill_text, hint
 from number_tower.coach.review import review
-from number_tower.players import LEVELS, player
-from number_tower.record.line import parse_line
+from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
 from number_tower.web import questions, tasks
@@ -38,6 +37,11 @@ def travelled(thing: Thing) -> Thing:
     return pickle.loads(pickle.dumps(thing))  # type: ignore[no-any-return]  # noqa: S301 - our own
 
 
+def read(line: str) -> tuple[Table, catalogue.Rulebook]:
+    table = record.from_line(line)
+    return table, table.book
+
+
 def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
     return Table(game), catalogue.find_rulebook("rules", game.rules)
 
@@ -50,7 +54,7 @@ def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
 def test_a_computer_chooses_as_its_player_does(level: str, name: str) -> None:
     game = Game(catalogue.load_named(name).rules)
     game = game.play(game.legal[0])
-    assert tasks.choose_block(level, 7, travelled(game)) == (player(level, seed=7).choose(game), "")
+    assert tasks.choose_block(level, 7, travelled(game)) == (make_player(level, seed=7).choose(game), "")
 
 
 def test_a_large_game_travels_as_it_is() -> None:
@@ -78,13 +82,13 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
-    table, book = parse_line("draft:9")
+    table, book = read("draft:9")
     assert tasks.give_hint(table, book, 0) == tasks.give_hint(table, book, 1)
     assert tasks.give_hint(table, book, 9) == tasks.give_hint(table, book, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
-    table, book = parse_line("summit(hidden=yes):9")
+    table, book = read("summit(hidden=yes):9")
     told = tasks.give_hint(table, book, 3)
     assert told.block is None
     assert not told.more
@@ -94,7 +98,7 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = tasks.give_hint(*parse_line(line), 3)
+        told = tasks.give_hint(*read(line), 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
@@ -105,7 +109,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
             return None
 
     monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
-    told = tasks.give_hint(*parse_line("draft:9"), 3)
+    told = tasks.give_hint(*read("draft:9"), 3)
     assert told == tasks.HintText((fill_text("unknown", {}),), more=False)
 
 
@@ -132,7 +136,7 @@ def test_every_value_is_what_solving_says(game: Game) -> None:
 
 
 def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
-    table, book = parse_line("draft:9,8")
+    table, book = read("draft:9,8")
     found = tasks.analyse_table(table, book, seconds=0.0)
     truth = nt.solve(table.game)
     assert found.value is None
@@ -146,14 +150,14 @@ def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
 
 
 def test_a_game_too_vast_is_said_to_be_unknown() -> None:
-    found = tasks.analyse_table(*parse_line(VAST), seconds=0.2)
+    found = tasks.analyse_table(*read(VAST), seconds=0.2)
     assert found.value is None
     assert all(move.value is None for move in found.moves)
     assert "No move is valued" in found.note
 
 
 def test_of_many_moves_only_some_are_given_a_reason() -> None:
-    found = tasks.analyse_table(*parse_line("climb(blocks=1-100):"))
+    found = tasks.analyse_table(*read("climb(blocks=1-100):"))
     assert len(found.moves) == 100
     assert sum(bool(move.reason) for move in found.moves) == tasks.MAX_REASONS
     assert all(move.value for move in found.moves)
@@ -174,13 +178,13 @@ def test_a_review_is_the_coachs(game: Game) -> None:
 
 
 def test_a_result_by_word_and_names_are_told() -> None:
-    found = tasks.review_table(*parse_line("draft(names=Ann,Ben,resigned=1):9,8"))
+    found = tasks.review_table(*read("draft(names=Ann,Ben,resigned=1):9,8"))
     assert found.headline == "Ben won: Ann resigned."
     assert "Ann resigned a position that was won" in (found.turning_point or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
-    table, book = parse_line("draft:9,8,5")
+    table, book = read("draft:9,8,5")
     found = tasks.review_table(table, book, altogether=0.0)
     assert found.values == (None,) * 4
     assert not found.complete
@@ -188,7 +192,7 @@ def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
 
 
 def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
-    table, book = parse_line(f"{VAST}5,6,7,8")
+    table, book = read(f"{VAST}5,6,7,8")
     found = tasks.review_table(table, book, seconds=0.2, altogether=0.3)
     assert set(found.values) == {None}
     assert all(not move.mark and not move.remarks for move in found.moves)

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower.arena.playout import ArenaJournal, GameResult, PlayerFactory, Playout, play_fixture, play_out
-from number_tower.arena.results import ArenaResults, ArenaStanding, Score, results
+from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
 from number_tower.arena.schedule import Contest, Fixture, arrange
 from number_tower.batch import BatchError
 from number_tower.batch.executor import run_journaled
-from number_tower.players import DEFAULT_PATIENCE, player
+from number_tower.players import DEFAULT_PATIENCE, make_player
 
 if TYPE_CHECKING:
     import os
@@ -32,9 +32,9 @@ __all__ = [
     "Score",
     "arena",
     "arrange",
+    "compute_results",
     "play_games",
     "play_out",
-    "results",
 ]
 
 
@@ -48,7 +48,7 @@ def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    make: PlayerFactory = player,
+    make: PlayerFactory = make_player,
 ) -> ArenaResults:
     """Let every two players play each game so many times, and return what came of it and all games.
 
@@ -59,7 +59,7 @@ def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
     with ExitStack() as leaving:
         log = None if out is None else leaving.enter_context(ArenaJournal(out, contest, resume=resume))
         played = leaving.enter_context(closing(play_games(contest, log=log, jobs=jobs, make=make)))
-        return results(contest, played, keep=True)
+        return compute_results(contest, played, keep=True)
 
 
 def play_games(
@@ -67,7 +67,7 @@ def play_games(
     *,
     log: ArenaJournal | None = None,
     jobs: int | None = None,
-    make: PlayerFactory = player,
+    make: PlayerFactory = make_player,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[GameResult]:
     """Give every game of an arena as it comes: first what its log holds, then the others, which are played and kept.

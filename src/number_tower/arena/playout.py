@@ -12,6 +12,7 @@ from number_tower.arena.schedule import Fixture
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, format_header
 from number_tower.game import Game
 from number_tower.players import ForfeitError, let_move
+from number_tower.record import to_line
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PlayerFactory(Protocol):
-    """Makes a player of what it is called; `number_tower.players.player` is one."""
+    """Makes a player of what it is called; `number_tower.players.base` is one."""
 
     def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
         """Return a player for one game."""
@@ -101,7 +102,7 @@ def make_result(contest: Contest, fixture: Fixture, finished: Playout) -> GameRe
         *table.outcome,
         forfeit=finished.forfeit,
         moves=table.game.moves,
-        record=contest.format_line(fixture, table),
+        record=to_line(table, files=True),
     )
 
 

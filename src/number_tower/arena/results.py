@@ -123,7 +123,7 @@ class ArenaResults:
         return json.dumps(document)
 
 
-def results(contest: Contest, games: Iterable[GameResult], *, keep: bool = False) -> ArenaResults:
+def compute_results(contest: Contest, games: Iterable[GameResult], *, keep: bool = False) -> ArenaResults:
     """Add up games, each of which is looked at once and, unless they are to be kept, forgotten."""
     scores: Counter[tuple[str, tuple[str, str], int | None]] = Counter()
     plies: Counter[str] = Counter()

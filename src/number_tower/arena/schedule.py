@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.batch import BatchError
 from number_tower.catalogue import CatalogueError, load
 from number_tower.game import Game
-from number_tower.players import DEFAULT_PATIENCE, is_command, player
-from number_tower.record import RecordError, to_line
-from number_tower.record.line import parse_line
+from number_tower.players import DEFAULT_PATIENCE, is_command, make_player
+from number_tower.record import RecordError, from_line, to_line
 from number_tower.rules import Rules
 from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import format_value
@@ -100,14 +99,6 @@ class Contest:
         """Return the table of a fixture before its first move; players whose names do not fit sit there without."""
         return self._tables[fixture.game, fixture.players]
 
-    def format_line(self, fixture: Fixture, table: Table) -> str:
-        """Write a table of a fixture as one line."""
-        return to_line(table, self._entry_by_text[fixture.game].book)
-
-    @cached_property
-    def _entry_by_text(self) -> dict[str, GameEntry]:
-        return {entry.text: entry for entry in self.entries}
-
     @cached_property
     def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
         seated = [*self.pairs, *((other, one) for one, other in self.pairs)]
@@ -125,7 +116,7 @@ def arrange(
     number: int = 100,
     seed: int = 1,
     patience: float = DEFAULT_PATIENCE,
-    make: PlayerFactory = player,
+    make: PlayerFactory = make_player,
 ) -> Contest:
     """Set up an arena from what people write, and say what is wrong with it before anything is played."""
     specs = tuple(map(normalize_player, players))
@@ -147,18 +138,18 @@ def parse_game(game: str | Rules) -> GameEntry:
         table = Table(Game(game))
         return GameEntry(_strip_colon(to_line(table)), table, None)
     try:
-        table, book = parse_line(f"{game.strip()}:", load)
+        table = from_line(f"{game.strip()}:", load)
     except (RecordError, CatalogueError) as wrong:
         raise BatchError(f"{format_value(game)} cannot be played: {wrong}") from None
     if table.hidden:
         why = "blocks are hidden from people only, so without hidden=yes"
         raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone; {why}")
-    plain = Table(Game(table.game.rules), book=book)
+    plain = Table(Game(table.game.rules), book=table.book)
     if table != plain:
         raise BatchError(
             f"{format_value(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)"
         )
-    return GameEntry(_strip_colon(to_line(plain, book)), plain, book)
+    return GameEntry(_strip_colon(to_line(plain, files=True)), plain, plain.book)
 
 
 def derive_seed(*parts: object) -> int:

@@ -1,4 +1,4 @@
-"""The games on offer, one data file each, and the reader that a player's own rule file goes through as well."""
+"""The catalogue of games, one rule file each, and the reader of rule files, including those that users write."""
 
 from __future__ import annotations
 
@@ -15,29 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 LARGEST_FILE = 64 * 1024
-"""Bytes: room for ten thousand blocks written one by one, and twenty times what the five games need."""
+"""Bytes of a rule file: enough for ten thousand blocks, and twenty times what the five games need."""
 
 RULE_OPTIONS = ("target", "blocks", "opening")
 OPTIONS = (*RULE_OPTIONS, "hidden")
-"""What players may choose for one game; whether blocks are hidden is a choice of the table and changes no rule."""
+"""What players may choose for one game. Hidden blocks are a property of the table, not of the rules."""
 
 First = Literal[1, 2, "random"]
 """Who begins: the player of seat 1 or 2, or a coin toss."""
 
 _MOST_DOTS = 200
-"""No rule file has a dotted key of so many parts, and the reader's time grows with the square of their number."""
+"""Dots in a line: the time to read a dotted key grows with the square of its parts."""
 
 _HERE = os.path.dirname(__file__)
 _TEXTS = ("title", "summary", "about")
 
 
 class CatalogueError(ValueError):
-    """A game that cannot be had, and why."""
+    """A game cannot be loaded, and why."""
 
-    @property
-    def field(self) -> str:
-        """What was chosen wrongly: `game`, `rulefile`, or an option's name."""
-        return "game"
+    field = "game"
+    """What was chosen wrongly: `game`, `rulefile`, or an option."""
 
 
 class UnknownGameError(CatalogueError):
@@ -45,7 +43,9 @@ class UnknownGameError(CatalogueError):
 
 
 class RuleFileError(CatalogueError):
-    """A rule file that is wrong: the file, the key, and what was expected."""
+    """A rule file is not valid: the file, the key, and what was expected."""
+
+    field = "rulefile"
 
     def __init__(self, file: str, key: str, problem: str) -> None:
         super().__init__(file, key, problem)
@@ -56,33 +56,23 @@ class RuleFileError(CatalogueError):
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.file, self.key, self.problem)))
 
-    @property
-    def field(self) -> str:
-        """What was chosen wrongly."""
-        return "rulefile"
-
 
 class OptionError(CatalogueError):
-    """An option that a game does not take, and those that it does."""
+    """A game does not take an option; `taken` are those that it takes."""
 
     def __init__(self, game: str, option: str, taken: tuple[str, ...]) -> None:
         super().__init__(game, option, taken)
         self.game = game
-        self.option = option
+        self.option = self.field = option
         self.taken = taken
 
     def __str__(self) -> str:
         return f"{self.game} takes no option {self.option}; it takes {', '.join(self.taken) or 'none'}"
 
-    @property
-    def field(self) -> str:
-        """The option."""
-        return self.option
-
 
 @dataclass(frozen=True)
 class Rulebook:
-    """A game as data: its rules as they stand, the options it takes, and the words it is played in."""
+    """A game as data: its rules, the options it takes, and its words."""
 
     name: str
     source: str
@@ -93,29 +83,29 @@ class Rulebook:
     options: tuple[str, ...]
     voice: Mapping[str, object]
     content: bytes = field(default=b"", repr=False, compare=False)
-    """What its file holds, if it has one."""
+    """The content of its file, if it has one."""
 
     def __hash__(self) -> int:
-        """Hash a part of what is compared: the words in `voice` have no hash."""
+        """Hash only the name and source: `voice` has no hash."""
         return hash((self.name, self.source))
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the file's content out of a pickle: the rest was read from it."""
+        """Pickle without the file's content."""
         return {**self.__dict__, "content": b""}
 
     def check_options(self, chosen: Collection[str]) -> None:
-        """Refuse an option that this game does not take."""
+        """Raise OptionError for an option that this game does not take."""
         for option in chosen:
             if option not in self.options:
                 raise OptionError(self.name, format_text(option, 40), self.options)
 
     def apply_options(self, chosen: Mapping[str, object]) -> Rules:
-        """Return the rules with the options chosen."""
+        """Return the rules with the chosen options."""
         self.check_options(chosen)
         return self.rules.changed(chosen)
 
     def find_options(self, rules: Rules) -> dict[str, object] | None:
-        """Say which options make these rules of this rulebook; None if none do."""
+        """Return the options that turn this rulebook's rules into these; None if none do."""
         theirs, ours = rules.written(), self.rules.written()
         differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
         if any(key not in self.options or key not in theirs for key in differ):
@@ -125,7 +115,7 @@ class Rulebook:
 
 @cache
 def list_names() -> tuple[str, ...]:
-    """Return the games of the catalogue."""
+    """Return the names of the games of the catalogue."""
     return tuple(sorted(file.removesuffix(".toml") for file in os.listdir(_HERE) if file.endswith(".toml")))
 
 
@@ -135,7 +125,7 @@ def load_all() -> list[Rulebook]:
 
 
 def load(source: str | os.PathLike[str]) -> Rulebook:
-    """Return a rulebook of the catalogue by its name, or one's own by its path."""
+    """Return the rulebook of a game of the catalogue by its name, or of a rule file by its path."""
     text = os.fspath(source)
     if text not in list_names() and (text.endswith(".toml") or "/" in text or os.sep in text or os.path.isfile(text)):
         return parse_rulebook(_read_file(text), os.path.basename(text).removesuffix(".toml"), text)
@@ -150,7 +140,7 @@ def load(source: str | os.PathLike[str]) -> Rulebook:
 
 @cache
 def load_named(name: str) -> Rulebook:
-    """Return a rulebook of the catalogue by its name; nothing else on the machine is looked at."""
+    """Return a rulebook of the catalogue by its name; no other file is opened."""
     known = name.lower()
     if known in list_names():
         return parse_rulebook(_read_file(os.path.join(_HERE, f"{known}.toml")), known, known)
@@ -158,7 +148,7 @@ def load_named(name: str) -> Rulebook:
 
 
 def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
-    """Return the rulebook that a recorded game was played by, or a plain one that knows its rules and no more."""
+    """Return the rulebook of the catalogue with this name and these rules, or else a plain one."""
     if name in list_names() and load(name).find_options(mechanics) is not None:
         return load(name)
     title = "Number Tower, by these rules:" if name == UNNAMED else name
@@ -166,7 +156,7 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
 
 
 def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
-    """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
+    """Return the rules of a game by its name, by a rule file's path, or as given, with options."""
     return choose(source, options).rules
 
 
@@ -208,18 +198,18 @@ def choose_first(first: First, seed: int | None = None) -> int:
     """Return who begins, 0 or 1; where chance decides, the same seed gives the same player."""
     if first != "random":
         return first - 1
-    from random import Random  # noqa: PLC0415 - the first prompt needs none
+    from random import Random  # noqa: PLC0415 - start-up: only a coin toss needs it
 
     return Random(seed).randrange(2)  # noqa: S311 - a coin toss, not a secret
 
 
 def parse_rulebook(content: bytes, name: str, source: str) -> Rulebook:
-    """Make a rulebook of what a rule file holds; `source` is how the file is called in messages and in records."""
+    """Make a rulebook of a rule file's content; `source` names the file in messages and records."""
     return make_rulebook(parse_toml(content, format_path(source)), content, name, source)
 
 
 def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
-    """Make a rulebook of the table that a rule file holds; `content` is the file itself."""
+    """Make a rulebook of a rule file's parsed table; `content` is the file itself."""
     file = format_path(source)
     for key in table:
         if key not in {*_TEXTS, "options", "rules", "voice"}:
@@ -246,8 +236,8 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
 
 
 def parse_toml(content: bytes, file: str) -> dict[str, object]:
-    """Read a small TOML document that may come from a stranger."""
-    import tomllib  # noqa: PLC0415 - rules given in Python need no reader
+    """Parse a small TOML document from an untrusted source."""
+    import tomllib  # noqa: PLC0415 - start-up: rules given in Python need no parser
 
     if len(content) > LARGEST_FILE:
         raise RuleFileError(file, "", f"larger than any rule file needs to be ({LARGEST_FILE // 1024} KiB)")
@@ -266,7 +256,7 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
 
 
 def _read_file(path: str) -> bytes:
-    """Read a file, but not much further than a rule file may go."""
+    """Read a file up to the largest size of a rule file and a byte more."""
     try:
         with open(path, "rb") as stream:
             return stream.read(LARGEST_FILE + 1)
@@ -295,7 +285,7 @@ def _read_text(file: str, key: str, given: object) -> str:
 
 
 def _read_options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]:
-    """Without a list, a game takes every option that its rules give a meaning to."""
+    """Return the options that a game takes; without a list, all that have a meaning for its rules."""
     if given is None:
         return tuple(option for option in OPTIONS if option != "target" or mechanics.target is not None)
     if not isinstance(given, list) or any(option not in OPTIONS for option in given):

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, TypeVar
 
-from number_tower.arena import ArenaJournal, BatchError, arrange, play_games, results
+from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli.console import TABLE_WIDTH, ProgressBar, format_ranking, number_players, pad_labels
@@ -54,7 +54,7 @@ def run(asked: Namespace) -> int:
         report_interruption(log, len(contest), bar, format_resume_command(asked)),
         closing(play_games(contest, log=log, jobs=asked.jobs, progress=bar.update)) as games,
     ):
-        found = results(contest, games)
+        found = compute_results(contest, games)
     if asked.json:
         print(found.to_json())
         return FINISHED

@@ -192,12 +192,12 @@ def run_review(asked: Namespace) -> int:
 
 def run_match(asked: Namespace) -> int:
     """Play a series of games."""
+    from number_tower.catalogue import GameChoice  # noqa: PLC0415 - likewise
     from number_tower.cli import match as series  # noqa: PLC0415 - not for the first prompt
-    from number_tower.match import MatchGame  # noqa: PLC0415 - likewise
 
     screen = Terminal()
     books = [load_book(name) for name in _split_games(asked.game)]
-    entries = tuple(MatchGame(book, choose_rules(book, asked)) for book in books)
+    entries = tuple(GameChoice(book, choose_rules(book, asked)) for book in books)
     return series.play_match(
         asked, entries, read_names(asked), choose_first(asked.first, asked.seed), screen, read_person_name(asked)
     )

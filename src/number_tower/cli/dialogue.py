@@ -245,7 +245,7 @@ class Dialogue:
         """Write the game as one line."""
         from number_tower import record  # noqa: PLC0415 - only when a game is left, or cannot be kept
 
-        return record.to_line(self.table, self.book)
+        return record.to_line(self.table, files=True)
 
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:

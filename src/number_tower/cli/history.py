@@ -233,7 +233,7 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
         "players": game.seats.players,
         "match": game.slot and {"id": game.slot.match, "number": game.slot.number},
         "version": game.table.version,
-        "line": record.to_line(game.table, game.book),
+        "line": record.to_line(game.table, files=True),
         **json.make_document(game.table),
     }
 
@@ -255,13 +255,13 @@ def run_forget(asked: Namespace) -> int:
             dropped = query_store(shelf, partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
             screen.show(f"Match {ref} is forgotten. Its games were\n")
             for each in dropped:
-                screen.write(f"  {record.to_line(each.table, each.book)}\n")
+                screen.write(f"  {record.to_line(each.table, files=True)}\n")
         else:
             try:
                 game = query_store(shelf, partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
             except GameInMatchError as within:
                 whole = f"to forget all of it: tower forget m{within.slot.match}{shelf.db_option}"
                 raise CommandError(WRONG_CALL, f"game {int(ref)} is part of a match; {whole}") from None
-            was = "damaged" if game is None else record.to_line(game.table, game.book)
+            was = "damaged" if game is None else record.to_line(game.table, files=True)
             screen.write(f"Game {int(ref)} is forgotten. It was {was}\n")
     return FINISHED

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from number_tower.catalogue import GameChoice
 from number_tower.cli.autosave import choose_store, enable_autosave
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, INTERRUPTED, WRONG_CALL, CommandError, print_error
-from number_tower.match import Match, MatchError, MatchGame, Series
+from number_tower.match import Match, MatchError, Series
 from number_tower.table import StaleError
 from number_tower.voice import MatchStanding, Voice, get_plain_players
 
@@ -30,7 +31,7 @@ DEFAULT_GAMES = 3
 
 def play_match(
     asked: Namespace,
-    entries: tuple[MatchGame, ...],
+    entries: tuple[GameChoice, ...],
     names: tuple[str, str] | None,
     toss: tuple[int, bool],
     screen: Terminal,
@@ -80,7 +81,7 @@ def _create_opponents(asked: Namespace, number: int) -> Opponents | None:
 
 
 def _choose_names(
-    entries: tuple[MatchGame, ...], seating: Opponents | None, person: str | None = None
+    entries: tuple[GameChoice, ...], seating: Opponents | None, person: str | None = None
 ) -> tuple[str, str] | None:
     """Return what players without names are called throughout: as all the rulebooks call them, or else plainly."""
     people = _get_default_names(entries)
@@ -90,7 +91,7 @@ def _choose_names(
     return None if alike else people
 
 
-def _get_default_names(entries: tuple[MatchGame, ...]) -> tuple[str, str]:
+def _get_default_names(entries: tuple[GameChoice, ...]) -> tuple[str, str]:
     called = {Voice(entry.book).players for entry in entries}
     return called.pop() if len(called) == 1 else get_plain_players()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.console import SearchProgress
 from number_tower.cli.errors import WRONG_CALL, CommandError
-from number_tower.players import UnknownPlayerError, is_command, player
+from number_tower.players import UnknownPlayerError, is_command, make_player
 from number_tower.table import TableError, check_player_names
 from number_tower.text import format_argument
 
@@ -62,7 +62,7 @@ def create_opponents(asked: Namespace) -> Opponents:
     ticker = SearchProgress("leaves the game", in_game=True)
     try:
         seated = [
-            player(spec, seed=_derive_seed(seed, number), patience=asked.patience, progress=ticker.update)
+            make_player(spec, seed=_derive_seed(seed, number), patience=asked.patience, progress=ticker.update)
             for number, spec in enumerate(opponents)
         ]
     except UnknownPlayerError as unknown:
@@ -77,7 +77,7 @@ def create_opponents(asked: Namespace) -> Opponents:
 def clear_default_names(table: Table, specs: tuple[str | None, str | None], people: tuple[str, str]) -> Table:
     """Take away names that nobody chose: they came with computers whom others may follow."""
     try:
-        seated = [None if spec is None else player(spec) for spec in specs]
+        seated = [None if spec is None else make_player(spec) for spec in specs]
     except UnknownPlayerError:
         return table
     return replace(table, names=None) if table.names == _name_players((seated[0], seated[1]), people) else table

@@ -381,7 +381,7 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
     game = puzzle.game
     return {
         "game": book.name,
-        "ref": record.to_line(Table(game, book=book), book),
+        "ref": record.to_line(Table(game, book=book), files=True),
         "moves": game.moves,
         "seat": game.to_move + 1,
         "legal": game.legal,
@@ -408,7 +408,7 @@ class AttemptLog:
             puzzles,
         )
 
-        line = record.to_line(table, book)
+        line = record.to_line(table, files=True)
         self._waiting.append(puzzles.make_attempt(self._name, book.name, line, grade, result))
         try:
             with self._store.open().write() as connection:

@@ -53,12 +53,13 @@ def find_game(asked: Namespace, ref: str, otherwise: str | None = None) -> Found
     from number_tower import record  # noqa: PLC0415 - only records need it
 
     try:
-        return FoundGame(*record.read(ref))
+        table = record.read(ref)
     except record.NoRecordError as missing:
         problem = otherwise or str(missing).replace("is neither a file nor", "is neither a game's id, a file, nor")
         raise CommandError(WRONG_CALL, problem) from None
     except record.RecordError as damaged:
         raise CommandError(DAMAGED_RECORD, f"the record cannot be read: {damaged}") from None
+    return FoundGame(table, table.book)
 
 
 def query_store(shelf: LazyStore, look: Callable[[Store], Found], what: str, *, make: bool = False) -> Found:

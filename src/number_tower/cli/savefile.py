@@ -40,7 +40,7 @@ class SaveFile:
             return None
         with open(path, encoding="utf-8-sig") as stream:
             is_document = stream.read(1000).lstrip().startswith("{")
-        return cls(path) if is_document else cls(path, lambda table, _: record.to_line(table, book) + "\n")
+        return cls(path) if is_document else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
 
     @classmethod
     def start(cls, path: str, table: Table, key: str | None) -> tuple[SaveFile, str | None]:
@@ -94,7 +94,7 @@ class SaveFile:
         if self._file.stat().st_size == 0:
             return False
         try:
-            earlier, _ = record.read(str(self._file))
+            earlier = record.read(str(self._file))
             return bool(earlier.game.moves or earlier.declared)
         except record.NoRecordError as unreadable:
             raise CommandError(WRONG_CALL, f"the game cannot be kept in {unreadable}") from None

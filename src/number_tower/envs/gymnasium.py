@@ -18,7 +18,7 @@ from number_tower.envs import register
 from number_tower.envs.common import RENDER_MODES, Renderer, SeatRotation, choose_game, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
-from number_tower.players import ForfeitError, Player, let_move, player
+from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import MoveError
 from number_tower.record import to_line
 from number_tower.table import Table
@@ -65,7 +65,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._rotation = SeatRotation("seat", seat)
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
-        self._opponent = player(opponent) if isinstance(opponent, str) else _make_player(opponent)
+        self._opponent = make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
         self.action_space = spaces.Discrete(self._encoder.actions)
@@ -79,7 +79,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         opponents_seed = int(self.np_random.integers(_SEED_LIMIT))
         if self._opponent_spec is not None:
             self._opponent.close()
-            self._opponent = player(self._opponent_spec, seed=opponents_seed)
+            self._opponent = make_player(self._opponent_spec, seed=opponents_seed)
         self._notes: dict[str, str] = {}
         self._is_result_given = False
         self._play_opponent(Table(Game(self.rules), book=self._renderer.book), before=None)
@@ -159,7 +159,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         }
         outcome = self.table.outcome
         if outcome is not None:
-            info |= {"outcome": outcome.reason, "record": to_line(self.table, self._renderer.book)}
+            info |= {"outcome": outcome.reason, "record": to_line(self.table, files=True)}
         elif self._values:
             info |= make_value_info(self.table.game.position)
         return info

@@ -115,14 +115,14 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
 
     def get_board_str(self) -> str:
         """Return how the game stands, as the player to move is told."""
-        return write_situation(self.table, self._book, legal=self._legal)
+        return write_situation(self.table, legal=self._legal)
 
     def _finish_step(self, *, rotate: bool = True) -> tuple[bool, dict[str, Any]]:
         done, info = self.state.step(rotate_player=rotate)
         return bool(done), dict(info)
 
     def _make_prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
-        told = write_rules(game_state["table"], self._book)
+        told = write_rules(game_state["table"])
         return f"You are {_NAMES[player_id]}.\n{told}\n\n{HOW_TO_ANSWER}"
 
     def _describe(self, table: Table, block: int) -> None:

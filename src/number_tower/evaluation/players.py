@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
-from number_tower.players import LEVELS, RANDOM, ForfeitError, Player, UnknownPlayerError, is_command, player
+from number_tower.players import LEVELS, RANDOM, ForfeitError, Player, UnknownPlayerError, is_command, make_player
 from number_tower.players.process import GRACE, ProgramProcess
 from number_tower.players.program import Conversation, format_json_line
 from number_tower.text import format_text, format_value
@@ -48,7 +48,7 @@ class RespondentFactory:
         if spec in self.functions:
             return FunctionRespondent(self.functions[spec])
         if is_command(spec):
-            player(spec, patience=patience).close()
+            make_player(spec, patience=patience).close()
             return CommandRespondent(spec, patience)
         if not is_function(spec):
             return LevelRespondent(_make_level(spec, seed))
@@ -79,12 +79,12 @@ def _end_all(kept: dict[tuple[str, float], ProcessRespondent]) -> None:
 
 def _make_level(spec: str, seed: int) -> Player:
     try:
-        return player(spec, seed=seed)
+        return make_player(spec, seed=seed)
     except UnknownPlayerError:
         levels = ", ".join((RANDOM.name, *LEVELS))
         raise UnknownPlayerError(
-            f"there is no level {format_value(spec)}; the levels are {levels}; a program needs a slash: ./my-bot; and a "
-            "function is module:function"
+            f"there is no level {format_value(spec)}; the levels are {levels}; a program needs a slash: ./my-bot; "
+            "and a function is module:function"
         ) from None
 
 

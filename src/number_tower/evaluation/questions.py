@@ -131,7 +131,7 @@ class QuestionedPlayer(Player):
 
     def _ask_once(self, table: Table, problem: str | None) -> AnswerAttempt:
         told_legal = self._suite.legal
-        text = write_prompt(table, self._book, legal=told_legal, problem=problem)
+        text = write_prompt(table, legal=told_legal, problem=problem)
         question = build_question(table.game, self._suite.patience)
         legal = question.pop("legal")
         if problem is not None:

@@ -15,7 +15,7 @@ from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
 from number_tower.evaluation.positions import POINTS, Values
 from number_tower.evaluation.questions import QuestionedPlayer, Respondent
-from number_tower.players import ForfeitError, Player, let_move, player
+from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.text import format_path
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run_task(task: Task, suite: Suite, make: RespondentFactory, *, stop: bool = 
     asked = QuestionedPlayer(make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop)
     if task.opponent is None:
         return run_position(task, suite, asked)
-    opponent = player(task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience)
+    opponent = make_player(task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience)
     return run_game(task, suite, asked, opponent)
 
 

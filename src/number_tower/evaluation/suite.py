@@ -19,7 +19,7 @@ from number_tower.evaluation.players import RespondentFactory, is_function
 from number_tower.evaluation.positions import find_positions
 from number_tower.evaluation.variants import make_variants as made
 from number_tower.game import Game
-from number_tower.players import UnknownPlayerError, player
+from number_tower.players import UnknownPlayerError, make_player
 from number_tower.record import to_line
 from number_tower.rules import UNNAMED, Rules, RulesError
 from number_tower.text import format_text, format_value
@@ -126,7 +126,7 @@ class Suite:
         if task.opponent is not None:
             players = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
             table = replace(table, names=make_names(players))
-        return to_line(table, self.get_entry(task).book)
+        return to_line(table, files=True)
 
     @cached_property
     def _entries(self) -> dict[str, GameEntry]:
@@ -248,4 +248,4 @@ def _check_opponent(spec: str, patience: float) -> None:
         raise UnknownPlayerError(
             f"{format_text(spec)} cannot sit opposite: functions are players only; expected a level or a command"
         )
-    player(spec, patience=patience).close()
+    make_player(spec, patience=patience).close()

@@ -66,7 +66,7 @@ def build_games_result() -> CallToolResult:
 
 def build_rules_result(sort: Sort, playing: GameSession) -> CallToolResult:
     """Tell the rules of a game."""
-    told = write_rules(playing.table, sort.book)
+    told = write_rules(playing.table)
     answer = RulesResult(
         title=sort.book.title, about=sort.book.about, sentences=told.split("\n"), rules=_list_rules(playing)
     )
@@ -102,8 +102,8 @@ def build_state_result(playing: GameSession, *heading: str, rules: bool = False)
         record=to_line(table),
     )
     lines = [*heading, f"{playing.id}, {_name_game(playing)}. {_describe_sides(players)}", playing.remark]
-    lines += [write_rules(table, playing.book)] if rules else []
-    lines += [write_situation(table, playing.book, legal=playing.lists)]
+    lines += [write_rules(table)] if rules else []
+    lines += [write_situation(table, legal=playing.lists)]
     again = f"Call move with the id {playing.id} and the block that you place."
     lines += [f"The game on one line: {answer.record}" if result else again]
     return _make_result(answer, "\n".join(filter(None, lines)))

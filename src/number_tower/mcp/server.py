@@ -236,6 +236,10 @@ def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES
     return made
 
 
+server = make_server
+"""The earlier name of `make_server`."""
+
+
 def run(*, lists: bool = True, helps: bool = True) -> None:
     """Serve whoever is at the other end of standard input and output, until they go."""
     make_server(lists=lists, helps=helps).run("stdio")

@@ -136,7 +136,8 @@ class GameSessions:
             if playing.table.outcome is not None:
                 return playing.id
         raise ToolRequestError(
-            f"{self._most} games are open, and no more can be; finish one, or end one with resign ({self._list_open_ids()})"
+            f"{self._most} games are open, and no more can be; finish one, or end one with resign "
+            f"({self._list_open_ids()})"
         )
 
     def _list_open_ids(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower.players.base import ForfeitError, Player, let_move
 from number_tower.players.levels import LEVELS, RANDOM, Computer, Level
-from number_tower.players.player import ForfeitError, Player, let_move
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = [
     "UnknownPlayerError",
     "is_command",
     "let_move",
+    "make_player",
     "player",
 ]
 
@@ -34,7 +35,7 @@ class UnknownPlayerError(ValueError):
     """Neither a level nor a command that can be started."""
 
 
-def player(
+def make_player(
     spec: str,
     *,
     seed: int = 0,
@@ -52,7 +53,8 @@ def player(
     level = {**LEVELS, RANDOM.name: RANDOM}.get(spec.lower())
     if level is None:
         raise UnknownPlayerError(
-            f"there is no level {format_value(spec)}; the levels are {', '.join(LEVELS)}; a program needs a slash: ./my-bot"
+            f"there is no level {format_value(spec)}; the levels are {', '.join(LEVELS)}; "
+            "a program needs a slash: ./my-bot"
         )
     return Computer(level, seed, progress)
 
@@ -60,3 +62,7 @@ def player(
 def is_command(spec: str) -> bool:
     """Say whether an opponent is a program: a slash or a space in it says so."""
     return "/" in spec.strip() or " " in spec.strip() or "\\" in spec
+
+
+player = make_player
+"""The earlier name of `make_player`."""

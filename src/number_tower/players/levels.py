@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.players.base import Player
 from number_tower.players.knowledge import get_knowledge
-from number_tower.players.player import Player
 from number_tower.solve.worth import get_final_worth
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
 
-from number_tower.players.player import ForfeitError
+from number_tower.players.base import ForfeitError
 from number_tower.players.supervisor import pack_request
 from number_tower.text import format_path, format_text, format_value
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
 from number_tower.players import DEFAULT_PATIENCE
-from number_tower.players.player import ForfeitError, Player
+from number_tower.players.base import ForfeitError, Player
 from number_tower.players.process import GRACE, ProgramProcess, decode_text
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME

@@ -1,4 +1,4 @@
-"""A table as one line of text that people can paste anywhere, and as one JSON document; both read back the same."""
+"""Records: a table as one line of text that people can paste anywhere, or as one JSON document."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from number_tower.catalogue import find_rulebook, load
+from number_tower.catalogue import load
 from number_tower.record.json import from_json, parse_document, to_json
-from number_tower.record.line import EXAMPLE, NoRecordError, RecordError, from_line, is_line, parse_line, to_line
+from number_tower.record.line import EXAMPLE, NoRecordError, RecordError, from_line, is_line, to_line
 from number_tower.text import format_path, format_value
 
 if TYPE_CHECKING:
-    from number_tower.catalogue import Rulebook
     from number_tower.table import Table
 
 __all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
@@ -20,29 +19,26 @@ __all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to
 LARGEST_RECORD = 16 * 1024 * 1024
 
 
-def read(ref: str) -> tuple[Table, Rulebook]:
-    """Return the table that a line of text, or a file with a record in it, describes, and its rulebook.
+def read(ref: str) -> Table:
+    """Return the table of a record: a line of text, or a file with a line or a document.
 
-    This is for people at their own machine: it opens the files that it is told of.
+    Not for untrusted input: this opens the record's file, and the rule file that a line names.
     """
     if not os.path.exists(ref):
         if not is_line(ref):
             raise NoRecordError("", f"{format_value(ref)} is neither a file nor a record {EXAMPLE}")
-        return parse_line(ref, load)
+        return from_line(ref, load)
     text = _read_file(ref)
     if not text.strip():
         raise RecordError(format_path(ref), "the file is empty; expected a record")
     try:
-        if not text.lstrip().startswith("{"):
-            return parse_line(text.strip(), load)
-        table = from_json(text)
+        return from_json(text) if text.lstrip().startswith("{") else from_line(text.strip(), load)
     except RecordError as wrong:
         raise RecordError(format_path(ref), str(wrong)) from None
-    return table, find_rulebook(table.rulebook, table.game.rules)
 
 
 def read_key(ref: str) -> str | None:
-    """Return the key by which a store knows the game in a file, if the record there says so."""
+    """Return the key of the game in a store, if the record in a file has one."""
     if not os.path.isfile(ref):
         return None
     text = _read_file(ref)

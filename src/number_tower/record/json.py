@@ -1,4 +1,4 @@
-"""A table as one JSON document: the rules in full, so that it can be read wherever and whenever it is found."""
+"""A table as one JSON document with its rules in full, so that no other file is needed to read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from number_tower import catalogue
-from number_tower.record.line import RecordError, declare_result, replay_table, seat_players
+from number_tower.record.line import RecordError, declare_result, make_table
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Declaration
 from number_tower.text import format_text, format_value
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 LONGEST_NAME = 255
-"""Bytes of a game's name: as long as a file's can be."""
+"""Bytes of a game's name, the same as of a file's."""
 
 _KEYS = ("number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result", "kept")
 
@@ -27,7 +27,7 @@ Kind = TypeVar("Kind")
 
 
 def to_json(table: Table, key: str | None = None) -> str:
-    """Write a table as one JSON document, on one line; with the key by which a store knows the game, if one does."""
+    """Write a table as one JSON document on one line, with the key of the game in a store, if it has one."""
     return format_document(make_document(table) if key is None else {**make_document(table), "kept": {"key": key}})
 
 
@@ -37,11 +37,9 @@ def format_document(content: Mapping[str, object]) -> str:
 
 
 def make_document(table: Table) -> dict[str, object]:
-    """Return what a record says of a table."""
+    """Return the document of a table."""
     game, outcome = table.game, table.outcome
-    options = None
-    if table.rulebook in catalogue.list_names():
-        options = catalogue.load(table.rulebook).find_options(game.rules)
+    options = catalogue.find_rulebook(table.rulebook, game.rules).find_options(game.rules)
     return {
         "number_tower": FORMAT,
         "game": table.rulebook,
@@ -57,15 +55,12 @@ def make_document(table: Table) -> dict[str, object]:
 
 
 def from_json(text: str) -> Table:
-    """Read a table back from a JSON document, checking everything that follows from something else."""
+    """Read a table from a JSON document; everything redundant in it is checked."""
     return read_document(parse_document(text))
 
 
 def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None = None) -> Table:
-    """Make a table of a document, whose rulebook may be at hand.
-
-    What a store adds to it under `kept` is for stores, and says nothing of the game.
-    """
+    """Make a table of a document; `book` is its rulebook, if it is known. The key `kept` is only for stores."""
     name = _get_typed(document, "game", str, "a game's name")
     if not name.isprintable():
         raise RecordError("game", "expected a name without control characters")
@@ -85,16 +80,15 @@ def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None =
             raise RecordError(f"move {ply}", f"expected a number; got {format_value(block)}")
     if book is None or book.name != name:
         book = catalogue.find_rulebook(name, rules)
-    table = replay_table(book, rules, first - 1, tuple(moves))
     hidden = _get_typed(document, "hidden", bool, "true or false")
     if hidden and "hidden" not in book.options:
         raise RecordError("hidden", f"{name} takes no option hidden")
-    table = seat_players(table, document.get("names"), hidden=hidden)
-    return _apply_result(table, document.get("result"))
+    choice = catalogue.GameChoice(book, rules, hidden, first - 1)
+    return _apply_result(make_table(choice, tuple(moves), document.get("names")), document.get("result"))
 
 
 def parse_document(text: str, *others: str) -> dict[str, Any]:
-    """Read a document that may be a record, and check that it is one of this format; `others` are keys beside its."""
+    """Parse a document and check that it is a record of this format; `others` are additional keys."""
     try:
         document = json.loads(text, object_pairs_hook=_reject_duplicates)
     except json.JSONDecodeError as wrong:

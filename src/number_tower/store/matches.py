@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import delete, func, insert, select
 
 from number_tower import catalogue
-from number_tower.match import Match, MatchError, MatchGame, Series
+from number_tower.catalogue import GameChoice
+from number_tower.match import Match, MatchError, Series
 from number_tower.record import RecordError
 from number_tower.rules import Rules, RulesError
 from number_tower.store import GameNotFoundError, StoreError
@@ -219,13 +220,13 @@ def parse_match(given: object, table: Table) -> ImportedMatch:
     return ImportedMatch(StoredMatch(None, parse_key(given["key"]), series, seats, given["started"]), number)
 
 
-def _parse_entries(given: object) -> tuple[MatchGame, ...]:
+def _parse_entries(given: object) -> tuple[GameChoice, ...]:
     if not isinstance(given, list) or not given:
         raise RecordError("match.games", "expected a list of games")
     return tuple(map(_parse_entry, given))
 
 
-def _parse_entry(given: object) -> MatchGame:
+def _parse_entry(given: object) -> GameChoice:
     if not isinstance(given, dict) or given.keys() != {"name", "rules", "rulebook"} or type(given["rules"]) is not dict:
         raise RecordError("match.games", "expected name, rules and rulebook of each")
     if not isinstance(given["name"], str) or not given["name"].isprintable():
@@ -234,7 +235,7 @@ def _parse_entry(given: object) -> MatchGame:
         rules = Rules.read(given["rules"])
     except RulesError as wrong:
         raise RecordError("match.games", str(wrong)) from None
-    return MatchGame(parse_rulebook(given["rulebook"]) or catalogue.find_rulebook(given["name"], rules), rules)
+    return GameChoice(parse_rulebook(given["rulebook"]) or catalogue.find_rulebook(given["name"], rules), rules)
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -283,11 +284,11 @@ def _read_series(connection: Connection, row: Mapping[Any, Any], match: Match) -
     return Series(entries, match, names, hidden=row["hidden"])
 
 
-def _read_entry(connection: Connection, entry: Mapping[str, Any]) -> MatchGame:
+def _read_entry(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
     rules = Rules.read(entry["rules"])
     if not entry["name"].isprintable():
         raise ValueError("expected games by name")
-    return MatchGame(load_rulebook(connection, entry["book"]) or catalogue.find_rulebook(entry["name"], rules), rules)
+    return GameChoice(load_rulebook(connection, entry["book"]) or catalogue.find_rulebook(entry["name"], rules), rules)
 
 
 def _read_seats(row: Mapping[Any, Any]) -> Seats:

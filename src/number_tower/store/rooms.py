@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from sqlalchemy import bindparam, exists, insert, or_, select, update
 
-from number_tower.match import Match, MatchGame, Series
+from number_tower.catalogue import GameChoice
+from number_tower.match import Match, Series
 from number_tower.room import Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store import games as kept_games
@@ -320,7 +321,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
         return model.slot._replace(number=model.slot.number + 1)
     table = room.table
     match = Match(room.best_of or 1, table.game.first)
-    series = Series((MatchGame(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    series = Series((GameChoice(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
     return kept_matches.claim_slot(connection, kept_matches.StoredMatch(None, token_hex(16), series, model.seats))
 
 

@@ -18,7 +18,7 @@ from number_tower import store as store_module
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.record import RecordError, json
-from number_tower.record.line import parse_line
+from number_tower.record.line import from_line
 from number_tower.store import StoreError, matches
 from number_tower.store import games as keeping
 from number_tower.store import puzzles as practice
@@ -157,17 +157,16 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return ImportedGame(_make_game(*parse_line(text), _make_key(text, seen)))
+        table = from_line(text)
+        return ImportedGame(_make_game(table, table.book, _make_key(text, seen)))
     content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
         return practice.parse_attempt(content["puzzle"])
     given = content.get("kept")
     if given is None or (isinstance(given, dict) and given.keys() == {"key"}):
         table = json.read_document(content)
-        book = catalogue.find_rulebook(table.rulebook, table.game.rules)
-        return ImportedGame(
-            _make_game(table, book, _make_key(text, seen) if given is None else parse_key(given["key"]))
-        )
+        key = _make_key(text, seen) if given is None else parse_key(given["key"])
+        return ImportedGame(_make_game(table, table.book, key))
     known = _check_keys(given)
     book_given = parse_rulebook(known["rulebook"])
     game = _parse_game(json.read_document(content, book_given), known, book_given)

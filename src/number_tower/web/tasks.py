@@ -18,7 +18,7 @@ from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
 from number_tower.record import RecordError
 from number_tower.record.json import parse_document, read_document
-from number_tower.record.line import EXAMPLE, parse_line
+from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
@@ -166,10 +166,11 @@ def parse_record(line: str) -> tuple[Table, Rulebook]:
         head, colon, _ = line.rpartition(":")
         if not colon:
             raise UnreadableRecordError(f"That is not the line of a game, {EXAMPLE}.")
-        limits.check_rules(parse_line(f"{limits.check_text(head)}:")[0].game.rules)
-        return parse_line(line)
+        limits.check_rules(from_line(f"{limits.check_text(head)}:").game.rules)
+        table = from_line(line)
     except (RecordError, RulesError, limits.TooLargeError) as wrong:
         raise UnreadableRecordError(make_sentence(str(wrong))) from None
+    return table, table.book
 
 
 def _parse_document(text: str) -> tuple[Table, Rulebook]:
@@ -257,7 +258,7 @@ def _make_question(table: Table, book: Rulebook, solution: Solution, given: Hint
     }
     return PuzzleQuestion(
         game=book.name,
-        line=record.to_line(table, book),
+        line=record.to_line(table),
         grade=None,
         plies=solution.plies,
         nudge=given.nudge(voice.noun),

@@ -188,7 +188,7 @@ def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     kept = [block for block, points in (decision.values or {}).items() if points == best]
     solution = get_knowledge(game.rules).solve(game.position)
     right = f" {_list_blocks(kept)} would have kept the {_POINTS[best]}{_explain_best(solution)}."
-    line = to_line(replace(table, game=game), suite.get_entry(task).book)
+    line = to_line(replace(table, game=game), files=True)
     command = CodeText(format_text(f"tower solve {shlex.quote(line)}", _MAX_BLUNDER_COMMAND))
     return (where, *_describe_answer(found, solution, best), right, " ", command)
 

@@ -80,7 +80,7 @@ class ReviewResponse(ResponseModel):
 async def analyse_position(given: RecordRequest, request: Request) -> AnalysisResponse:
     """Say what a position is worth, and every move in it, with the reasons in words."""
     table, book = await _read_open_record(request, given.record)
-    line = record.to_line(table, book)
+    line = record.to_line(table)
     found = await ask_cached(request, (line, book.title), tasks.analyse_table, table, book, seconds=POSITION_TIMEOUT)
     return AnalysisResponse(
         record=line,
@@ -101,7 +101,7 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     if len(table.game.moves) > tasks.MAX_REVIEWED_MOVES:
         words = f"Here a game of at most {tasks.MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
         raise ProblemError(422, "too_large", words)
-    line = record.to_line(table, book)
+    line = record.to_line(table)
     found = await ask_cached(request, (line, book.title), tasks.review_table, table, book, seconds=GAME_TIMEOUT)
     return ReviewResponse(
         record=line,

@@ -58,7 +58,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         return add_retry_header(_render_form(request, game, str(busy), 503))
     at = _parse_ply(ply, len(table.game.moves))
     here = restore_position(table, at)
-    line = record.to_line(table, book)
+    line = record.to_line(table)
     voice = Voice(book)
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     secret = table.secret
@@ -68,7 +68,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "table": here,
         "names": names,
         "line": line,
-        "here_line": record.to_line(here, book),
+        "here_line": record.to_line(here),
         "at": at,
         "last": len(table.game.moves),
         "towers": drawing.draw_towers(here, names),
@@ -160,7 +160,7 @@ def list_steps(line: str, at: int, last: int) -> tuple[NavigationLink, ...]:
 
 
 async def _ask_analysis(request: Request, here: Table, book: Rulebook) -> PositionAnalysis:
-    question = record.to_line(here, book), book.title
+    question = record.to_line(here), book.title
     return await ask_cached(request, question, tasks.analyse_table, here, book, seconds=POSITION_TIMEOUT)
 
 
@@ -169,7 +169,7 @@ async def _ask_review(request: Request, table: Table, book: Rulebook) -> GameRev
         most = f"{tasks.MAX_REVIEWED_MOVES:,}"
         words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
         raise UnansweredError(words, is_temporary=False)
-    question = record.to_line(table, book), book.title
+    question = record.to_line(table), book.title
     return await ask_cached(request, question, tasks.review_table, table, book, seconds=GAME_TIMEOUT)
 
 

@@ -73,7 +73,7 @@ async def show_game(request: Request, name: str) -> Response:
         "explore": build_analysis_url(f"{name}:"),
     }
     try:
-        line = record.to_line(table, book)
+        line = record.to_line(table)
         analysed = await ask_cached(
             request, (line, book.title), tasks.analyse_table, table, book, seconds=POSITION_TIMEOUT
         )
@@ -82,7 +82,7 @@ async def show_game(request: Request, name: str) -> Response:
             render_page(request, "game.html", status=unanswered.status, wrong=unanswered.message, **context)
         )
     options = charts.list_options(
-        analysed, lambda block: build_analysis_url(record.to_line(table.play(block), book), 1), None
+        analysed, lambda block: build_analysis_url(record.to_line(table.play(block)), 1), None
     )
     theory = tuple(describe_theory(analysed, voice.noun))
     how = METHODS.get(analysed.method, "")
