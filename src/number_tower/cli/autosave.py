@@ -61,7 +61,7 @@ class LazyStore:
         from number_tower.store.database import Store  # noqa: PLC0415 - not before the first prompt
 
         if self._store is None:
-            self._store = Store(self.place, patience=self._timeout)
+            self._store = Store(self.place, timeout=self._timeout)
         return self._store
 
     def shorten_timeout(self) -> None:

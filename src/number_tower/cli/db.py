@@ -11,20 +11,21 @@ from number_tower.cli.console import ProgressBar
 from number_tower.cli.errors import DAMAGED_DATABASE, FINISHED, NO_DATABASE, WRONG_CALL, CommandError
 from number_tower.cli.refs import query_store
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError
-from number_tower.store.backup import create_backup, locate_file, name_backup, restore_backup
+from number_tower.store import StoreError, locate_file
+from number_tower.store.backup import create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
-from number_tower.store.engine import make_engine, upgrade
-from number_tower.store.integrity import check_database
+from number_tower.store.engine import make_engine
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
+from number_tower.store.upgrade import upgrade
 from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from number_tower.store.engine import Backup
-    from number_tower.store.integrity import CheckReport
+    from number_tower.store.maintenance import CheckReport
+    from number_tower.store.upgrade import BackupChoice
 
 
 def run(asked: Namespace) -> int:
@@ -89,7 +90,7 @@ def _upgrade(asked: Namespace, screen: Terminal) -> int:
     return FINISHED
 
 
-def _choose_backup(asked: Namespace, shelf: LazyStore) -> Backup:
+def _choose_backup(asked: Namespace, shelf: LazyStore) -> BackupChoice:
     """Return where the backup before an upgrade goes: beside a file, or, for a server, to the user's data folder."""
     if asked.no_backup:
         return False
@@ -137,7 +138,7 @@ def _run_check(asked: Namespace) -> tuple[str, CheckReport]:
                 WRONG_CALL,
                 f"there is no file {format_path(asked.file)}; expected a backup, as tower db backup saves it.",
             )
-        place = locate_file(Path(asked.file))
+        place = locate_file(asked.file)
         return place.name, check_database(place, bar.update)
     finally:
         bar.clear()

@@ -91,17 +91,16 @@ def find_location(given: str | None) -> Location | None:
         file, _, options = source.removeprefix(_FILE_SCHEME).partition("?")
         if not file:
             raise LocationError(f"{EXPECTED}; got {format_value(source)}, which names no file")
-        location = locate_file(unquote(file).removeprefix("file:"))
+        location = locate_file(os.path.expanduser(unquote(file).removeprefix("file:")))
         return location._replace(url=source) if options else location
     if "://" in source:
         raise LocationError(f"{EXPECTED}; got {format_value(_mask_password(source))}")
-    return locate_file(source)
+    return locate_file(os.path.expanduser(source))
 
 
-def locate_file(file: str) -> Location:
+def locate_file(file: str | os.PathLike[str]) -> Location:
     """Return the location of a database file."""
-    path = os.path.expanduser(file)
-    return Location(None, os.path.abspath(path), format_path(path))
+    return Location(None, os.path.abspath(file), format_path(os.fspath(file)))
 
 
 def get_data_folder() -> str:
