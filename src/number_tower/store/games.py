@@ -58,7 +58,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     if row is None:
         raise GameNotFoundError(identity)
     log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
-    return _build_game(row, connection.execute(log).tuples().all(), load_rulebook(connection, row["book"]))
+    return _build_game(row, connection.execute(log).all(), load_rulebook(connection, row["book"]))
 
 
 def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
