@@ -7,26 +7,32 @@ import signal
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from _pytest.nodeid import coerce_node_id
+from hypothesis import HealthCheck, settings
+
+from support.sizes import examples
 
 os.environ["NUMBER_TOWER_DB"] = "none"
 signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("untimed", settings.get_profile("default"), deadline=None)
-if not os.environ.get("CI"):
-    settings.load_profile("untimed")
+settings.register_profile(
+    "tower", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tower")
 
 MARKERS = {"browser": "browser", "soak": "slow"}
 """The marker of all tests in a directory."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their directory and by the database that they use."""
+    """Mark tests by their directory and by the database that they use, and give each an id of its own."""
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         if folder in MARKERS:
             item.add_marker(MARKERS[folder])
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
+        if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them
+            item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
 
 
 def _needs_postgres(item: pytest.Function) -> bool:

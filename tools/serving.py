@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext
 
-PATIENCE = 30_000
+PATIENCE = 120_000
 """Milliseconds until something that should happen has not; two busy cores can be slow."""
 
 DESKTOP = (1280, 800)
@@ -79,7 +79,7 @@ class Server:
             return
         self.process.send_signal(how)
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE / 1000)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

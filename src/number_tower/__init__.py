@@ -1,8 +1,9 @@
-"""Number Tower: five number-stacking games for two, one engine, and the exact truth about every position.
+"""Number Tower: five number-stacking games for two, one engine, and the exact value of every position.
 
-What is named here is loaded when it is first used, so that the command answers at once.
+The names below are imported when they are first used, so that the command starts quickly.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from number_tower.rules import Rules, RulesError
@@ -49,7 +50,7 @@ __all__ = [
     "solve",
 ]
 
-_ROOMS = {
+_MODULES = {
     "number_tower.position": ("IllegalMoveError", "MoveError", "NotABlockError", "Outcome", "Position"),
     "number_tower.game": ("Event", "Game"),
     "number_tower.table": ("Change", "StaleError", "Table", "TableError"),
@@ -70,21 +71,19 @@ _RENAMED = {
 """Old names of exceptions, which still work in this version."""
 
 
-# From here on `rules`, like `solve`, is what users call; the module of this name was loaded above and stays importable.
+# This function replaces the module `rules` as an attribute of the package; the module stays importable.
 def rules(source: "str | os.PathLike[str] | Rules", **options: object) -> Rules:
-    """Return the rules of a game: by its name, by a rule file's path, or as they are given; with options if any."""
-    from number_tower import catalogue  # noqa: PLC0415 - loaded when it is first used
+    """Return the rules of a game by its name, by a rule file's path, or as given, with options."""
+    from number_tower.catalogue import choose  # noqa: PLC0415 - imported when it is first used
 
-    return catalogue.rules(source, **options)
+    return choose(source, options).rules
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module  # noqa: PLC0415 - loaded when it is first used
-
     name = _RENAMED.get(name, name)
-    for room, names in _ROOMS.items():
+    for module, names in _MODULES.items():
         if name in names:
-            return getattr(import_module(room), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

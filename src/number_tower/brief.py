@@ -10,12 +10,25 @@ from number_tower.text import summarize_numbers
 if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.position import Refusal
-    from number_tower.rules import Rules
+    from number_tower.rules import Fit, Rules
     from number_tower.table import Unplaceable
 
 
+_FITS: dict[Fit, tuple[str, str]] = {
+    "any": ("any", "Any {noun} may go on any other"),
+    "descending": ("at most {top}", "A {noun} may go on one that is larger or equal"),
+    "ascending": ("above {top}", "A {noun} must be larger than the one beneath it"),
+    "related": ("a divisor or a multiple of {top}", "A {noun} must divide the one beneath it or be a multiple of it"),
+    "unrelated": (
+        "neither a divisor nor a multiple of {top}",
+        "A {noun} must neither divide the one beneath it nor be a multiple of it",
+    ),
+}
+"""For each fit: what the next block must be, and the rule."""
+
+
 def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
-    """Tell what there is, what may be placed, how the game is won and what happens to a stuck player."""
+    """Describe the blocks, what may be placed, how the game is won, and what happens to a stuck player."""
     sentences = (
         _describe_supply(rules, noun),
         _describe_fit_rule(rules, noun),
@@ -30,17 +43,9 @@ def describe_fit(rules: Rules, top: int) -> str:
     """Describe the blocks that fit on `top`, to follow "it must be"."""
     if top == EMPTY:
         return f"one of {summarize_numbers(rules.opening or rules.blocks)}"
-    match rules.fit:
-        case "any":
-            return "any"
-        case "descending":
-            return f"at most {top}"
-        case "ascending":
-            return f"above {top}" if rules.step is None else f"from {top + 1} to {top + rules.step}"
-        case "related":
-            return f"a divisor or a multiple of {top}"
-        case "unrelated":
-            return f"neither a divisor nor a multiple of {top}"
+    if rules.step is not None:
+        return f"from {top + 1} to {top + rules.step}"
+    return _FITS[rules.fit][0].format(top=top)
 
 
 def _describe_supply(rules: Rules, noun: str) -> str:
@@ -58,18 +63,8 @@ def _describe_supply(rules: Rules, noun: str) -> str:
 
 
 def _describe_fit_rule(rules: Rules, noun: str) -> str:
-    match rules.fit:
-        case "any":
-            return f"Any {noun} may go on any other."
-        case "descending":
-            return f"A {noun} may go on one that is larger or equal."
-        case "ascending":
-            by = "" if rules.step is None else f", by at most {rules.step}"
-            return f"A {noun} must be larger than the one beneath it{by}."
-        case "related":
-            return f"A {noun} must divide the one beneath it or be a multiple of it."
-        case "unrelated":
-            return f"A {noun} must neither divide the one beneath it nor be a multiple of it."
+    by = "" if rules.step is None else f", by at most {rules.step}"
+    return f"{_FITS[rules.fit][1].format(noun=noun)}{by}."
 
 
 def _describe_opening(rules: Rules, noun: str) -> str:

@@ -67,7 +67,8 @@ class Rules:
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", _parse_blocks("blocks", self.blocks))
         for key, words in _VOCABULARIES.items():
-            _check_word(key, getattr(self, key), words)
+            if getattr(self, key) not in words:
+                raise RulesError(key, f"expected one of {', '.join(words)}; got {format_value(getattr(self, key))}")
         _check_number("step", self.step)
         _check_number("target", self.target)
         if self.step is not None and self.fit != "ascending":
@@ -296,11 +297,6 @@ def _parse_blocks(key: str, given: object) -> Sequence[int]:
         return parse_blocks(given)
     except BlocksError as wrong:
         raise RulesError(key, str(wrong)) from None
-
-
-def _check_word(key: str, word: object, words: tuple[str, ...]) -> None:
-    if word not in words:
-        raise RulesError(key, f"expected one of {', '.join(words)}; got {format_value(word)}")
 
 
 def _check_number(key: str, number: object) -> None:

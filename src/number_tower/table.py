@@ -94,7 +94,8 @@ class Table:
     """A game and its players; immutable, every change makes a new table with a higher version.
 
     The log holds every change, takebacks too, and the version is its length. The log, the rulebook and who is a
-    computer are excluded from equality. A table made without a rulebook looks it up by its name and rules.
+    computer are excluded from equality. A table made without a rulebook, or with the name of another one, looks it up
+    by the name and the rules.
     """
 
     game: Game
@@ -110,9 +111,11 @@ class Table:
 
     def __post_init__(self) -> None:
         book = cast("Rulebook | None", self.book)
-        if book is None or self.rulebook not in {"", book.name}:
-            object.__setattr__(self, "book", find_rulebook(self.rulebook or UNNAMED, self.game.rules))
-        object.__setattr__(self, "rulebook", self.book.name)
+        if book is None or self.rulebook != book.name:
+            if book is None or self.rulebook:
+                book = find_rulebook(self.rulebook or UNNAMED, self.game.rules)
+            object.__setattr__(self, "book", book)
+            object.__setattr__(self, "rulebook", book.name)
         if not self.log:
             object.__setattr__(self, "log", self._make_log())
         if self.names is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from itertools import islice
+from shlex import quote
 from string import Formatter
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,6 @@ def format_path(path: str, most: int = 200) -> str:
 def format_argument(argument: str) -> str:
     """Return a command-line argument quoted for a shell."""
     if argument.isprintable():
-        from shlex import quote  # noqa: PLC0415 - start-up: not needed before the first prompt
-
         return quote(argument)
     return f"$'{''.join(map(_escape_character, argument))}'"
 

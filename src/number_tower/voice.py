@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from number_tower.brief import describe_fit, describe_rules
 from number_tower.catalogue import RuleFileError, parse_toml
@@ -31,7 +30,6 @@ _WORDS = {"players", "noun"}
 
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
-
 
 MOST_UNDONE = 20
 """Blocks of one takeback that are told: the last ones."""
@@ -288,15 +286,12 @@ class Voice:
         yield self._say(f"end_{outcome.reason}", scene)
 
 
-_voices: WeakKeyDictionary[Rulebook, Voice] = WeakKeyDictionary()
-
-
 def get_voice(book: Rulebook) -> Voice:
-    """Return the voice of a rulebook; it is made once and cached as long as the rulebook exists."""
-    voice = _voices.get(book)
+    """Return the voice of a rulebook, which is made once."""
+    voice = book.cache.get("voice")
     if voice is None:
-        voice = _voices[book] = Voice(book)
-    return voice
+        voice = book.cache["voice"] = Voice(book)
+    return cast("Voice", voice)
 
 
 def narrate(
@@ -378,7 +373,7 @@ def _parse_templates(
 
 
 def _suggest_moments(key: str, moments: Collection[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong file
+    from difflib import get_close_matches  # noqa: PLC0415 - start-up: only a wrong rule file needs it
 
     near = get_close_matches(key[:40], moments)
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -41,14 +42,14 @@ from number_tower.arena import playout as logs
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import Score
 from number_tower.batch.executor import WorkerError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError, format_header
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
-from number_tower.cli.main import main
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser, main
 from number_tower.players import LEVELS, UnknownPlayerError
 from number_tower.record import from_line, to_line
 from support.arena_players import Stub
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
 
@@ -507,7 +508,6 @@ def test_a_few_games_say_less_than_many() -> None:
 
 
 @given(st.lists(st.floats(-600, 600), min_size=2, max_size=6), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_ratings_are_found_again_in_the_scores_that_they_make(elos: list[float], random: Any) -> None:
     players = [f"player {number}" for number, _ in enumerate(elos)]
     games = 10**9
@@ -641,8 +641,9 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text\n")
     contest = arrange(["draft"], ["random", "perfect"], seed=1)
-    Path("other").write_bytes(logs.format_arena_header(contest))
-    Path("torn").write_bytes(logs.format_arena_header(arrange(["factor"], ["random", "gentle"], number=2)) + b"{}\n")
+    Path("other").write_bytes(format_header(logs.build_settings(contest)))
+    other = arrange(["factor"], ["random", "gentle"], number=2)
+    Path("torn").write_bytes(format_header(logs.build_settings(other)) + b"{}\n")
     more = () if "torn" in call else ("--seed", "2")
     assert tower(*shlex.split(call), "--jobs", "1", *more) == code
     shown = capsys.readouterr()
@@ -713,11 +714,11 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=ROOT,
         start_new_session=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SLOW
     while (not path.exists() or path.read_bytes().count(b"\n") < 3) and time.monotonic() < deadline:
         time.sleep(0.005)
     os.killpg(running.pid, signal.SIGINT)
-    output, complaint = running.communicate(timeout=60)
+    output, complaint = running.communicate(timeout=SLOW)
     assert (running.returncode, output) == (130, "")
     assert not list(running_with(polite))
     kept = path.read_bytes().count(b"\n") - 1
@@ -727,7 +728,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert complaint.count("\n") == 1
     again = subprocess.run(
         [TOWER, *shlex.split(complaint.removeprefix(start))],
-        capture_output=True, text=True, env=plain_environment(), cwd=ROOT, timeout=60, check=True,
+        capture_output=True, text=True, env=plain_environment(), cwd=ROOT, timeout=SLOW, check=True,
     )  # fmt: skip
     assert again.stdout.startswith("40 games, 40 for each player; seed 1.\n")
     assert again.stderr == ""
@@ -736,24 +737,6 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
 
 
 # How it looks ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("done", "total", "just", "seconds", "columns", "line"),
-    [
-        (1240, 4800, 1240, 14.0, 120,
-         "  1,240 of 4,800 games  [#####...............]  26%  about 40 s left  (Ctrl-C stops; --resume goes on)"),
-        (1240, 4800, 1240, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 40 s left"),
-        (1240, 4800, 240, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 3 min left"),
-        (1240, 4800, 40, 140.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 3 h left"),
-        (1240, 4800, 0, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%"),
-        (0, 6, 0, 0.0, 79, "  0 of 6 games  [....................]   0%  (Ctrl-C stops; --resume goes on)"),
-        (6, 6, 6, 1.0, 60, "  6 of 6 games  [####################] 100%"),
-        (1240, 4800, 1240, 14.0, 20, "  1,240 of 4,800 gam"),
-    ],
-)  # fmt: skip
-def test_the_progress_bar(done: int, total: int, just: int, seconds: float, columns: int, line: str) -> None:
-    assert console.format_progress(done, total, just, seconds, columns, LEAVING) == line
 
 
 class Screen(io.StringIO):
@@ -766,31 +749,33 @@ class Screen(io.StringIO):
 
 
 def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 100.4, 101.0, 101.1, 102.0])
-    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
+    clock = iter([100.0, 100.0, 100.4, 101.0, 101.0, 101.1, 102.0, 102.0])
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock, 103.0))
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = console.ProgressBar(LEAVING)
-    for done in (10, 11, 12, 13, 14):
-        bar.update(done, 20)
-    assert screen.getvalue() == (
-        "\r\033[K  12 of 20 games  [############........]  60%  about 4 s left"
-        "\r\033[K  14 of 20 games  [##############......]  70%  about 3 s left"
-    )
-    bar.clear()
-    bar.clear()
-    assert screen.getvalue().endswith("left\r\033[K")
+    with console.show_progress("games", LEAVING) as update:
+        for done in (1010, 1011, 1012, 1013, 1014):
+            update(done, 2000)
+        shown = screen.getvalue()
+    plain = re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.findall(r"  ([0-9,]+) of 2,000 games ", plain)[-1] == "1,014"
+    assert "1,011 of" not in plain, "not more often than people can read"
+    assert "51% " in plain
+    assert f"(Ctrl-C {LEAVING})" in plain
+    assert "2K" in screen.getvalue().removeprefix(shown), "the line is cleared"
 
 
-def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
     clock = iter([100.0, 200.0])
-    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(Screen, "terminal", False)
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock, 300.0))
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(Screen, "terminal", term == "dumb")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = console.ProgressBar(LEAVING)
-    bar.update(0, 20)
-    bar.update(12, 20)
-    bar.clear()
+    with console.show_progress("games", LEAVING) as update:
+        update(0, 20)
+        update(12, 20)
     assert screen.getvalue() == ""
 
 

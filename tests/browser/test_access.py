@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from importlib.resources import files
 from typing import Any
@@ -13,6 +12,7 @@ from playwright.sync_api import Page, expect
 from screenshots import SIGHTS, Sight
 from serving import DESKTOP, PHONE
 from support.browsers import Visitor, forgive
+from support.sizes import THOROUGH
 from visits import begin, block, board, changing, game_on, log, place, settled, status, touch_drag, tower, type_in
 
 pytest_plugins = ["support.browsers"]
@@ -40,7 +40,7 @@ WIDER = "() => document.documentElement.scrollWidth - document.documentElement.c
 def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
     """Return how a page is looked at: at each width and in each light; of less important ones, half of that."""
     looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
-    everywhere = sight.dark and os.environ.get("NUMBER_TOWER_LOOKS") == "all"
+    everywhere = sight.dark and THOROUGH
     return looks if everywhere else looks[:1] if sight.name == LONG else looks[:2]
 
 

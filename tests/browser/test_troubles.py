@@ -122,10 +122,10 @@ def test_eight_tabs_of_one_browser_all_follow_the_game(visitor: Visitor) -> None
         expect(board(tabs[-1])).to_be_visible()
     place(first, 9)
     for page in tabs:
-        expect(tower(page, re.compile("9$"))).to_be_visible(timeout=10_000)
+        expect(tower(page, re.compile("9$"))).to_be_visible()
     place(tabs[3], 8)
     for page in tabs:
-        expect(tower(page, re.compile("8$"))).to_be_visible(timeout=10_000)
+        expect(tower(page, re.compile("8$"))).to_be_visible()
 
 
 def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visitor: Visitor) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 
 
@@ -15,7 +16,7 @@ def completed(line: str, folder: Path) -> set[str]:
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     done = subprocess.run(
         ["bash", "-c", f"'{TOWER}' 8>&1 9>&2 >/dev/null 2>&1"],
-        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked), timeout=60, check=True,
+        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked), timeout=SLOW, check=True,
     )  # fmt: skip
     return {answer.strip() for answer in done.stdout.split("\n")}
 

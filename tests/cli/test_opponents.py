@@ -14,6 +14,7 @@ import number_tower as nt
 from number_tower import Game, Table, TableError, record
 from number_tower.players import LEVELS, make_player
 from support.command import tower
+from support.sizes import examples
 from support.strategies import any_game
 from support.terminal import Terminal
 
@@ -88,7 +89,7 @@ def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
     assert "There is nothing to take back." in done.stdout
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(), st.tuples(st.booleans(), st.booleans()))
 def test_undo_goes_back_to_the_last_choice_of_a_person(game: Game, automatic: tuple[bool, bool]) -> None:
     table = Table(game, automatic=automatic)

@@ -13,6 +13,7 @@ import pytest
 from number_tower import Game, Table, record, rules
 from number_tower.cli import savefile
 from number_tower.files import open_replacing, replace_file
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 
 
@@ -154,7 +155,7 @@ def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
         assert any("Player 1" in line for line in iter(process.stdout.readline, ""))
         (folder / "game.json").unlink()
         folder.rmdir()
-        shown, complaint = process.communicate(typed, timeout=30)
+        shown, complaint = process.communicate(typed, timeout=SLOW)
     assert process.returncode == 0
     return shown, complaint
 

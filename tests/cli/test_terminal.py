@@ -11,6 +11,7 @@ import time
 import pytest
 
 from number_tower.cli.terminal import _wrap_line
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment
 from support.terminal import ESCAPES, Terminal
 
@@ -133,7 +134,7 @@ def test_ctrl_c_is_answered_even_if_the_reader_of_the_output_is_gone() -> None:
         process.stdout.close()
         process.send_signal(signal.SIGINT)
         complaint = process.stderr.read()
-        process.wait(timeout=30)
+        process.wait(timeout=SLOW)
     assert process.returncode == 130
     assert complaint == b"tower: stopped. To go on with it: tower resume draft:9\n"
 
@@ -150,4 +151,4 @@ def test_long_work_shows_how_far_it_has_come_and_can_be_stopped() -> None:
     shown = terminal.until("% full (Ctrl-C stops)")
     assert re.search(r"searching: \d+ s, [\d,]+ positions, [\d,]+/s, table \d+% full", shown)
     assert terminal.end(interrupt=True) == 130
-    assert terminal.seen.endswith("\r\033[Ktower: stopped.\n")
+    assert terminal.seen.endswith("\033[2Ktower: stopped.\n")

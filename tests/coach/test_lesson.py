@@ -10,6 +10,7 @@ from number_tower import Rules, catalogue
 from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
 from number_tower.solve.worth import PlainSolver
 from support.command import tower
+from support.sizes import examples
 from support.strategies import any_rules
 
 IDEAS = {"race": "ahead", "draft": "threat_or", "summit": "made_up", "climb": "multiple", "factor": "pairs"}
@@ -25,7 +26,7 @@ def test_every_game_has_three_exercises_from_a_win_in_hand_to_its_idea(name: str
     assert [each.difficulty for each in found] == sorted(each.difficulty for each in found)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(any_rules(most_blocks=6))
 def test_an_exercise_is_won_by_some_moves_and_not_by_at_least_as_many_others(rules: Rules) -> None:
     plain = PlainSolver()

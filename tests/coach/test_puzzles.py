@@ -19,7 +19,7 @@ from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import (
@@ -34,6 +34,7 @@ from number_tower.players import make_player
 from number_tower.solve import jit
 from number_tower.solve.worth import PlainSolver
 from support.game_tree import Tree, key
+from support.sizes import examples, size
 from support.strategies import any_rules
 
 NAMES = catalogue.list_names()
@@ -100,15 +101,16 @@ def test_these_are_more_than_a_thousand() -> None:
 @pytest.mark.parametrize("name", LARGER)
 def test_exactly_one_move_wins_with_other_options(name: str) -> None:
     tree = Tree(LARGER[name])
-    some = list(islice(find_puzzles(LARGER[name], 7), 60))
-    assert len(some) == 60
+    count = size(20, 60)
+    some = list(islice(find_puzzles(LARGER[name], 7), count))
+    assert len(some) == count
     for puzzle in some:
         assert winning(tree, puzzle.game.position) == [puzzle.answer]
         assert puzzle.plies == tree.solve(puzzle.game.position).plies
 
 
 @given(any_rules(most_blocks=6), st.integers())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_exactly_one_move_wins_by_any_rules(rules: Rules, seed: int) -> None:
     plain = PlainSolver()
     for puzzle in islice(find_puzzles(rules, seed), 12):
@@ -147,7 +149,7 @@ def test_in_a_small_game_no_puzzle_is_missed(name: str) -> None:
 
 
 @given(any_rules(most_blocks=5), st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_positions_that_are_the_same_puzzle_are_worth_the_same(rules: Rules, data: st.DataObject) -> None:
     plain = PlainSolver()
     worths: dict[object, Worth] = {}
@@ -166,9 +168,9 @@ def test_no_two_puzzles_ask_the_same(name: str) -> None:
 
 def test_no_two_ask_the_same_where_positions_come_from_games_at_random() -> None:
     stream = find_puzzles(nt.rules("draft", blocks="1-14", target=24), 1)
-    some = list(islice(stream, 40))
+    some = list(islice(stream, size(15, 40)))
     assert not stream.complete
-    assert len({asked(puzzle.game.position) for puzzle in some}) == 40
+    assert len({asked(puzzle.game.position) for puzzle in some}) == len(some)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -270,8 +272,8 @@ def falls(rates: list[float]) -> bool:
 
 
 def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
-    some = [puzzle for name in NAMES for puzzle in every(name)[:100]]
-    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), 60)]
+    some = [puzzle for name in NAMES for puzzle in every(name)[: size(40, 100)]]
+    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), size(20, 60))]
     rates = solved_by_easy(some)
     assert rates[0] == 1
     assert falls(rates)
@@ -281,7 +283,7 @@ def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
 def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str) -> None:
     some = []
     for grade in GRADES:
-        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), 30))
+        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), size(12, 30)))
         assert len(of_grade) > 3
         assert {puzzle.grade for puzzle in of_grade} == {grade}
         some += of_grade
@@ -315,10 +317,7 @@ class Person(Terminal):
 
 def hold(call: str, screen: Terminal) -> int:
     """Call `tower puzzle` with somebody at the keyboard."""
-    asked = create_parser().parse_args(["puzzle", *shlex.split(call)])
-    book = None if asked.game is None else catalogue.load(asked.game)
-    options = {key: getattr(asked, key) for key in catalogue.RULE_OPTIONS if getattr(asked, key) is not None}
-    return puzzling.run_puzzles(asked, book, None if book is None else book.apply_options(options), screen)
+    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
 
 
 def wrong(puzzle: Puzzle) -> int:
@@ -505,7 +504,7 @@ anything = st.one_of(st.integers(-3, 31).map(str), st.sampled_from([*COMMANDS, "
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 5), st.lists(anything, max_size=15), st.none() | st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_whatever_is_typed_a_run_comes_to_a_proper_end(
     name: str, seed: int, typed: list[str], count: int | None
 ) -> None:
@@ -524,7 +523,7 @@ def printed(call: str, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str,
 
 
 @pytest.mark.parametrize(
-    ("call", "count"), [("draft --count 20 --seed 4", 20), ("--count 6 --seed 4", 6), ("climb --blocks 1-400", 1)]
+    ("call", "count"), [("draft --count 8 --seed 4", 8), ("--count 6 --seed 4", 6), ("climb --blocks 1-400", 1)]
 )
 def test_a_set_is_printed_with_its_solutions(call: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = list(printed(call, capsys))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, IllegalMoveError, Table, TableError, rules
@@ -61,7 +61,6 @@ def test_what_is_no_change_is_refused(text: str) -> None:
 
 
 @given(any_play())
-@settings(deadline=None)
 def test_the_log_always_leads_to_the_moves_and_versions_rise_by_one(tables: list[Table]) -> None:
     for before, after in pairwise(tables):
         assert after.version == before.version + 1
@@ -72,7 +71,6 @@ def test_the_log_always_leads_to_the_moves_and_versions_rise_by_one(tables: list
 
 
 @given(any_play())
-@settings(deadline=None)
 def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: list[Table]) -> None:
     last = tables[-1]
     straight = Table(last.game, last.rulebook, last.names, hidden=last.hidden, declared=last.declared)
@@ -99,7 +97,6 @@ def test_a_log_that_leads_nowhere_is_refused(log: list[str], problem: str) -> No
 
 
 @given(any_play(), st.data())
-@settings(deadline=None)
 def test_the_same_change_for_the_same_version_counts_once(tables: list[Table], data: st.DataObject) -> None:
     last = tables[-1]
     for version, change in enumerate(last.log):
@@ -111,7 +108,6 @@ def test_the_same_change_for_the_same_version_counts_once(tables: list[Table], d
 
 
 @given(any_play(), CHANGES, st.integers(-3, 20))
-@settings(deadline=None)
 def test_any_other_change_for_an_earlier_or_unknown_version_is_stale(
     tables: list[Table], change: Change, version: int
 ) -> None:

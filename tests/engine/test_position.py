@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from number_tower import Game, IllegalMoveError, NotABlockError, Outcome, Position, Rules
 from support import plain_rules as plain
+from support.sizes import examples
 from support.strategies import any_game
 
 DRAFT = Rules(fit="descending", towers="own", target=15, stuck="skips")
@@ -68,7 +69,7 @@ def test_an_ending_says_who_won_and_why(game: Game) -> None:
 
 
 @given(any_game())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_positions_are_values(game: Game) -> None:
     again = Game(game.rules, game.first, game.moves).position
     assert again == game.position

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from number_tower import Game, Rules, Table
-from number_tower.catalogue import find_rulebook, list_names, load
+from number_tower.catalogue import list_names, load
 from number_tower.prompt import (
     HOW_TO_ANSWER,
     check_answer,
@@ -43,7 +43,7 @@ def told(game: Game, *, legal: bool = True, hidden: bool = False) -> str:
 
 @given(any_game())
 def test_a_prompt_tells_what_there_is_to_know_and_how_to_answer(game: Game) -> None:
-    table, book = Table(game), find_rulebook("rules", game.rules)
+    table = Table(game)
     text = write_prompt(table)
     assert text.startswith(write_rules(table))
     assert write_situation(table) in text

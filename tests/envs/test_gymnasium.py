@@ -19,7 +19,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 
 import number_tower.envs
 from number_tower import OptionError, Position, Rules, catalogue, rules, solve
-from number_tower.envs.common import SeatOrder
+from number_tower.envs import SeatOrder
 from number_tower.envs.gymnasium import NumberTowerEnv
 from number_tower.players import LEVELS, Computer, UnknownPlayerError, make_player
 from number_tower.record import from_line

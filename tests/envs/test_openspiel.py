@@ -25,6 +25,7 @@ from number_tower.envs.openspiel import TowerGame, TowerState, game
 from number_tower.position import IllegalMoveError, NotABlockError, Position
 from support.command import GOLDEN
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
+from support.sizes import examples
 from support.strategies import any_rules
 
 ALL = [*FIVE.values(), *RULESETS]
@@ -93,7 +94,7 @@ def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(ru
             assert state.current_player() == (now.to_move if over is None else pyspiel.PlayerId.TERMINAL)
             assert [rules.blocks[each] for each in state.legal_actions()] == list(now.legal)
             assert [state.action_to_string(each) for each in state.legal_actions()] == list(map(str, now.legal))
-            assert state.legal_actions_mask() == sight.encode_mask(position).tolist()
+            assert state.legal_actions_mask() == sight.unpack_mask(position.legal_mask).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 if over.winner == 0 else -1
             assert (state.returns(), state.rewards()) == ([won, -won], [won, -won])
@@ -213,7 +214,7 @@ def test_a_game_recorded_by_openspiel_stays_the_same(name: str) -> None:
 # Any rules by parameters -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(rules=any_rules())
 def test_any_rules_survive_a_line_of_text(rules: Rules) -> None:
     played = game(rules)
@@ -335,7 +336,7 @@ def test_openspiels_solver_finds_the_same_value_from_the_start(name: str) -> Non
     assert table[str(state)].value == NUMBERS[solve(state.position).value] == state.value()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(rules=any_rules(most_blocks=5, largest=8, highest=14))
 def test_openspiels_solver_finds_the_same_values_everywhere(rules: Rules) -> None:
     if not Position.start(rules).legal_mask:
@@ -358,7 +359,7 @@ def test_openspiels_solver_finds_the_same_values_everywhere(rules: Rules) -> Non
             assert np.isneginf(np.delete(values, legal)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(rules=any_rules(), seed=st.integers(0, 99))
 def test_once_a_game_is_over_its_value_is_its_result(rules: Rules, seed: int) -> None:
     state = after(game(rules), *random_game(rules, seed).moves)

@@ -15,11 +15,12 @@ import pytest
 from pettingzoo.test import api_test, seed_test
 
 from number_tower import Game, OptionError, Position, Rules, RulesError, UnknownGameError, catalogue, rules, solve
-from number_tower.envs.common import SeatOrder
+from number_tower.envs import SeatOrder
 from number_tower.envs.pettingzoo import env, raw_env
 from number_tower.position import Refusal
 from support.command import ROOT
 from support.rulesets import FIVE, NO_OPENING, RULESETS, random_game
+from support.sizes import size
 
 ALL = [*FIVE.values(), *RULESETS]
 OVER_AT_ONCE = [each for each in ALL if not Position.start(each).legal]
@@ -63,16 +64,19 @@ def legal(position: Position) -> list[int]:
     return [int(position.refusal(block) is None) for block in position.rules.blocks]
 
 
+SEEDS = size(20, 200)
+
+
 @pytest.mark.parametrize("played", ALL, ids=range(len(ALL)))
-def test_pettingzoos_own_test_passes_with_200_seeds(played: Rules, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pettingzoos_own_test_passes_with_many_seeds(played: Rules, capsys: pytest.CaptureFixture[str]) -> None:
     tried = env(played, first="random")
     with without_warnings():
-        for seed in range(200):
+        for seed in range(SEEDS):
             for agent in tried.possible_agents:
                 tried.action_space(agent).seed(seed)
             tried.reset(seed=seed)
             api_test(tried, num_cycles=played.most_plies + 2)
-    assert capsys.readouterr().out.count("Passed API test") == 200
+    assert capsys.readouterr().out.count("Passed API test") == SEEDS
 
 
 @pytest.mark.parametrize("first", [0, 1, "alternating", "random"])

@@ -22,6 +22,7 @@ from number_tower.envs.kernel import ENDINGS, NOBODY, REFUSALS
 from number_tower.envs.observation import ObservationEncoder, action_values, worth
 from number_tower.envs.vector import NumberTowerVectorEnv
 from support.rulesets import FIVE, NO_OPENING, RULESETS
+from support.sizes import examples
 from support.strategies import any_rules
 
 LARGEST = 10**18
@@ -49,7 +50,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
     for _ in range(steps):
         assert games.to_move.tolist() == [position.to_move for position in positions]
         assert games.legal.tolist() == [position.legal_mask for position in positions]
-        assert games.masks.tolist() == [sight.encode_mask(position).tolist() for position in positions]
+        assert games.masks.tolist() == [sight.unpack_mask(position.legal_mask).tolist() for position in positions]
         assert [games.position(row) for row in range(number)] == positions
         movers = np.array([sight.encode(position, position.to_move) for position in positions])
         assert np.array_equal(games.observations(), movers)
@@ -90,7 +91,7 @@ def test_many_games_are_the_engines_games_move_by_move(name: str) -> None:
     compare(ALL[name], number=6, steps=40, seed=1)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(any_rules(), st.integers(0, 99))
 def test_games_by_any_rules_are_the_engines(rules: Rules, seed: int) -> None:
     compare(rules, number=4, steps=12, seed=seed)
@@ -284,7 +285,7 @@ def test_equal_positions_are_solved_once_for_worths_and_values_together(monkeypa
         asked.append(position)
         return {"value": None, "action_values": np.full(9, np.nan, np.float32)}
 
-    monkeypatch.setattr("number_tower.envs.games.told", counted)
+    monkeypatch.setattr("number_tower.envs.games.make_value_info", counted)
     envs = NumberTowerVectorEnv(8, "draft", opponent=lowest, values=True)
     _, info = envs.reset(seed=0)
     assert len(asked) == 1

@@ -48,6 +48,7 @@ from number_tower.prompt import check_answer
 from number_tower.record import from_line
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from support import replies
+from support.clocks import SLOW
 from support.command import ROOT
 
 SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions": 6, "patience": 20.0}
@@ -102,7 +103,7 @@ def test_variants_are_the_same_on_every_machine(twenty: tuple[Rules, ...]) -> No
         env={**os.environ, "PYTHONHASHSEED": "77"},
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=SLOW,
     )
     assert int(elsewhere.stdout) == derive_seed([rules.written() for rules in make_variants(3, 1)])
 
@@ -716,7 +717,7 @@ def run(folder: Path, jobs: int, **environment: str) -> int:
     paths = {"PYTHONPATH": str(Path(replies.__file__).parent.parent), replies.COUNT: str(folder / "count")}
     code = RUN.format(jobs=jobs)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **paths, **environment}, timeout=60, check=False
+        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **paths, **environment}, timeout=SLOW, check=False
     )
     return done.returncode
 
@@ -755,9 +756,9 @@ def test_an_evaluation_that_is_killed_and_resumed_gives_the_same_file_and_nobody
 def test_what_a_killed_program_left_of_putting_lines_in_order_is_no_trouble(whole: bytes, tmp_path: Path) -> None:
     header, *lines = whole.splitlines(keepends=True)
     (tmp_path / "a.jsonl").write_bytes(header + b"".join(reversed(lines)))
-    (tmp_path / ".a.jsonl.part").write_bytes(header)
+    (tmp_path / ".a.jsonl.123.part").write_bytes(header)
     assert file_of(small(*PLAYERS), tmp_path / "a.jsonl", resume=True) == whole
-    assert not (tmp_path / ".a.jsonl.part").exists()
+    assert not (tmp_path / ".a.jsonl.123.part").exists()
 
 
 def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:
@@ -765,7 +766,7 @@ def test_a_script_that_lacks_its_guard_is_told_so(tmp_path: Path) -> None:
         "from number_tower.evaluation import evaluate\nevaluate('random', 'factor', number=4, positions=0, jobs=2)\n"
     )
     done = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.returncode == 1
     assert 'needs `if __name__ == "__main__":` before what it does, or jobs=1' in done.stderr.splitlines()[-1]
@@ -779,7 +780,7 @@ def test_a_function_in_a_file_of_the_current_folder_is_found_by_workers(tmp_path
         "assert not any(each.forfeit for each in found.done)\n"
         "import sys; assert 'numpy' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=SLOW, check=True)
 
 
 DIGEST = 3515248972621

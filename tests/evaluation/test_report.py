@@ -22,8 +22,7 @@ import pytest
 
 from number_tower.arena.schedule import parse_game
 from number_tower.cli import eval as eval_command
-from number_tower.cli.main import main
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser, main
 from number_tower.evaluation import (
     BASELINES,
     DEFAULT_GAMES,
@@ -56,6 +55,7 @@ from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, 
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.variants import make_variants
 from support import replies
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 
 CALL = ("--player", "random", "--player", "perfect", "--games", "8", "--positions", "16", "--variants", "4")
@@ -217,7 +217,7 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
     for command, (blocks, value) in zip(commands, said, strict=True):
         done = subprocess.run(
             [TOWER, *shlex.split(command)[1:], "--json"],
-            capture_output=True, text=True, env=plain_environment(), timeout=60, check=True,
+            capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=True,
         )  # fmt: skip
         document = json.loads(done.stdout)
         kept = [int(block) for block, worth in document["by_move"].items() if worth["value"] == value]
@@ -549,20 +549,20 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         )  # fmt: skip
 
     running = start(*call)
-    path, deadline = tmp_path / "eval.jsonl", time.monotonic() + 60
+    path, deadline = tmp_path / "eval.jsonl", time.monotonic() + SLOW
     while (not path.exists() or path.read_bytes().count(b"\n") < 5) and time.monotonic() < deadline:
         time.sleep(0.005)
     os.killpg(running.pid, signal.SIGINT)
-    output, complaint = running.communicate(timeout=60)
+    output, complaint = running.communicate(timeout=SLOW)
     assert (running.returncode, output) == (130, "")
     assert not (tmp_path / "out").exists()
     found = re.fullmatch(r"tower: stopped\. ([\d,]+) of 60 tasks are kept in eval\.jsonl\. To go on: (.+)\n", complaint)
     assert found is not None
     assert 4 <= int(found[1]) < 60
     again = start(*shlex.split(found[2])[1:])
-    assert "The report is in out" in again.communicate(timeout=100)[0]
+    assert "The report is in out" in again.communicate(timeout=SLOW)[0]
     whole = start(*call, "--out", "whole.jsonl", "--report", "whole")
-    whole.communicate(timeout=100)
+    whole.communicate(timeout=SLOW)
     assert (tmp_path / "whole.jsonl").read_bytes() == path.read_bytes()
     for file in (tmp_path / "out").iterdir():
         assert (tmp_path / "whole" / file.name).read_bytes() == file.read_bytes()
@@ -576,11 +576,11 @@ def test_an_order_to_end_is_taken_like_ctrl_c_and_no_program_stays_behind(tmp_pa
         [TOWER, "eval", "draft", "--player", "./bot.sh", "--games", "2", "--positions", "2", "--jobs", "1"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=tmp_path,
     )  # fmt: skip
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SLOW
     while not pid.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     running.terminate()
-    _, complaint = running.communicate(timeout=60)
+    _, complaint = running.communicate(timeout=SLOW)
     assert running.returncode == 130
     assert complaint.startswith("tower: stopped. 0 of 4 tasks are kept in eval.jsonl.")
     with pytest.raises(ProcessLookupError):

@@ -27,6 +27,7 @@ from number_tower.mcp import arguments as wishes
 from number_tower.mcp import session
 from number_tower.mcp.server import TowerServer, make_server
 from number_tower.players import LEVELS, Computer
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.rulesets import FIVE, NO_OPENING, RULESETS
 
@@ -35,7 +36,6 @@ TOOLS = [
     "hint", "analyse",
 ]  # fmt: skip
 HARD = {"blocks": "1-60", "towers": "own", "fit": "descending", "target": 400, "stuck": "skips"}
-SLOW = 60.0
 
 
 class Refused(Exception):  # noqa: N818 - what a model reads
@@ -300,7 +300,7 @@ def test_a_search_is_left_when_nobody_waits_for_it_any_more(monkeypatch: pytest.
         await asyncio.to_thread(begun.acquire)
         task.cancel()
         for _ in range(2):
-            assert await asyncio.to_thread(left.acquire, timeout=20)
+            assert await asyncio.to_thread(left.acquire, timeout=SLOW)
 
     monkeypatch.setattr("number_tower.mcp.server.analyse_table", watched)
     playing(play)

@@ -20,15 +20,15 @@ import pytest
 from hypothesis import given
 
 from number_tower import Game, Rules, catalogue, rules
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.players import ForfeitError
 from number_tower.players.program import Program, format_question
+from support.clocks import SLOW
 from support.command import ROOT
 from support.strategies import any_game
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs play on Linux and macOS")
 
-PATIENT = 30.0
 EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs/bots.md").read_text()
 PYTHON_BOT = f"{shlex.quote(sys.executable)} -IS {EXAMPLES / 'bot.py'}"
@@ -92,20 +92,20 @@ def finished(program: Program, game: Game, seat: int) -> Game:
 @pytest.mark.parametrize("command", [PYTHON_BOT, SHELL_BOT], ids=["Python", "shell"])
 def test_the_short_bots_play_every_game_to_its_end(command: str, seat: int) -> None:
     for played in [*map(rules, catalogue.list_names()), *ODD.values()]:
-        game = finished(Program(command, patience=PATIENT), Game(played), seat)
+        game = finished(Program(command, patience=SLOW), Game(played), seat)
         assert game.outcome is not None
         assert seat in game.movers or len(game.moves) < 2
 
 
 @pytest.mark.parametrize("command", [str(EXAMPLES / "bot.py"), SHELL_BOT])
 def test_the_short_bots_run_by_themselves(command: str) -> None:
-    program = Program(command, patience=PATIENT)
+    program = Program(command, patience=SLOW)
     assert program.name == "bot"
     assert finished(program, Game(rules("draft")), 0).outcome
 
 
 def test_the_python_bot_takes_a_win() -> None:
-    program = Program(PYTHON_BOT, patience=PATIENT)
+    program = Program(PYTHON_BOT, patience=SLOW)
     assert program.choose(Game(rules("draft"), moves=(9, 8))) == 6
     program.close()
 
@@ -168,7 +168,7 @@ def llm_bot() -> ModuleType:
 
 def refused(game: Game) -> str:
     with pytest.raises(ForfeitError) as forfeit:
-        Program(LLM_BOT, patience=PATIENT).choose(game)
+        Program(LLM_BOT, patience=SLOW).choose(game)
     assert KEY not in str(forfeit.value)
     return str(forfeit.value)
 
@@ -176,7 +176,7 @@ def refused(game: Game) -> str:
 def test_a_language_model_plays(server: Server) -> None:
     server.answers = ["9", "I need 6.\n\n**MOVE: 6**"]
     game = Game(rules("draft"))
-    program = Program(LLM_BOT, patience=PATIENT)
+    program = Program(LLM_BOT, patience=SLOW)
     game = game.play(program.choose(game)).play(8)
     game = game.play(program.choose(game))
     program.close()
@@ -202,7 +202,7 @@ def test_a_language_model_plays(server: Server) -> None:
 def test_a_model_without_a_key_is_sent_none(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LLM_KEY")
     server.answers = ["MOVE: 9"]
-    program = Program(LLM_BOT, patience=PATIENT)
+    program = Program(LLM_BOT, patience=SLOW)
     assert program.choose(Game()) == 9
     program.close()
     assert server.keys == [None]
@@ -210,7 +210,7 @@ def test_a_model_without_a_key_is_sent_none(server: Server, monkeypatch: pytest.
 
 def test_a_model_that_errs_is_asked_once_more(server: Server) -> None:
     server.answers = ["MOVE: 12", "Sorry. MOVE: 3"]
-    program = Program(LLM_BOT, patience=PATIENT)
+    program = Program(LLM_BOT, patience=SLOW)
     assert program.choose(Game()) == 3
     program.close()
     roles = [message["role"] for message in server.asked[1]["messages"]]

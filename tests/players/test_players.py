@@ -20,6 +20,7 @@ from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import PlainSolver, Solver
+from support.sizes import examples, size
 from support.strategies import any_game, any_rules
 
 ONE_POOL: dict[str, object] = {"towers": "shared", "supply": "shared", "target": None, "stuck": "loses"}
@@ -51,7 +52,7 @@ def positions(draw: st.DrawFn, method: str) -> Game:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60))
     @given(positions(method), st.integers(0, 3))
     def holds(game: Game, seed: int) -> None:
         plain = PlainSolver()
@@ -62,7 +63,7 @@ def test_the_perfect_level_never_loses_value_and_keeps_the_plies(method: str) ->
     holds()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 1), st.integers(0, 5))
 def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     game: Game, rival: str, seat: int, seed: int
@@ -77,7 +78,7 @@ def test_whoever_plays_perfect_gets_at_least_what_the_position_is_worth(
     assert result >= worth
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(to_the_end=True))
 def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
     plain = PlainSolver()
@@ -100,7 +101,7 @@ def test_a_lost_position_is_made_as_hard_as_it_can_be(whole: Game) -> None:
             assert list(chosen) == [block for block in longest if replies(position, block) == fewest]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(any_game(), st.sampled_from(sorted(LEVELS)), st.integers(0, 5))
 def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
@@ -114,7 +115,7 @@ def test_every_level_takes_a_win_in_hand(game: Game, level: str, seed: int) -> N
     assert chosen in (at_once or game.legal)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(any_game(), st.integers(1, 4))
 def test_what_is_seen_within_so_many_plies_is_true_and_nothing_within_them_is_missed(game: Game, plies: int) -> None:
     assume(game.outcome is None)
@@ -140,7 +141,7 @@ def test_of_very_many_moves_some_are_considered_and_the_one_that_arrives_always(
     assert all(make_player(level).choose(Game(rules)) == 4321 for level in LEVELS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(any_game(), st.sampled_from(["random", *LEVELS]), st.integers(0, 5))
 def test_a_choice_follows_from_the_seed_and_the_game_alone(game: Game, level: str, seed: int) -> None:
     assume(game.outcome is None)
@@ -218,7 +219,7 @@ def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -
 
 def test_each_level_beats_the_one_below_it() -> None:
     for weaker, stronger in pairwise(LEVELS):
-        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=40, seed=1, jobs=1)
+        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1)
         assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
 
 
@@ -244,7 +245,7 @@ def test_what_is_solved_while_its_replies_are_not_is_played_all_the_same() -> No
 
 def test_beyond_its_horizon_the_perfect_level_still_beats_a_gentle_one() -> None:
     results = arena(
-        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"],
+        games=["draft(target=200,blocks=1-40)", "summit(target=311,blocks=1-40)"][: size(1, 2)],
         players=["gentle", "perfect"], number=2, seed=1, jobs=1,
     )  # fmt: skip
     assert results.score("perfect", "gentle").share >= 0.75

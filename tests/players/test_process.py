@@ -18,11 +18,9 @@ from number_tower.players import ForfeitError
 from number_tower.players import process as command
 from number_tower.players.program import Program
 from number_tower.players.supervisor import pack_request, unpack_request
+from support.clocks import SLOW
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hidden processes can be found on Linux only")
-
-LIMIT = 60.0
-"""Seconds that nothing here takes, however busy the machine is."""
 
 GAME = Game(Rules(supply="own", towers="own", fit="descending", target=15), moves=(8, 9))
 
@@ -108,7 +106,7 @@ def running(marker: str) -> list[int]:
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait for something that is sure to come."""
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + SLOW
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -119,7 +117,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_child_outlives_a_game(bot: Callable[[str], str], marker: str, way: str) -> None:
-    program = Program(bot(way), patience=LIMIT)
+    program = Program(bot(way), patience=SLOW)
     assert program.choose(GAME) in GAME.legal
     until(lambda: len(running(f"{marker}-child")) == (8 if "crowd" in way else 1))
     program.close()
@@ -136,7 +134,7 @@ def test_no_child_outlives_a_forfeit(bot: Callable[[str], str], marker: str) -> 
 
     program = Program(
         f"sh -c {shlex.quote(bot('cleared daemon session') + ' & sleep 3600')}",
-        patience=LIMIT,
+        patience=SLOW,
         progress=leave_when_the_child_is_there,
     )
     with pytest.raises(ForfeitError, match="it is enough"):
@@ -146,7 +144,7 @@ def test_no_child_outlives_a_forfeit(bot: Callable[[str], str], marker: str) -> 
 
 
 def test_a_child_that_outlives_its_bot_is_ended_with_the_game(bot: Callable[[str], str], marker: str) -> None:
-    program = Program(f"sh -c {shlex.quote(bot('cleared daemon session') + ' & read line; echo 5')}", patience=LIMIT)
+    program = Program(f"sh -c {shlex.quote(bot('cleared daemon session') + ' & read line; echo 5')}", patience=SLOW)
     assert program.choose(GAME) == 5
     until(lambda: len(running(f"{marker}-child")) == 1)
     with pytest.raises(ForfeitError, match="it ended"):
@@ -193,7 +191,7 @@ def test_no_bot_outlives_the_command(
     )
     until(lambda: len(running(f"{marker}-child")) == 1)
     playing.send_signal(how)
-    playing.wait(LIMIT)
+    playing.wait(SLOW)
     until(lambda: not running(marker))
 
 
@@ -205,7 +203,7 @@ def test_no_bot_outlives_an_arena_that_is_killed(
     )
     until(lambda: len(running(f"{marker}-child")) == 2)
     contest.kill()
-    contest.wait(LIMIT)
+    contest.wait(SLOW)
     until(lambda: not running(marker))
 
 
@@ -216,7 +214,7 @@ def test_a_bot_that_ends_its_supervisor_forfeits_and_is_ended(tmp_path: Path, ma
     path = tmp_path / "bot.sh"
     path.write_text("read line; kill -9 $PPID; while :; do sleep 60; done")
     with pytest.raises(ForfeitError, match=r"it ended \(signal 9, SIGKILL\) instead of answering"):
-        Program(f"sh {path} {marker}", patience=LIMIT).choose(GAME)
+        Program(f"sh {path} {marker}", patience=SLOW).choose(GAME)
     until(lambda: not running(marker))
 
 
@@ -238,7 +236,7 @@ def test_where_orphans_cannot_be_adopted_marks_and_the_group_are_used(
     (tmp_path / "supervisor.py").write_text(source.replace("\n_SUBREAPER = 36\n", "\n_SUBREAPER = -1\n"))
     monkeypatch.setattr(command, "SUPERVISOR", tmp_path / "supervisor.py")
     for way in ("cleared", "daemon session"):
-        program = Program(bot(way), patience=LIMIT)
+        program = Program(bot(way), patience=SLOW)
         assert program.choose(GAME) in GAME.legal
         until(lambda: len(running(f"{marker}-child")) == 1)
         program.close()
@@ -269,7 +267,7 @@ def test_a_command_sees_its_own_signals_directory_and_environment(
 
     def supervised(words: list[str]) -> bytes:
         running_command = command.SupervisedCommand(words, os.environ)
-        running_command.wait(LIMIT)
+        running_command.wait(SLOW)
         assert running_command.returncode == 0
         said = os.read(running_command.streams[1].fileno(), 1 << 16)
         assert running_command.end()

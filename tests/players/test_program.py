@@ -21,16 +21,13 @@ from hypothesis import strategies as st
 from number_tower import Game, Rules
 from number_tower.blocks import parse_blocks
 from number_tower.players import ForfeitError
-from number_tower.players.process import MARK_VARIABLE, MAX_ANSWER_BYTES
-from number_tower.players.program import PROTOCOL, Program, format_question, shorten_command
+from number_tower.players.process import MARK_VARIABLE
+from number_tower.players.program import MAX_ANSWER_BYTES, PROTOCOL, Program, format_question, shorten_command
 from number_tower.table import check_player_names
-from support.clocks import wait_until
+from support.clocks import SLOW, wait_until
 from support.strategies import any_game
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs play on Linux and macOS")
-
-PATIENT = 30.0
-"""Seconds that no bot here needs, however busy the machine is."""
 
 IMPATIENT = 0.2
 GAME = Game(Rules(supply="own", towers="own", fit="descending", target=15), moves=(8, 9))
@@ -96,7 +93,7 @@ def python(tmp_path: Path) -> Bot:
     return write
 
 
-def reason(command: str, game: Game = GAME, patience: float = PATIENT) -> str:
+def reason(command: str, game: Game = GAME, patience: float = SLOW) -> str:
     """Ask once, and return why the program forfeits."""
     with pytest.raises(ForfeitError) as forfeit:
         Program(command, patience=patience).choose(game)
@@ -175,7 +172,7 @@ def test_a_program_gets_its_own_session_its_mark_and_none_of_our_files(
             "    open('about', 'w').write(json.dumps(about))\n"
             "    print(5, flush=True)"
         ),
-        patience=PATIENT,
+        patience=SLOW,
     )
     assert program.choose(GAME) == 5
     own_session, files, mark = json.loads((tmp_path / "about").read_text())
@@ -188,7 +185,7 @@ def test_a_program_gets_its_own_session_its_mark_and_none_of_our_files(
 
 def test_two_programs_do_not_touch_each_other(shell: Bot) -> None:
     command = shell("while read -r line; do echo 5; done")
-    one, other = Program(command, patience=PATIENT), Program(command, patience=PATIENT)
+    one, other = Program(command, patience=SLOW), Program(command, patience=SLOW)
     assert (one.choose(GAME), other.choose(GAME)) == (5, 5)
     one.close()
     assert other.choose(GAME) == 5
@@ -290,9 +287,7 @@ def test_two_lines_at_once_forfeit(shell: Bot) -> None:
 
 
 def test_a_line_that_nobody_asked_for_forfeits(shell: Bot, tmp_path: Path) -> None:
-    program = Program(
-        shell("read -r line; echo 5; read -r go <fifo; echo 'I won!'; : >said; sleep 60"), patience=PATIENT
-    )
+    program = Program(shell("read -r line; echo 5; read -r go <fifo; echo 'I won!'; : >said; sleep 60"), patience=SLOW)
     os.mkfifo(tmp_path / "fifo")
     assert program.choose(GAME) == 5
     (tmp_path / "fifo").write_text("go\n")
@@ -308,10 +303,10 @@ def test_no_flood_fills_the_memory(python: Bot) -> None:
         "    for _ in range(30): os.write(2, much)\n"
         "    os.write(1, much)"
     )
-    reason(command, patience=PATIENT)
+    reason(command, patience=SLOW)
     tracemalloc.start()
     try:
-        reason(command, patience=PATIENT)
+        reason(command, patience=SLOW)
         assert tracemalloc.get_traced_memory()[1] < 16 * MAX_ANSWER_BYTES
     finally:
         tracemalloc.stop()
@@ -342,11 +337,13 @@ def test_waiting_takes_no_work(shell: Bot) -> None:
 
 
 def test_drops_of_an_answer_buy_no_time(shell: Bot) -> None:
-    began = time.monotonic()
-    told = reason(shell("read -r line; while :; do printf 5; sleep 0.02; done"), patience=IMPATIENT)
+    bot, told = shell("read -r line; while :; do printf 5; sleep 0.02; done"), ""
+    for patience in (IMPATIENT, 2.0, 20.0):  # a busy machine may not even have started it
+        told = reason(bot, patience=patience)
+        if told != f"it gave no answer within {patience:g} seconds":
+            break
     assert told.startswith("it wrote '5")
-    assert told.endswith("5' without an end of line within 0.2 seconds")
-    assert time.monotonic() - began < PATIENT
+    assert told.endswith(f"5' without an end of line within {patience:g} seconds")
 
 
 def test_an_answer_counts_that_came_while_we_were_asleep(
@@ -361,7 +358,7 @@ def test_an_answer_counts_that_came_while_we_were_asleep(
         return 1e9
 
     program = Program(shell("while read -r line; do echo 5; : >answered; done"))
-    monkeypatch.setattr("number_tower.players.process.time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
+    monkeypatch.setattr("number_tower.players.program.time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
     assert program.choose(GAME) == 5
     program.close()
 
@@ -384,9 +381,7 @@ def test_an_answer_to_a_question_that_was_not_read_forfeits(shell: Bot) -> None:
 
 
 def test_a_huge_question_can_be_answered(python: Bot) -> None:
-    program = Program(
-        python("for line in sys.stdin: print(json.loads(line)['legal'][-1], flush=True)"), patience=PATIENT
-    )
+    program = Program(python("for line in sys.stdin: print(json.loads(line)['legal'][-1], flush=True)"), patience=SLOW)
     assert program.choose(HUGE) == 1_000_000
     program.close()
 
@@ -425,14 +420,14 @@ def test_very_long_last_words_are_cut(python: Bot) -> None:
 
 
 def test_one_answer_is_not_enough(shell: Bot) -> None:
-    program = Program(shell("read -r line; echo 5"), patience=PATIENT)
+    program = Program(shell("read -r line; echo 5"), patience=SLOW)
     assert program.choose(GAME) == 5
     with pytest.raises(ForfeitError, match=r"^it ended \(exit code 0\) instead of answering$"):
         program.choose(GAME)
 
 
 def test_a_program_that_closes_its_input_forfeits(python: Bot) -> None:
-    program = Program(python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=PATIENT)
+    program = Program(python("input(); os.close(0); print(5, flush=True); time.sleep(60)"), patience=SLOW)
     assert program.choose(GAME) == 5
     with pytest.raises(ForfeitError, match=r"^it closed its input before it had read the question$"):
         program.choose(GAME)
@@ -462,7 +457,7 @@ WAIT = "while ! [ -s child ]; do sleep 0.01; done"
 
 @pytest.mark.parametrize("sleeper", SLEEPERS.values(), ids=SLEEPERS)
 def test_children_are_gone_after_the_game(shell: Bot, tmp_path: Path, nothing_stays: str, sleeper: str) -> None:
-    program = Program(shell(f"{sleeper} {WAIT}\nwhile read -r line; do echo 5; done"), patience=PATIENT)
+    program = Program(shell(f"{sleeper} {WAIT}\nwhile read -r line; do echo 5; done"), patience=SLOW)
     assert program.choose(GAME) == 5
     assert len(carrying(nothing_stays)) >= 2
     os.kill(int((tmp_path / "child").read_text()), 0)
@@ -492,7 +487,7 @@ def test_a_daemon_of_two_forks_is_gone(python: Bot, nothing_stays: str) -> None:
             "print(5, flush=True)\n"
             "sys.stdin.read()"
         ),
-        patience=PATIENT,
+        patience=SLOW,
     )
     assert program.choose(GAME) == 5
     assert len(carrying(nothing_stays)) == 2
@@ -511,7 +506,7 @@ def test_a_child_that_talks_after_a_death_does_not_hide_it(shell: Bot) -> None:
 
 
 def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(shell: Bot) -> None:
-    program = Program(shell("read -r line; sleep 600 & echo 5"), patience=PATIENT)
+    program = Program(shell("read -r line; sleep 600 & echo 5"), patience=SLOW)
     assert program.choose(GAME) == 5
     with pytest.raises(ForfeitError, match=r"^it ended \(exit code 0\) instead of answering$"):
         program.choose(GAME)
@@ -522,14 +517,14 @@ def test_a_program_that_does_not_leave_is_ended(
     shell: Bot, nothing_stays: str, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     monkeypatch.setattr("number_tower.players.program.GRACE", 0.1)
-    program = Program(shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=PATIENT)
+    program = Program(shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW)
     assert program.choose(GAME) == 5
     program.close()
     assert carrying(nothing_stays) == []
 
 
 def test_a_game_that_is_interrupted_leaves_nothing(shell: Bot, nothing_stays: str) -> None:
-    program = Program(shell("read -r line; sleep 600"), patience=PATIENT)
+    program = Program(shell("read -r line; sleep 600"), patience=SLOW)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     interrupting = threading.Thread(target=_interrupt_once_it_runs, args=(nothing_stays,), daemon=True)
     interrupting.start()
@@ -670,7 +665,7 @@ def test_every_command_has_a_name_that_a_table_takes(command: str) -> None:
 
 def until(holds: Callable[[], bool]) -> None:
     """Wait for something that is sure to come."""
-    deadline = time.monotonic() + PATIENT
+    deadline = time.monotonic() + SLOW
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.005)

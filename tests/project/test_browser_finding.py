@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import browser
+from support.clocks import SLOW
 
 SHOWS_A_PAGE = "echo '<html><body></body></html>'"
 Place = Callable[[str, str], Path]
@@ -183,5 +184,5 @@ def test_several_at_once_download_it_once(place: Place, tmp_path: Path) -> None:
         )
         for _ in range(3)
     ]
-    assert [process.communicate(timeout=60)[0].strip() for process in started] == [str(target)] * 3
+    assert [process.communicate(timeout=SLOW)[0].strip() for process in started] == [str(target)] * 3
     assert (target.parent / "count").read_text() == "."

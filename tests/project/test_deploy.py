@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.web import connections, health, limits, settings
 from number_tower.web.middleware import rate_limit, streams
+from support.clocks import SLOW
 from support.command import ROOT, TOWER
 
 PAGE = (ROOT / "docs/how-to/deploy.md").read_text()
@@ -59,7 +60,7 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "number-tower.service"
     unit.write_text(UNIT.replace("/opt/number-tower/bin/tower", TOWER))
     done = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=60, check=False
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 

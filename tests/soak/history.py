@@ -21,11 +21,11 @@ import psycopg
 
 from number_tower.store import rooms
 from number_tower.store.database import Store
+from support.clocks import SLOW
 from support.history import Append, End, History, find_violations
 from support.postgres import on_server, one_of_each_kind, place_of
 from support.servers import (
     LONG,
-    PATIENT,
     Answer,
     Client,
     RefusedError,
@@ -95,7 +95,7 @@ class Player:
 
     async def _read(self, client: Client) -> None:
         operation = self._history.invoke(self._name, self._game.seats.path, None, self._length)
-        async with asyncio.timeout(PATIENT):
+        async with asyncio.timeout(SLOW):
             answer = await client.ask("GET", f"{self._game.seats.path}?seen={self._mark}")
         assert answer.status in {200, 503}, answer
         if answer.status == 200:
@@ -108,7 +108,7 @@ class Player:
         block = self._chance.randrange(self._number, BLOCKS, CLIENTS) + 1
         operation = self._history.invoke(self._name, path, Append(ply, block), 0)
         token = self._game.seats.tokens[ply % 2]
-        async with asyncio.timeout(PATIENT):
+        async with asyncio.timeout(SLOW):
             answer = await client.post(f"{path}/moves", token, {"block": block, "version": ply})
         assert answer.status in {200, 409, 503}, answer
         if answer.status != 503:
@@ -206,7 +206,7 @@ class Trouble:
                 await connection.execute(f"LOCK TABLE {self._chance.choice(TABLES)} IN ACCESS EXCLUSIVE MODE")
                 await asyncio.sleep(seconds)
             return
-        with closing(sqlite3.connect(self._database, isolation_level=None, timeout=PATIENT)) as connection:
+        with closing(sqlite3.connect(self._database, isolation_level=None, timeout=SLOW)) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             await asyncio.sleep(seconds)
             connection.execute("ROLLBACK")
@@ -236,7 +236,7 @@ class Soak:
         """Play for so long; then check that the servers agree with the database, and the history with both."""
         with serving(self.database, 2) as servers:
             asyncio.run(self._play(servers, seconds))
-            finals = asyncio.run(asyncio.wait_for(self._agree(servers), PATIENT))
+            finals = asyncio.run(asyncio.wait_for(self._agree(servers), SLOW))
         violations = find_violations(self.history.operations, finals)
         assert not violations, "\n".join(violations[:20])
 

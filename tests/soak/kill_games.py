@@ -32,11 +32,9 @@ from number_tower.store.rows import StoredGame
 from number_tower.store.schema import games
 from number_tower.table import Change
 from number_tower.voice import Voice
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment, tower
 from support.postgres import brought_up_to_date, fresh, on_server, place_of, running
-
-PATIENT = 120.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 OPTIONS: dict[str, dict[str, tuple[str | int, ...]]] = {
     "race": {"target": (15, 30), "blocks": ("1-9", "2,4,6,8")},
@@ -73,7 +71,7 @@ class Terminal:
 
     def look(self, prompt: str) -> bool:
         """Look until a prompt waits that was not there before; say whether it does, or all has ended."""
-        before, deadline = len(self._seen), time.monotonic() + PATIENT
+        before, deadline = len(self._seen), time.monotonic() + SLOW
         while len(self._seen) == before or not self._seen.endswith(prompt.encode()):
             ready, _, _ = select.select([self._screen], [], [], max(deadline - time.monotonic(), 0))
             assert ready, f"never saw {prompt!r} in {self.seen[before:]!r}"
@@ -89,7 +87,7 @@ class Terminal:
 
     def end(self) -> tuple[int, str]:
         """Type no more, and look until it has ended; return the exit code and what it complained of."""
-        rest, complaints = self.process.communicate(timeout=PATIENT)
+        rest, complaints = self.process.communicate(timeout=SLOW)
         self._seen += rest
         return self.process.returncode, complaints.decode()
 
@@ -339,7 +337,7 @@ def settle(database: str) -> None:
     if not on_server(database):
         return
     others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    deadline = time.monotonic() + PATIENT
+    deadline = time.monotonic() + SLOW
     with psycopg.connect(database, autocommit=True) as connection:
         while connection.execute(others).fetchone() != (0,):
             assert time.monotonic() < deadline, "the server keeps the connections of the dead"

@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from soak.kill_games import games_in, settle, sound
+from support.clocks import SLOW
 from support.postgres import brought_up_to_date, fresh, running
-from support.servers import PATIENT, Client, Seats, Server, events, game_between, serving
+from support.servers import Client, Seats, Server, events, game_between, serving
 
 MOST = 300
 """Moves after whose announcement a server is killed at the latest."""
@@ -138,14 +139,14 @@ class Massacre:
         """Kill a server so many times, and see each time that nothing is lost; games go on where they were."""
         with serving(self.database) as (server,):
             players = Players(server.port, self._chance)
-            asyncio.run(asyncio.wait_for(players.open(self._games), PATIENT))
+            asyncio.run(asyncio.wait_for(players.open(self._games), SLOW))
             for _ in range(times):
-                asyncio.run(asyncio.wait_for(self._killed(server, players), PATIENT))
+                asyncio.run(asyncio.wait_for(self._killed(server, players), SLOW))
                 settle(self.database)
                 sound(self.database)
                 server.start()
                 server.ready()
-                self.moments += asyncio.run(asyncio.wait_for(players.check(), PATIENT))
+                self.moments += asyncio.run(asyncio.wait_for(players.check(), SLOW))
                 self.kills += 1
             self.moves = players.told
         self._agrees(players)

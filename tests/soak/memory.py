@@ -19,10 +19,11 @@ from urllib.parse import quote
 
 from support.command import ROOT
 from support.costs import FORM, TEXTS
-from support.servers import HOST, PATIENT, Server
+from support.servers import HOST, Server
 
 sys.path.insert(0, str(ROOT / "bench"))
 
+from support.clocks import SLOW
 from web import BARE, running
 
 GAMES, MOVES = 40, 10
@@ -72,14 +73,14 @@ async def _send(port: int, content: bytes, *, read: bool) -> None:
         writer.write(content)
         await writer.drain()
         if read:
-            await asyncio.wait_for(reader.read(), PATIENT)
+            await asyncio.wait_for(reader.read(), SLOW)
     finally:
         writer.close()
 
 
 def settle(server: Server, files: int) -> int:
     """Wait until the server has let go of connections that are gone; return how many descriptors it has then."""
-    deadline = time.monotonic() + PATIENT
+    deadline = time.monotonic() + SLOW
     while (now := count_files(server.pid)) > files + MORE_FILES and time.monotonic() < deadline:
         time.sleep(0.2)
     return now

@@ -13,13 +13,13 @@ import pytest
 from number_tower.room import Move
 from number_tower.store import StoreError
 from soak.faults import inject
+from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import LINK, sat
 from support.nodes import Node, node
 
 pytest_plugins = ["support.postgres"]
 
-PATIENT = 60.0
 SAMPLE = 6
 """Calls of the scenario that fail, spread over all of it."""
 
@@ -40,7 +40,7 @@ def losing_a_commit(database: str, script: Callable[[Node, Faults], Awaitable[No
             with faults.at(server.store.engine):
                 await script(server, faults)
 
-    asyncio.run(asyncio.wait_for(all_of_it(), PATIENT))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 def lose_next(faults: Faults, kind: Kind = "after commit") -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -27,6 +27,7 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import PlainSolver, Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
+from support.sizes import examples
 from support.strategies import any_rules
 
 NAMES = catalogue.list_names()
@@ -67,7 +68,7 @@ def check(solver: Solver, positions: list[Position]) -> None:
             )
 
 
-thorough = settings(max_examples=800, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+thorough = settings(max_examples=examples(800))
 
 # Every method is right ------------------------------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ def test_the_deep_search_is_right_on_any_game_whatever_theory_there_is(name: str
 
 
 @given(small_games(any_rules(most_blocks=7, largest=20, highest=50)), st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(150))
 def test_values_alone_are_the_same_as_with_plies(positions: list[Position], data: st.DataObject) -> None:
     position = data.draw(st.sampled_from(positions[-6:]))
     with_plies, alone = nt.solve(position), nt.solve(position, plies=False)
@@ -255,7 +256,7 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.worth import Plain; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = "from number_tower.solve.worth import PlainSolver; import number_tower as nt; print(nt.solve(nt.Game()))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 
@@ -282,7 +283,7 @@ def test_a_move_is_valued_only_when_it_is_looked_at(monkeypatch: pytest.MonkeyPa
         asked.append(block)
         return after(self, position, block)
 
-    monkeypatch.setattr(DeepSolver, "after", asked_for)
+    monkeypatch.setattr(DeepSolver, "evaluate_move", asked_for)
     assert len(solution.moves) == 9
     assert not asked
     assert solution.moves[4] == solution.moves[4] == Worth("loss", 4)
@@ -321,7 +322,7 @@ def test_a_best_line_lasts_as_long_as_was_said(positions: list[Position]) -> Non
     st.none() | st.integers(0, 6),
     st.data(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_against_a_move_that_does_not_win_its_partner_does(
     blocks: set[int], fit: Any, opening: int | None, data: st.DataObject
 ) -> None:

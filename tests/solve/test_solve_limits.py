@@ -8,7 +8,7 @@ from itertools import count
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -21,14 +21,15 @@ from number_tower.players.levels import Computer
 from number_tower.solve import deep, jit, limits, matching
 from number_tower.solve.deep import DeepSolver, Search
 from number_tower.solve.limits import SearchLimits
+from support.sizes import examples, size
 from support.strategies import any_rules
 
 EAGER: dict[str, int] = {
-    "_FIRST_TURN": 60,
-    "_TURN": 25,
+    "_FIRST_TURN_POSITIONS": 60,
+    "_TURN_POSITIONS": 25,
     "_SMALLEST_TABLE": 16,
     "_FEWEST_FRAMES": 4,
-    "_LISTED_FRAMES": 8,
+    "_MAX_LIST_FRAMES": 8,
 }
 """Turns and tables so small that small games have many turns, and tables and stacks that grow."""
 
@@ -90,7 +91,7 @@ def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, m
     return Found(answers, searched, watch.positions_left)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60))
 @given(
     any_rules(most_blocks=8, largest=16, highest=50),
     st.none() | st.integers(1, 600),
@@ -126,7 +127,7 @@ def test_larger_searches_stop_at_the_same_position_too(rules: Rules, positions: 
     start = Position.start(rules)
     found: list[tuple[int | None, int, int, int]] = []
     for name in ("interpreted", "compiled", "compiled in the middle"):
-        with run_in(WAYS[name], _FIRST_TURN=2_000, _TURN=500):
+        with run_in(WAYS[name], _FIRST_TURN_POSITIONS=2_000, _TURN_POSITIONS=500):
             search = Search(start, SearchLimits(positions=positions), plies=True)
             try:
                 found.append((search.score(start), search.positions, search.stored, search.slots))
@@ -189,7 +190,7 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
     found = []
     for name in BOTH:
         with run_in(WAYS[name]):
-            solver = DeepSolver(start, SearchLimits(positions=knowing.MAX_POSITIONS))
+            solver = DeepSolver(start, SearchLimits(positions=size(knowing.MAX_POSITIONS // 5, knowing.MAX_POSITIONS)))
             found.append((solver.evaluate(start), solver.positions))
     assert found[0] == found[1]
 
@@ -198,7 +199,7 @@ def test_as_much_is_known_of_a_game_close_to_the_limit_of_the_levels_with_and_wi
 def test_levels_play_the_same_whatever_their_limit_lets_them_know(monkeypatch: pytest.MonkeyPatch) -> None:
     known = set()
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25))
     @given(
         st.sampled_from(SIZES),
         st.integers(500, 4_000),
@@ -258,7 +259,7 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
         with pytest.raises(KeyboardInterrupt):
             interrupted.find_best_moves(start, interrupt)
         assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
-        again, once = (each._watch for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
+        again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
         assert again._searched == once._searched  # noqa: SLF001 - likewise
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import number_tower as nt
@@ -15,6 +15,7 @@ from number_tower.solve import subset_sum
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
 from number_tower.solve.worth import PlainSolver
+from support.sizes import examples
 from support.strategies import any_rules
 
 METHODS = {"as chosen": 32, "by count": 1_000, "by sum": 0}
@@ -40,7 +41,7 @@ def sums(draw: st.DrawFn, numbers: st.SearchStrategy[list[int]]) -> tuple[list[i
 def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subset_sum, "_MAX_BY_COUNT", few)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=examples(300))
     @given(sums(st.sets(st.integers(1, 60), min_size=1, max_size=10).map(sorted)), st.sampled_from([1, 7, 10**9]))
     def holds(case: tuple[list[int], int], factor: int) -> None:
         numbers, total = case
@@ -51,7 +52,7 @@ def test_both_methods_find_the_fewest_numbers_with_a_total(few: int, monkeypatch
     holds()
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600))
 @given(
     sums(st.sets(st.integers(0, 15), min_size=1, max_size=11).map(sorted)),
     st.sampled_from([(1, 1), (3, 2), (12, 4), (10**12 + 39, 10**11 + 3), (10**10, 10**10), (4, 6)]),
@@ -103,7 +104,7 @@ ENLARGED: dict[str, Callable[[int], int]] = {
 
 
 @pytest.mark.parametrize("enlarge", ENLARGED.values(), ids=ENLARGED)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80))
 @given(rules=any_rules(most_blocks=6, largest=14, highest=40), data=st.data())
 def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
     enlarge: Callable[[int], int], rules: Rules, data: st.DataObject
@@ -134,7 +135,7 @@ def test_what_can_come_of_a_position_that_is_solved_is_solved_too(
         position, small = position.place(enlarge(block)), small.place(block)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80))
 @given(
     st.integers(1, 10**14),
     st.integers(1, 10**14),

@@ -32,9 +32,11 @@ from number_tower.store.schema import NEWEST
 from number_tower.store.transfer import import_games
 from number_tower.table import Change, StaleError
 from number_tower.voice import Voice
-from soak.kill_games import PATIENT, Terminal, games_in, some_answers, some_game, sound
+from soak.kill_games import Terminal, games_in, some_answers, some_game, sound
+from support.clocks import SLOW
 from support.command import plain_environment
 from support.postgres import brought_up_to_date, on_server, place_of
+from support.sizes import size
 
 pytest_plugins = ["support.postgres"]
 
@@ -45,7 +47,7 @@ Result = TypeVar("Result")
 CROWD = """
 import json, os, sys
 import alembic.command, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.cli.commands, number_tower.cli.db, number_tower.store.games
+import number_tower.cli.play, number_tower.cli.db, number_tower.store.games
 from number_tower.cli.main import main
 
 crowd, (closed, gate) = json.load(sys.stdin), os.pipe()
@@ -81,7 +83,7 @@ def crowd(folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequ
     typed = json.dumps([(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls])
     environment = plain_environment(NUMBER_TOWER_DB=database)
     subprocess.run(
-        [sys.executable, "-c", CROWD], input=typed, text=True, cwd=folder, env=environment, check=True, timeout=PATIENT
+        [sys.executable, "-c", CROWD], input=typed, text=True, cwd=folder, env=environment, check=True, timeout=SLOW
     )
     endings = ("out", "err", "code")
     return [tuple((folder / f"{number}.{ending}").read_text() for ending in endings) for number in range(len(calls))]
@@ -92,7 +94,7 @@ def at_once(*calls: Callable[[], Result]) -> list[Result]:
     gate = Barrier(len(calls))
 
     def wait_and_call(call: Callable[[], Result]) -> Result:
-        gate.wait(PATIENT)
+        gate.wait(SLOW)
         return call()
 
     with ThreadPoolExecutor(len(calls)) as pool:
@@ -302,11 +304,11 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
 
 
 def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_path: Path) -> None:
-    chance, count = seeded(), 16 if on_server(database) else 50
+    chance, count = seeded(), size(8, 16) if on_server(database) else size(20, 50)
     scenes = [some_game(chance, levels=(None,)) for _ in range(count)]
     answers = [some_answers(chance, scene.table, 100) for scene in scenes]
     assert on_server(database) or not Path(database).exists()
-    however_slow = database if on_server(database) else f"sqlite:///{database}?timeout={PATIENT}"
+    however_slow = database if on_server(database) else f"sqlite:///{database}?timeout={SLOW}"
     calls = [(scene.call, typed) for scene, typed in zip(scenes, answers, strict=True)]
     results = crowd(tmp_path / "crowd", however_slow, calls)
     tables = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import sqlite3
@@ -40,6 +39,7 @@ from number_tower.store.rows import Seats
 from number_tower.table import Change, StaleError, TableError
 from support.command import tower
 from support.dumps import loaded
+from support.sizes import size
 from support.stores import Command, by_hand, own_book, store_in
 
 DRAFT = catalogue.load_named("draft")
@@ -59,8 +59,8 @@ ANSWERS = (
 )
 """What the store may say of a game: that it is damaged, or gone, or stands otherwise than was thought."""
 
-EACH = 8
-"""Mutations of each kind; NUMBER_TOWER_DAMAGE chooses another number."""
+EACH = size(3, 300)
+"""Mutations of each kind."""
 
 
 # A database with something in every table -----------------------------------------------------------------------------
@@ -258,7 +258,7 @@ FOUND = {"flips": (60,), "overwritten": (37,), "swapped pages": (23, 29)}
 
 
 def seeds() -> range:
-    return range(int(os.environ.get("NUMBER_TOWER_DAMAGE", EACH)))
+    return range(EACH)
 
 
 @pytest.mark.parametrize("kind", MUTATIONS)

@@ -19,8 +19,9 @@ import pytest
 from number_tower import Game, Table, catalogue
 from number_tower.store import StoreError
 from number_tower.store.database import Store, count_contents
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
-from support.servers import PATIENT, Client, game_at_one_table, serving
+from support.servers import Client, game_at_one_table, serving
 from support.stores import by_hand, store_in
 
 DRAFT = catalogue.load_named("draft")
@@ -296,7 +297,7 @@ def test_a_log_that_cannot_be_saved_yet_is_kept_and_tried_again(tmp_path: Path) 
 
 
 def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENT
+    deadline = time.monotonic() + SLOW
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -352,7 +353,7 @@ def test_an_idle_game_in_the_terminal_saves_the_log_at_its_next_move(tmp_path: P
     child.stdin.flush()
     wait_for(lambda: Path(f"{file}-wal").exists() and by_hand_or_not(file) == [("9",)])
     delete_log(file)
-    _, complaints = child.communicate("8\nquit\n", timeout=PATIENT)
+    _, complaints = child.communicate("8\nquit\n", timeout=SLOW)
     assert complaints == ""
     assert by_hand(file, "SELECT moves FROM games") == [("9,8",)]
 

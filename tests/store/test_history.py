@@ -22,7 +22,9 @@ from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import NEWEST
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
+from support.sizes import examples
 from support.stores import store_in
 
 PLAYED = (
@@ -167,7 +169,7 @@ def test_long_names_are_cut_and_wide_letters_stand_in_their_columns(tmp_path: Pa
     assert lines[2] == f" 2  2027-01-08 10:00  draft  李小龍 - Ben{' ' * 19}  unfinished, 1 move"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_looking_for_games_agrees_with_going_through_all_of_them(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -283,6 +285,6 @@ def test_that_nothing_is_kept_is_an_answer_too() -> None:
 def test_a_reader_that_leaves_early_is_no_error(database: str) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{TOWER} export | head -n 1 | wc -l"],
-        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True, timeout=60,
+        env=plain_environment(NUMBER_TOWER_DB=database), capture_output=True, text=True, check=True, timeout=SLOW,
     )  # fmt: skip
     assert (done.stdout.strip(), done.stderr) == ("1", "")

@@ -25,6 +25,7 @@ from number_tower.store.rows import MatchSlot, Seats, format_time
 from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.workers import Workers
+from support.clocks import SLOW
 from support.stores import by_hand, own_book, store_in
 
 pytest_plugins = ["support.postgres"]
@@ -147,7 +148,7 @@ def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
             await workers.close()
             scribe.close()
 
-    asyncio.run(asyncio.wait_for(all_of_it(), 60))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 def test_a_room_with_one_move_is_swept_with_all_that_belongs_to_it(store: Store) -> None:
@@ -358,7 +359,7 @@ def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(datab
 def wait_for_lock(store: Store) -> None:
     """Wait until another connection to a server waits for something that this one has locked."""
     waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
-    deadline = datetime.now(UTC) + timedelta(seconds=60)
+    deadline = datetime.now(UTC) + timedelta(seconds=SLOW)
     while datetime.now(UTC) < deadline:
         with store.read() as connection:
             if connection.execute(waiting).scalar_one():
@@ -436,7 +437,7 @@ def test_those_who_follow_a_room_that_is_swept_hear_that_it_is_gone(store: Store
         age(store)
         await lobby.delete_old_rooms()
         with pytest.raises(StopAsyncIteration):
-            await asyncio.wait_for(anext(seen), 60)
+            await asyncio.wait_for(anext(seen), SLOW)
         with pytest.raises(RoomNotFoundError):
             await lobby.find_room(known.address)
 

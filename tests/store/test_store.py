@@ -23,6 +23,7 @@ from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.table import Change, StaleError, TableError
 from number_tower.voice import Voice
 from support.command import DATA, tower
+from support.sizes import examples
 from support.stores import SEATS, any_play, by_hand, own_book, store_in
 
 DRAFT = catalogue.load("draft")
@@ -78,7 +79,7 @@ def same(found: StoredGame, table: Table, seats: Seats) -> None:
 
 
 @given(SEATS, st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Seats, data: st.DataObject) -> None:
     tables = data.draw(any_play(automatic=seats.automatic))
     mechanics = tables[0].game.rules
@@ -95,7 +96,7 @@ def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Se
 
 
 @given(any_play(automatic=(False, False)), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_several_changes_are_caught_up_with_at_once(shared: Store, tables: list[Table], data: st.DataObject) -> None:
     one, other = sorted(data.draw(st.tuples(*[st.integers(0, len(tables) - 1)] * 2)))
     known = shared.begin(tables[one], catalogue.find_rulebook("my game", tables[0].game.rules))
@@ -106,7 +107,7 @@ def test_several_changes_are_caught_up_with_at_once(shared: Store, tables: list[
 
 
 @given(any_play(automatic=(False, False)))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: list[Table]) -> None:
     kept = shared.begin(tables[0], catalogue.find_rulebook("my game", tables[0].game.rules))
     for before, after in pairwise(tables):

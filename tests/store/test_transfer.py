@@ -24,7 +24,9 @@ from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
 from number_tower.table import Declaration
+from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
+from support.sizes import size
 from support.stores import own_book, store_in
 
 NAMES = [None, ("Ann", "Ben"), ("Zoë", "李小龍"), ("a,b:(c)=%", "Ann"), ('"', "\\")]
@@ -131,18 +133,21 @@ def lines(store: Store, wanted: GameFilter | None = None) -> list[str]:
     return [line.text for line in found if not isinstance(line, DamagedEntry)]
 
 
+MANY = size(200, 1000)
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
     store = store_in(tmp_path_factory.mktemp("many") / "games.db")
-    fill(store, 1000)
+    fill(store, MANY)
     return store
 
 
-def test_a_thousand_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
+def test_many_games_arrive_as_they_were(many: Store, tmp_path: Path) -> None:
     sent = lines(many)
     other = store_in(tmp_path / "other.db")
     taken = import_games(other, sent)
-    assert taken.new >= 1000
+    assert taken.new >= MANY
     assert taken == ImportResult(new=len(sent) - 5, continued=0, known=0, differ=(), puzzles=5)
     assert lines(other) == sent
     for mine, theirs in zip(everything(many), everything(other), strict=True):
@@ -339,7 +344,7 @@ def test_names_in_any_script_are_exported_in_utf_8(tmp_path: Path) -> None:
     environment = plain_environment(
         NUMBER_TOWER_DB=str(tmp_path / "games.db"), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )
-    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=60)
+    done = subprocess.run([TOWER, "export"], capture_output=True, env=environment, check=True, timeout=SLOW)
     assert "Zoë" in done.stdout.decode("utf-8")
 
 

@@ -21,6 +21,7 @@ from number_tower import Game, Table, catalogue, record
 from number_tower.store import StoreError, database, engine
 from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
+from support.clocks import SLOW
 from support.command import TOWER, limited, plain_environment, tower
 from support.stores import Command, by_hand, store_in
 
@@ -298,14 +299,14 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
         playing = subprocess.Popen(
             [TOWER, "play", "draft"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=50"),
+            env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=SLOW"),
         )  # fmt: skip
         assert playing.stdin is not None
         playing.stdin.write("9\n")
         playing.stdin.flush()
         with pytest.raises(subprocess.TimeoutExpired):
             playing.wait(timeout=1)
-    _, complaints = playing.communicate("quit\n", timeout=50)
+    _, complaints = playing.communicate("quit\n", timeout=SLOW)
     assert complaints == ""
     assert by_hand(file, "SELECT moves FROM games") == [("9",)]
 

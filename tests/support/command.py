@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.clocks import SLOW
+
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
 GOLDEN = ROOT / "tests/golden"
@@ -32,7 +34,7 @@ def limited(
     return subprocess.run(
         ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, *call],
         input=typed, capture_output=True, text=True, cwd=cwd,
-        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment), timeout=60, check=False,
+        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment), timeout=SLOW, check=False,
     )  # fmt: skip
 
 
@@ -46,7 +48,7 @@ def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
         encoding="utf-8",
         cwd=cwd,
         env=plain_environment(**environment),
-        timeout=60,
+        timeout=SLOW,
         check=False,
     )
 

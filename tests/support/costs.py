@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
+from statistics import median
 from time import thread_time
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,9 @@ from number_tower.web.app import make_app
 from support.apps import settings
 
 YARDSTICK = "/health/live"
+
+PAUSE = 0.05
+"""Seconds by which each try is later than the one before, so that a busy moment of the machine passes."""
 
 
 @dataclass(frozen=True)
@@ -118,16 +122,17 @@ class Meter:
 
     async def unit(self, tries: int = 20) -> float:
         """Return the CPU time of the cheapest request there is."""
-        return min([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
+        return median([await self.seconds(Call("GET", YARDSTICK)) for _ in range(tries)])
 
     async def cost(self, call: Call, most: float, tries: int = 30) -> float:
         """Return the CPU time of a request as a multiple of that of the cheapest, measured side by side.
 
-        The least of several tries counts: what else the machine does can only make them longer. A request that costs no
-        more than it may is not tried again.
+        The least of several tries counts, more and more of them apart: what else the machine does can only make them
+        longer. A request that costs no more than it may is not tried again.
         """
         least = inf
-        for _ in range(tries):
+        for number in range(tries):
+            await asyncio.sleep(number * PAUSE)
             least = min(least, await self.seconds(call) / await self.unit())
             if least <= most:
                 break
@@ -136,7 +141,8 @@ class Meter:
     async def growth(self, half: Call, whole: Call, most: float, tries: int = 30) -> float:
         """Return how many times as long a request takes whose input is twice as large."""
         least = inf
-        for _ in range(tries):
+        for number in range(tries):
+            await asyncio.sleep(number * PAUSE)
             least = min(least, await self.seconds(whole) / await self.seconds(half))
             if least <= most:
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from support.clocks import SLOW
 from support.command import plain_environment
 
 NEVER_AT_FIRST = {
@@ -32,6 +33,6 @@ def loaded(*arguments: str, database: str = "none") -> set[str]:
     done = subprocess.run(
         [sys.executable, "-I", "-c", script],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, env=plain_environment(NUMBER_TOWER_DB=database),
-        timeout=60, check=False,
+        timeout=SLOW, check=False,
     )  # fmt: skip
     return set(done.stderr.split())

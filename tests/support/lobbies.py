@@ -13,6 +13,7 @@ from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby, NewRoom
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import Workers
+from support.clocks import SLOW
 from support.stores import store_in
 
 BOOK = catalogue.load_named("draft")
@@ -59,7 +60,7 @@ def at(folder: Path, do: Callable[[Lobby], Awaitable[None]], workers: Workers | 
         async with opened(folder, workers) as lobby:
             await do(lobby)
 
-    asyncio.run(asyncio.wait_for(all_of_it(), 60))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 async def sat(lobby: Lobby) -> tuple[str, str, str]:

@@ -15,10 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
-
-PATIENT = 60.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 HOST = "127.0.0.1"
 
@@ -55,14 +53,14 @@ class Server:
 
     def ready(self) -> None:
         """Wait until it answers."""
-        deadline = time.monotonic() + PATIENT
+        deadline = time.monotonic() + SLOW
         while not self._answers():
             assert self._process.poll() is None, f"the server ended: {self.said()}"
             assert time.monotonic() < deadline, f"the server does not answer: {self.said()}"
             time.sleep(0.02)
 
     def _answers(self) -> bool:
-        with suppress(OSError), socket.create_connection((HOST, self.port), timeout=PATIENT) as connection:
+        with suppress(OSError), socket.create_connection((HOST, self.port), timeout=SLOW) as connection:
             connection.sendall(request("GET", "/health", close=True))
             return connection.recv(12) == b"HTTP/1.1 200"
         return False
@@ -94,7 +92,7 @@ class Server:
         """Stop it politely."""
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENT)
+            self._process.wait(SLOW)
         self._end()
 
     def _end(self) -> None:

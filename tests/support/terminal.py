@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -29,7 +30,7 @@ class Terminal:
         os.close(far)
         self.seen = ""
 
-    def until(self, text: str, *, seconds: float = 30) -> str:
+    def until(self, text: str, *, seconds: float = SLOW) -> str:
         """Look until a text has appeared that was not there before."""
         start, deadline = len(self.seen), time.monotonic() + seconds
         while text not in self.seen[start:]:
@@ -46,8 +47,8 @@ class Terminal:
 
     def end(self, *, interrupt: bool = False) -> int:
         """Look until the command has ended; a person who wants to stop it presses Ctrl-C until it does."""
-        pressed = 0.0
-        for _ in range(300):
+        pressed, deadline = 0.0, time.monotonic() + SLOW
+        while time.monotonic() < deadline:
             if interrupt and self._process.poll() is None and time.monotonic() > pressed + 0.1:
                 pressed = time.monotonic()
                 self._process.send_signal(signal.SIGINT)
@@ -57,7 +58,7 @@ class Terminal:
                 if not more:
                     break
         os.close(self._near)
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=SLOW)
 
     def _read(self) -> str:
         try:

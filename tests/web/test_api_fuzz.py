@@ -1,6 +1,6 @@
 """The API keeps its word whatever it is sent: made by schemathesis from its description, answered in this process.
 
-`FUZZ_EXAMPLES=500 pytest tests/web/test_api_fuzz.py` tries more of everything, each time something else.
+`NUMBER_TOWER_THOROUGH=1` tries more of everything, each time something else.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from schemathesis.python import asgi
 from number_tower.web.app import make_app
 from number_tower.web.room_cache import ReconcileTiming
 from support.apps import bearing, settings
+from support.sizes import THOROUGH, size
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 WISHES: list[dict[str, Any]] = [
     {"game": "draft", "opponent": {"kind": "table"}},
     {"game": "draft", "opponent": {"kind": "link"}},
@@ -87,8 +87,8 @@ def rooms() -> Iterator[Rooms]:
 
 @schema.parametrize()
 @hypothesis_settings(
-    max_examples=EXAMPLES or 8,
-    derandomize=not EXAMPLES,
+    max_examples=size(4, 40),
+    derandomize=not THOROUGH,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,

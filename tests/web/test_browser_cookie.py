@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from number_tower.store import StoreError
 from number_tower.store import seats as browsers
 from number_tower.web.middleware.browser_cookie import MAX_DELETED
-from number_tower.web.pages.new_game import MOST_LISTED
+from number_tower.web.pages.home import MOST_LISTED
 from support.apps import Player, bearing, begun, linked, opened
 from support.cookies import Browser, room_of
 

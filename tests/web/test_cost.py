@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from math import inf
@@ -29,6 +28,7 @@ from number_tower.text import Template
 from number_tower.web import limits, pages, settings, tasks
 from number_tower.web.middleware import access_log
 from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
+from support.sizes import size
 
 MOST_COST = 60
 """How many times the CPU time of `GET /health/live` a request may take in the event loop."""
@@ -42,7 +42,7 @@ MOST_MEMORY = 8_000_000
 SHORTEST = 0.0005
 """Seconds of CPU time below which a parser's growth is not looked at: it would be noise."""
 
-EACH = 1 if os.environ.get("NUMBER_TOWER_COST") == "all" else 32
+EACH = size(64, 1)
 """Each how many of the texts is sent to a field; all of them in `make soak`."""
 
 TOO_CHEAP = 20

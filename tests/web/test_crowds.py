@@ -12,8 +12,9 @@ import pytest
 
 from number_tower.store.database import Store
 from number_tower.table import Change
+from support.clocks import SLOW
 from support.postgres import KINDS, brought_up_to_date, fresh
-from support.servers import PATIENT, Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
+from support.servers import Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
@@ -43,7 +44,7 @@ def two(shared: str) -> Iterator[list[Server]]:
 
 def playing(script: Coroutine[Any, Any, None]) -> None:
     """Run what happens in a test, for as long as anybody could need."""
-    asyncio.run(asyncio.wait_for(script, PATIENT))
+    asyncio.run(asyncio.wait_for(script, SLOW))
 
 
 def test_players_at_different_servers_see_each_others_moves(two: list[Server]) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from number_tower.web.api.showing import MOST_CHANGES
-from number_tower.web.view import MOST_TEXT, MOST_UNDONE
+from number_tower.voice import MOST_UNDONE
+from number_tower.web.api.games import MOST_CHANGES
+from number_tower.web.view import MOST_TEXT
 from support.apps import Player, begun, opened
 
 LONG = "rules(blocks=1-3,supply=endless,towers=own,target=1000):"

@@ -18,20 +18,18 @@ from number_tower import Game, Table, catalogue
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
 from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
+from support.clocks import SLOW
 from support.postgres import brought_up_to_date, fresh
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
-
-PATIENT = 60.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 LISTENERS = "FROM pg_stat_activity WHERE application_name = 'number-tower listening' AND datname = current_database()"
 
 
 def playing(script: Coroutine[Any, Any, None]) -> None:
     """Run what happens in a test, for as long as anybody could need."""
-    asyncio.run(asyncio.wait_for(script, PATIENT))
+    asyncio.run(asyncio.wait_for(script, SLOW))
 
 
 async def turns() -> None:
@@ -136,7 +134,7 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
 def test_a_beat_says_that_nothing_happened() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.subscribe(7, beat=0.001)) as wakeups:
+        async with aclosing(hub.subscribe(7, heartbeat=0.001)) as wakeups:
             assert [await anext(wakeups) for _ in range(3)] == [True, False, False]
             hub.publish(7)
             assert await anext(wakeups)

@@ -27,7 +27,8 @@ from number_tower.web import charts, limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.lobby import NewRoom
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
-from number_tower.web.pages import games, learn
+from number_tower.web.pages import analysis as analysis_page
+from number_tower.web.pages import games, puzzles
 from number_tower.web.settings import Settings
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
@@ -82,7 +83,8 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setattr(tasks.analyse_table, "__defaults__", (PATIENT,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
-    app.include_router(learn.router)
+    for part in (analysis_page, puzzles, games):
+        app.include_router(part.router)
     app.add_middleware(BrowserCookieMiddleware)
     app.state.workers, app.state.lobby, app.state.settings = Workers(), Lobby(), Settings(Location(None, None, ""))
     with TestClient(app, follow_redirects=False) as visitor:

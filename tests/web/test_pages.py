@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 from number_tower import Game, catalogue
 from number_tower.record import from_json, from_line
 from number_tower.web.live import stream_room
-from number_tower.web.pages import build_static_url, new_game
-from number_tower.web.pages.new_game import MOST_LISTED
+from number_tower.web.pages import build_static_url, home
+from number_tower.web.pages.home import MOST_LISTED
 from support.apps import opened
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
@@ -388,7 +388,7 @@ def test_home_lists_this_browsers_games_and_deletes_cookies_of_those_that_are_go
 def test_of_many_games_those_that_go_on_are_listed_before_those_that_are_over(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(new_game, "MOST_LISTED", 4)
+    monkeypatch.setattr(home, "MOST_LISTED", 4)
     rooms = [begun(client) for _ in range(6)]
     for room in rooms[2:]:
         client.post(f"{room}/resign")

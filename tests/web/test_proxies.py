@@ -27,9 +27,9 @@ import pytest
 
 import proxies
 from serving import Server, free_port
+from support.clocks import SLOW
 from support.command import ROOT
 from support.cookies import Jar
-from support.servers import PATIENT
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
@@ -56,7 +56,7 @@ class Site:
 
     def connect(self) -> HTTPSConnection:
         source = (VISITOR, 0) if sys.platform == "linux" else None
-        return HTTPSConnection("localhost", self.https, context=self.trust, timeout=PATIENT, source_address=source)
+        return HTTPSConnection("localhost", self.https, context=self.trust, timeout=SLOW, source_address=source)
 
     def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> HTTPResponse:
         """Ask for something as a browser does; the answer is read and its cookies are kept."""
@@ -87,7 +87,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     made = Certificate(folder / "chain.pem", folder / "key.pem")
     call = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     call += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(made.key), "-out", str(made.chain)]
-    subprocess.run(call, check=True, capture_output=True, timeout=PATIENT)
+    subprocess.run(call, check=True, capture_output=True, timeout=SLOW)
     return made
 
 
@@ -200,7 +200,7 @@ def running(call: list[str], folder: Path, port: int) -> Iterator[None]:
 
 
 def accepts(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=PATIENT):
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=SLOW):
         return True
     return False
 
@@ -208,7 +208,7 @@ def accepts(port: int) -> bool:
 def wait_for(
     happened: Callable[[], bool], otherwise: Callable[[], str], process: subprocess.Popen[bytes] | None = None
 ) -> None:
-    deadline = time.monotonic() + PATIENT
+    deadline = time.monotonic() + SLOW
     while not happened():
         assert process is None or process.poll() is None, otherwise()
         assert time.monotonic() < deadline, otherwise()
@@ -226,7 +226,7 @@ def test_nginx_understands_its_file(tmp_path: Path, certificate: Certificate) ->
     if os.geteuid() != 0:
         own = re.sub(r"(listen (?:\[::\]:)?)(80|443)\b", r"\g<1>1\g<2>0", own)
     call = [program("nginx"), "-t", *nginx_options(tmp_path, own)]
-    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENT, check=False)
+    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False)
     assert done.returncode == 0, done.stderr
     warnings = [line for line in done.stderr.splitlines() if "[warn]" in line and "http2" not in line]
     assert warnings == []
@@ -235,7 +235,7 @@ def test_nginx_understands_its_file(tmp_path: Path, certificate: Certificate) ->
 def test_caddy_understands_its_file(tmp_path: Path) -> None:
     call = [program("caddy"), "adapt", "--adapter", "caddyfile", "--config", str(ROOT / "deploy/Caddyfile")]
     environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(call, capture_output=True, text=True, timeout=PATIENT, check=False, env=environment)
+    done = subprocess.run(call, capture_output=True, text=True, timeout=SLOW, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert "warn" not in done.stderr.lower()
     assert NAME in done.stdout
@@ -248,7 +248,7 @@ def test_pages_come_through_and_are_for_https_alone(site: Site) -> None:
     for path in ("/", "/new", "/games/draft"):
         answer = site.ask("GET", path)
         assert (answer.status, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
-    plain = HTTPConnection("127.0.0.1", site.http, timeout=PATIENT)
+    plain = HTTPConnection("127.0.0.1", site.http, timeout=SLOW)
     plain.request("GET", "/games", headers={"Host": "localhost"})
     answer = plain.getresponse()
     assert answer.status in {301, 308}
@@ -261,7 +261,7 @@ def test_the_proxy_speaks_http_2(site: Site) -> None:
     offering.check_hostname, offering.verify_mode = False, ssl.CERT_NONE
     offering.set_alpn_protocols(["h2", "http/1.1"])
     with (
-        socket.create_connection(("127.0.0.1", site.https), timeout=PATIENT) as plain,
+        socket.create_connection(("127.0.0.1", site.https), timeout=SLOW) as plain,
         offering.wrap_socket(plain, server_hostname="localhost") as connection,
     ):
         assert connection.selected_alpn_protocol() == "h2"
@@ -306,7 +306,7 @@ def next_mark(events: HTTPResponse) -> str:
 
 def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(site: Site) -> None:
     rooms = []
-    direct = HTTPConnection("127.0.0.1", site.server.port, timeout=PATIENT)
+    direct = HTTPConnection("127.0.0.1", site.server.port, timeout=SLOW)
     for _ in range(130):
         direct.request("POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"})
         made = json.loads(direct.getresponse().read())

@@ -19,9 +19,9 @@ from number_tower.web import tasks
 from number_tower.web import workers as workers_module
 from number_tower.web.workers import Lane, LaneLimits, Workers
 from support import apps
+from support.clocks import SLOW
 from support.worker_tasks import FOLDER, ThreadProcess, gated_analysis
 
-GENEROUS = 60.0
 BUSY = "The server is busy. Please try again in a moment."
 
 
@@ -48,7 +48,7 @@ class Site:
 
     async def send(self, address: str, method: str, path: str, **more: Any) -> httpx2.Response:
         transport = httpx2.ASGITransport(self.app, client=(address, 1))
-        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=GENEROUS) as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=SLOW) as client:
             return await client.request(method, path, **more)
 
     def analyse(self, address: str, line: str) -> asyncio.Task[httpx2.Response]:
@@ -66,7 +66,7 @@ def at_site(test: Callable[[Site], Awaitable[None]], folder: Path) -> None:
             yield Site(app, folder)
 
     async def in_time() -> None:
-        async with asyncio.timeout(GENEROUS), opened() as site:
+        async with asyncio.timeout(SLOW), opened() as site:
             await test(site)
 
     asyncio.run(in_time())

@@ -12,18 +12,15 @@ import pytest
 
 from number_tower.room import Move
 from number_tower.store import StoreError
-from number_tower.web.cached_room import CachedRoom
 from number_tower.web.live import RoomChange
-from number_tower.web.room_cache import Reconciler, ReconcileTiming
+from number_tower.web.room_cache import CachedRoom, Reconciler, ReconcileTiming
+from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
 from support.nodes import NEVER, ONLY_NEWS, Node, node, until
 from support.postgres import brought_up_to_date, fresh
 
 pytest_plugins = ["support.postgres"]
-
-PATIENT = 60.0
-"""Seconds that nothing here needs, however busy the machine is."""
 
 ONLY_REGULARLY = ReconcileTiming(interval=0.05, first_retry=0.01)
 
@@ -39,7 +36,7 @@ def run(
             second = await stack.enter_async_context(node(database, timing, listening=listening))
             await script(first, second)
 
-    asyncio.run(asyncio.wait_for(both(), PATIENT))
+    asyncio.run(asyncio.wait_for(both(), SLOW))
 
 
 async def next_moves(states: Any) -> tuple[int, ...]:
@@ -133,7 +130,7 @@ def test_a_room_that_was_not_used_for_long_is_compared_when_it_is_used_again(dat
 def test_thousands_of_notices_make_few_queries(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        identity = (await second.lobby.find_room(address)).kept_room.id
+        identity = (await second.lobby.find_room(address)).id
         states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
@@ -172,10 +169,10 @@ def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> 
         states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
-        identity = (await second.lobby.find_room(address)).kept_room.id
+        identity = (await second.lobby.find_room(address)).id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
-            second.lobby._forget(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
+            second.lobby._cache.remove(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
             second.lobby._hub.publish(identity)  # noqa: SLF001
             assert await next_moves(states) == (9,)
         assert faults.failed
@@ -215,7 +212,7 @@ def comparing(
         await script(reconciler, compared)
         await reconciler.close()
 
-    asyncio.run(asyncio.wait_for(all_of_it(), PATIENT))
+    asyncio.run(asyncio.wait_for(all_of_it(), SLOW))
 
 
 def test_what_is_marked_while_a_comparison_runs_is_compared_once_afterwards() -> None:

@@ -23,7 +23,8 @@ from number_tower.store import seats as browsers
 from number_tower.web.middleware.browser_cookie import MAX_BROWSERS, MAX_DELETED, MAX_TOKENS
 from number_tower.web.middleware.security import CONTENT_POLICY
 from support.apps import Player, bearing, begun, linked, opened
-from support.servers import HOST, PATIENT, serving
+from support.clocks import SLOW
+from support.servers import HOST, serving
 
 BAD = '<img src=x onerror="alert(1)">'
 ALSO_BAD = "'\"><script>alert(2)</script>"
@@ -62,7 +63,7 @@ class Person:
         self.received: list[tuple[str, str]] = []
         """Of every answer the cookies that were set, and all the rest."""
 
-        self._client = httpx2.Client(base_url=f"http://{HOST}:{port}", timeout=PATIENT)
+        self._client = httpx2.Client(base_url=f"http://{HOST}:{port}", timeout=SLOW)
         self._stream: socket.socket | None = None
         self._heard = b""
         self._port = port
@@ -77,7 +78,7 @@ class Person:
     def follow(self, path: str) -> None:
         """Listen to a stream, and keep all that it says."""
         cookies = "; ".join(f"{name}={value}" for name, value in self._client.cookies.items())
-        self._stream = socket.create_connection((HOST, self._port), timeout=PATIENT)
+        self._stream = socket.create_connection((HOST, self._port), timeout=SLOW)
         self._stream.sendall(f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nCookie: {cookies}\r\n\r\n".encode())
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -91,7 +92,7 @@ class Person:
 
     def wait_for(self, words: str) -> None:
         """Wait until the stream has said something."""
-        deadline = time.monotonic() + PATIENT
+        deadline = time.monotonic() + SLOW
         while words.encode() not in self._heard:
             assert time.monotonic() < deadline, self._heard
             time.sleep(0.01)

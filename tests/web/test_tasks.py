@@ -20,6 +20,7 @@ from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
 from number_tower.web import questions, tasks
 from number_tower.web.questions import AnswerCache
+from support.sizes import examples
 from support.strategies import any_game
 
 Thing = TypeVar("Thing")
@@ -105,7 +106,7 @@ def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
 
 def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
-        def solution(self, _: object) -> None:
+        def solve(self, _: object) -> None:
             return None
 
     monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
@@ -116,7 +117,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
 # Analysis -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(any_game())
 def test_every_value_is_what_solving_says(game: Game) -> None:
     found = travelled(tasks.analyse_table(*by_rules(game), PATIENT))
@@ -166,7 +167,7 @@ def test_of_many_moves_only_some_are_given_a_reason() -> None:
 # Reviews --------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(any_game(to_the_end=True))
 def test_a_review_is_the_coachs(game: Game) -> None:
     found, seen = travelled(tasks.review_table(*by_rules(game), PATIENT, PATIENT)), review(game)
@@ -311,7 +312,7 @@ def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
     worked: list[str] = []
 
     async def ask() -> None:
-        answers = AnswerCache(most=2)
+        answers = AnswerCache(2)
 
         async def to(question: str) -> None:
             async def find() -> str:

@@ -1,4 +1,4 @@
-"""Players against players: many games, on all cores, and what they show about who is how much stronger."""
+"""Tournaments: players play each other many times, on all cores, and are rated by the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
+def arena(  # noqa: PLR0913 - all options are keywords
     games: Iterable[str | Rules],
     players: Iterable[str],
     *,
@@ -50,15 +50,15 @@ def arena(  # noqa: PLR0913 - what there is to choose, all of it by name
     resume: bool = False,
     make: PlayerFactory = make_player,
 ) -> ArenaResults:
-    """Let every two players play each game so many times, and return what came of it and all games.
+    """Let each pair of players play each game `number` times, and return the results with all games.
 
-    `jobs` is how many games are played at once: without it, as many as there are cores. Every game is kept in the
-    file `out`, if one is named; with `resume` the games that it holds already are not played again.
+    `jobs` is the number of games played at once (default: one for each core). The games are kept in the file `out`, if
+    given; with `resume` the games in that file are not played again.
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
-    with ExitStack() as leaving:
-        log = None if out is None else leaving.enter_context(ArenaJournal(out, contest, resume=resume))
-        played = leaving.enter_context(closing(play_games(contest, log=log, jobs=jobs, make=make)))
+    with ExitStack() as stack:
+        log = None if out is None else stack.enter_context(ArenaJournal(out, contest, resume=resume))
+        played = stack.enter_context(closing(play_games(contest, log=log, jobs=jobs, make=make)))
         return compute_results(contest, played, keep=True)
 
 
@@ -70,15 +70,9 @@ def play_games(
     make: PlayerFactory = make_player,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[GameResult]:
-    """Give every game of an arena as it comes: first what its log holds, then the others, which are played and kept.
+    """Yield all games of an arena: first those in the journal, then the others as they are played and kept.
 
-    `progress` is told how many games there are now, and how many there will be.
+    `progress` is called with the number of finished games and their total.
     """
-    return run_journaled(
-        len(contest),
-        contest.get_fixture,
-        partial(play_fixture, contest, make=make),
-        log=log,
-        jobs=jobs,
-        progress=progress,
-    )
+    run = partial(play_fixture, contest=contest, make=make)
+    return run_journaled(run, len(contest), log=log, jobs=jobs, progress=progress)

@@ -1,4 +1,4 @@
-"""Two players at a table, from where it stands to the end: the one way in which computers play a game."""
+"""Play one game between two players, and the journal of an arena's games."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from number_tower import __version__
 from number_tower.arena.schedule import Fixture
-from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError, format_header
+from number_tower.batch.journal import Journal
 from number_tower.game import Game
 from number_tower.players import ForfeitError, let_move
 from number_tower.record import to_line
@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     from number_tower.position import Ending
     from number_tower.table import Table
 
+FORMAT = 1
+"""The version of the journal's format."""
+
 
 class PlayerFactory(Protocol):
-    """Makes a player of what it is called; `number_tower.players.base` is one."""
+    """Makes players by their names, as `number_tower.players.make_player` does."""
 
     def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
         """Return a player for one game."""
 
 
 class Playout(NamedTuple):
-    """A table whose game is over, and in words why it was forfeit, if it was."""
+    """The table at the end of a game, and why a player forfeited, if one did."""
 
     table: Table
     forfeit: str | None = None
@@ -50,11 +53,11 @@ class GameResult(Fixture):
 
     @property
     def plies(self) -> int:
-        """How many blocks were placed."""
+        """The number of blocks placed."""
         return len(self.moves)
 
     def to_json(self) -> str:
-        """Write the game as one JSON document, on one line; seats are 1 and 2 there."""
+        """Return the game as one line of JSON, where seats are 1 and 2."""
         document = {name: getattr(self, name) for name in _JSON_FIELDS}
         document["winner"] = None if self.winner is None else self.winner + 1
         return json.dumps(document)
@@ -64,34 +67,34 @@ _JSON_FIELDS = (*(field.name for field in fields(GameResult)), "plies")
 
 
 def play_out(table: Table, players: tuple[Player, Player], tell: Callable[[Table], object] | None = None) -> Playout:
-    """Let two players, in the order of their seats, play a game to its end; then they leave, whatever happened.
+    """Let two players, in the order of their seats, play a game to its end, and close them.
 
-    Whoever gives no move that can be placed forfeits the game. `tell` is called with the table after every change.
+    A player that gives no legal move forfeits the game. `tell` is called with the table after every change.
     """
     forfeit = None
-    with ExitStack() as leaving:
+    with ExitStack() as stack:
         for player in players:
-            leaving.callback(player.close)
+            stack.callback(player.close)
         while table.outcome is None:
             seat = table.game.to_move
             try:
                 table = let_move(table, players[seat])
-            except ForfeitError as given:
-                table, forfeit = table.declare("forfeit", seat), str(given)
+            except ForfeitError as error:
+                table, forfeit = table.declare("forfeit", seat), str(error)
             if tell is not None:
                 tell(table)
     return Playout(table, forfeit)
 
 
-def play_fixture(contest: Contest, fixture: Fixture, make: PlayerFactory) -> GameResult:
+def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResult:
     """Play one game of an arena."""
+    fixture = contest.get_fixture(index)
     one, other = (make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players)
-    return make_result(contest, fixture, play_out(contest.get_table(fixture), (one, other)))
+    return _make_result(fixture, play_out(contest.get_table(fixture), (one, other)))
 
 
-def make_result(contest: Contest, fixture: Fixture, finished: Playout) -> GameResult:
-    """Put down how a game of an arena ended."""
-    table = finished.table
+def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
+    table = playout.table
     if table.outcome is None:
         raise ValueError("the game is not over")
     return GameResult(
@@ -100,27 +103,18 @@ def make_result(contest: Contest, fixture: Fixture, finished: Playout) -> GameRe
         fixture.seed,
         fixture.players,
         *table.outcome,
-        forfeit=finished.forfeit,
+        forfeit=playout.forfeit,
         moves=table.game.moves,
         record=to_line(table, files=True),
     )
 
 
-__all__ = ["FORMAT", "ArenaJournal", "JournalDamagedError", "JournalNotEmptyError", "format_arena_header"]
-
-
-FORMAT = 1
-
-
-"""The form of the file; another program may write another."""
-
-
 class ArenaJournal(Journal[GameResult]):
-    """The finished games of one arena, in a file; each that it holds is played again."""
+    """The finished games of one arena, in a file; games are replayed when they are read."""
 
     run_noun = "arena"
     entry_noun = "game"
-    setting_labels = {  # noqa: RUF012 - nobody changes it
+    setting_labels = {  # noqa: RUF012 - constant
         "number_tower_arena": "its file has format",
         "version": "it was begun by version",
         "games": "its games are",
@@ -132,28 +126,20 @@ class ArenaJournal(Journal[GameResult]):
 
     def __init__(self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False) -> None:
         self._contest = contest
-        super().__init__(path, len(contest), resume=resume)
-
-    def build_settings(self) -> dict[str, object]:
-        """Return all that decides what the games will be."""
-        return _build_settings(self._contest)
+        super().__init__(path, len(contest), build_settings(contest), resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> GameResult:
-        """Play the game of a line again."""
+        """Replay the game of a line."""
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
         start, forfeit = self._contest.get_table(fixture), document["forfeit"]
         table = replace(start, game=Game(start.game.rules, moves=tuple(document["moves"])))
         if forfeit is not None:
             table = table.declare("forfeit", table.game.to_move)
-        return make_result(self._contest, fixture, Playout(table, forfeit))
+        return _make_result(fixture, Playout(table, forfeit))
 
 
-def format_arena_header(contest: Contest) -> bytes:
-    """Return the first line of the file: all that decides what the others will be."""
-    return format_header(_build_settings(contest))
-
-
-def _build_settings(contest: Contest) -> dict[str, object]:
+def build_settings(contest: Contest) -> dict[str, object]:
+    """Return the settings of an arena, from which all its games follow."""
     return {
         "number_tower_arena": FORMAT,
         "version": __version__,

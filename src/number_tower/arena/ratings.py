@@ -1,4 +1,4 @@
-"""How sure a score is, and how strong the players are who made it."""
+"""Confidence intervals of scores, and Elo ratings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Z_95 = 1.959964
-"""Standard deviations to either side that hold 95 % of a normal distribution."""
+"""Standard deviations to either side that contain 95 % of a normal distribution."""
 
 _ELO_SCALE = 400 / log(10)
-"""Elo points in a natural logarithm of odds."""
+"""Elo points per unit of natural log odds."""
 
 Matrix = list[list[float]]
 
@@ -22,17 +22,17 @@ _MAX_STEPS = 200
 
 
 class Rating(NamedTuple):
-    """A player's strength in Elo points, and how far it may be off to either side, at 95 %."""
+    """A strength in Elo points and its 95 % margin to either side."""
 
     elo: float
     margin: float
 
 
 def compute_interval(points: float, games: float) -> tuple[float, float]:
-    """Return between which shares the true one lies, at 95 %, after so many points in so many games.
+    """Return the 95 % interval of the true share after so many points in so many games.
 
-    It is Wilson's interval, which stays within 0 and 1 and is of use even when every game was won. A draw counts as
-    half a point; as it takes less of a chance than a win and a loss, the interval is then a little too wide.
+    Wilson's interval: it stays within 0 and 1 and is informative even if every game was won. A draw counts as half a
+    point; since its variance is less than that of a win and a loss, the interval is then slightly too wide.
     """
     if not games:
         return 0.0, 1.0
@@ -43,60 +43,57 @@ def compute_interval(points: float, games: float) -> tuple[float, float]:
 
 
 def compute_ratings(players: Sequence[str], scores: Mapping[tuple[str, str], tuple[float, int]]) -> dict[str, Rating]:
-    """Return the strengths that explain the scores best; `scores` has points and games of the first of each pair.
+    """Return the maximum likelihood ratings; `scores` has points and games of the first of each pair.
 
-    The chance of a player to beat another is a function of the difference of their ratings (Bradley and Terry's
-    model, on Elo's scale); a draw is half a win for each. Besides what was played every player is given one drawn
-    game against one of rating 0, so that a player who won every game is rated high and not without end. The mean of
-    the ratings is 0, and the margins are from the curvature of the likelihood there.
+    Bradley and Terry's model on Elo's scale, with a draw as half a win for each. As a prior every player is given one
+    drawn game against a player rated 0, so that one who won every game has a finite rating. The mean rating is 0. The
+    margins come from the curvature of the likelihood. Newton's method, with damped steps.
     """
-    seat = {player: number for number, player in enumerate(players)}
-    played = [(seat[one], seat[other], points, games) for (one, other), (points, games) in scores.items()]
+    place = {player: number for number, player in enumerate(players)}
+    played = [(place[one], place[other], points, games) for (one, other), (points, games) in scores.items()]
     strengths = [0.0] * len(players)
-    spread: Matrix = []
+    covariance: Matrix = []
     for _ in range(_MAX_STEPS):
-        slopes, curvature = _compute_derivatives(strengths, played)
-        spread = _invert_matrix(curvature)
-        steps = [sum(map(mul, row, slopes)) for row in spread]
-        turned = 2 * max(map(abs, steps))
-        if turned < _TOLERANCE:
+        gradient, curvature = _compute_derivatives(strengths, played)
+        covariance = _invert_matrix(curvature)
+        steps = [sum(map(mul, row, gradient)) for row in covariance]
+        size = 2 * max(map(abs, steps))
+        if size < _TOLERANCE:
             break
-        damped = log1p(turned) / turned
-        strengths = [strength + damped * step for strength, step in zip(strengths, steps, strict=True)]
-    return dict(zip(players, _center_ratings(strengths, spread), strict=True))
+        damping = log1p(size) / size
+        strengths = [strength + damping * step for strength, step in zip(strengths, steps, strict=True)]
+    return dict(zip(players, _center_ratings(strengths, covariance), strict=True))
 
 
 def _compute_derivatives(
     strengths: list[float], played: list[tuple[int, int, float, int]]
 ) -> tuple[list[float], Matrix]:
-    """Return how the likelihood rises with each strength, and how that bends, turned to be positive."""
+    """Return the gradient of the log likelihood and its negative second derivatives."""
     everyone = range(len(strengths))
     chances = [_predict_score(strength) for strength in strengths]
-    slopes = [0.5 - chance for chance in chances]
+    gradient = [0.5 - chance for chance in chances]
     curvature = [
         [chances[row] * (1 - chances[row]) if row == column else 0.0 for column in everyone] for row in everyone
     ]
     for one, other, points, games in played:
         chance = _predict_score(strengths[one] - strengths[other])
-        bend = games * chance * (1 - chance)
+        weight = games * chance * (1 - chance)
         for mine, theirs, surplus in ((one, other, points - games * chance), (other, one, games * chance - points)):
-            slopes[mine] += surplus
-            curvature[mine][mine] += bend
-            curvature[mine][theirs] -= bend
-    return slopes, curvature
+            gradient[mine] += surplus
+            curvature[mine][mine] += weight
+            curvature[mine][theirs] -= weight
+    return gradient, curvature
 
 
-def _center_ratings(strengths: list[float], spread: Matrix) -> list[Rating]:
-    """Return ratings whose mean is 0, and how far each may be off from that mean."""
+def _center_ratings(strengths: list[float], covariance: Matrix) -> list[Rating]:
+    """Return ratings whose mean is 0, with the margins of their distance from that mean."""
     count = len(strengths)
     mean = sum(strengths) / count
-    means = [sum(row) / count for row in spread]
+    means = [sum(row) / count for row in covariance]
     overall = sum(means) / count
     return [
-        Rating(
-            _ELO_SCALE * (strength - mean), _ELO_SCALE * Z_95 * sqrt(spread[place][place] - 2 * means[place] + overall)
-        )
-        for place, strength in enumerate(strengths)
+        Rating(_ELO_SCALE * (strength - mean), _ELO_SCALE * Z_95 * sqrt(row[place] - 2 * means[place] + overall))
+        for place, (strength, row) in enumerate(zip(strengths, covariance, strict=True))
     ]
 
 
@@ -105,7 +102,7 @@ def _predict_score(difference: float) -> float:
 
 
 def _invert_matrix(matrix: Matrix) -> Matrix:
-    """Invert a symmetric matrix that bends one way, so that no order of the rows is better than another."""
+    """Invert a positive definite matrix, which needs no pivoting."""
     size = len(matrix)
     rows = [[*row, *(float(place == column) for column in range(size))] for place, row in enumerate(matrix)]
     for place in range(size):

@@ -1,11 +1,11 @@
-"""What the games of an arena add up to: standings, the score of every pair, and of every game."""
+"""The results of an arena: standings, the score of every pair, and statistics of every game."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from dataclasses import dataclass
-from functools import reduce
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.arena.ratings import compute_interval, compute_ratings
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class Score(Tally):
-    """Games won, drawn and lost, and what they say of the players."""
+    """Games won, drawn and lost, with the share of the points."""
 
     @property
     def share(self) -> float:
-        """The points, of all that there were; without a game, half."""
+        """The points as a share of the games; one half without a game."""
         return self.points / self.games if self.games else 0.5
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Between what the share would be after very many games, at 95 %."""
+        """The 95 % interval of the share."""
         return compute_interval(self.points, self.games)
 
     @property
     def opposite(self) -> Score:
-        """The same games, as the other side sees them."""
+        """The same games from the other side."""
         return Score(self.lost, self.drawn, self.won)
 
     def to_document(self) -> dict[str, object]:
-        """Give the score as a JSON document has it."""
+        """Return the score as JSON values."""
         return {
             "games": self.games,
             **self._asdict(),
@@ -46,13 +46,9 @@ class Score(Tally):
             "interval": [round(end, 4) for end in self.interval],
         }
 
-    def plus(self, other: Score) -> Score:
-        """Return the score of these games and of others."""
-        return Score(self.won + other.won, self.drawn + other.drawn, self.lost + other.lost)
-
 
 class ArenaStanding(NamedTuple):
-    """How one player came off, and how many of the lost games were forfeit."""
+    """The score and rating of one player, and how many of its lost games were forfeited."""
 
     player: str
     score: Score
@@ -61,7 +57,7 @@ class ArenaStanding(NamedTuple):
 
 
 class GameStatistics(NamedTuple):
-    """How one game went: whoever started, each player by name, and how many plies all its games took."""
+    """The scores of the starting player and of each player at one game, and the plies of all its games."""
 
     game: str
     starter: Score
@@ -76,10 +72,7 @@ class GameStatistics(NamedTuple):
 
 @dataclass(frozen=True)
 class ArenaResults:
-    """What an arena showed: the players, the best first; every pair; every game of the arena; and all that was played.
-
-    The games are there where they were asked to be kept in memory.
-    """
+    """The standings, best player first; the score of every pair; statistics of every game; and the games, if kept."""
 
     contest: Contest
     standings: tuple[ArenaStanding, ...]
@@ -88,15 +81,15 @@ class ArenaResults:
     games: tuple[GameResult, ...] = ()
 
     def score(self, player: str, opponent: str) -> Score:
-        """Return how a player came off against another."""
+        """Return the score of a player against another."""
         return (
             self.pairs[player, opponent] if (player, opponent) in self.pairs else self.pairs[opponent, player].opposite
         )
 
     def to_json(self) -> str:
-        """Write all the numbers as one JSON document, on one line; the games themselves are not in it."""
+        """Return all figures, without the games, as one line of JSON."""
         document = {
-            "played": sum(ground.starter.games for ground in self.by_game),
+            "played": sum(statistics.starter.games for statistics in self.by_game),
             "number": self.contest.number,
             "seed": self.contest.seed,
             "players": [
@@ -112,58 +105,54 @@ class ArenaResults:
             "pairs": [{"players": pair, **score.to_document()} for pair, score in self.pairs.items()],
             "by_game": [
                 {
-                    "game": ground.game,
-                    "plies": round(ground.mean_plies, 4),
-                    "starter": ground.starter.to_document(),
-                    "players": {player: score.to_document() for player, score in ground.scores.items()},
+                    "game": statistics.game,
+                    "plies": round(statistics.mean_plies, 4),
+                    "starter": statistics.starter.to_document(),
+                    "players": {player: score.to_document() for player, score in statistics.scores.items()},
                 }
-                for ground in self.by_game
+                for statistics in self.by_game
             ],
         }
         return json.dumps(document)
 
 
 def compute_results(contest: Contest, games: Iterable[GameResult], *, keep: bool = False) -> ArenaResults:
-    """Add up games, each of which is looked at once and, unless they are to be kept, forgotten."""
-    scores: Counter[tuple[str, tuple[str, str], int | None]] = Counter()
+    """Add up the games; with `keep` they are part of the results."""
+    counts: Counter[tuple[str, tuple[str, str], int | None]] = Counter()
     plies: Counter[str] = Counter()
     forfeits: Counter[str] = Counter()
     kept: list[GameResult] = []
-    for played in games:
-        scores[played.game, played.players, played.winner] += 1
-        plies[played.game] += played.plies
-        if played.forfeit is not None and played.winner is not None:
-            forfeits[played.players[1 - played.winner]] += 1
+    for game in games:
+        counts[game.game, game.players, game.winner] += 1
+        plies[game.game] += game.plies
+        if game.forfeit is not None and game.winner is not None:
+            forfeits[game.players[1 - game.winner]] += 1
         if keep:
-            kept.append(played)
+            kept.append(game)
 
-    def of_starter(game: str, starter: str, other: str) -> Score:
-        return Score(*(scores[game, (starter, other), winner] for winner in (0, None, 1)))
+    def score_starter(game: str, starter: str, other: str) -> Score:
+        return Score(*(counts[game, (starter, other), winner] for winner in (0, None, 1)))
 
-    def of_pair(game: str, one: str, other: str) -> Score:
-        return of_starter(game, one, other).plus(of_starter(game, other, one).opposite)
+    def score_pair(game: str, one: str, other: str) -> Score:
+        return Score.add_up((score_starter(game, one, other), score_starter(game, other, one).opposite))
 
-    def against(player: str) -> list[str]:
-        return [other for other in contest.players if other != player]
+    def score_player(game: str, player: str) -> Score:
+        return Score.add_up(score_pair(game, player, other) for other in contest.players if other != player)
 
-    pairs = {pair: _sum(of_pair(game, *pair) for game in contest.games) for pair in contest.pairs}
-    rated = compute_ratings(contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()})
-    grounds = tuple(
+    pairs = {pair: Score.add_up(score_pair(game, *pair) for game in contest.games) for pair in contest.pairs}
+    ratings = compute_ratings(contest.players, {pair: (score.points, score.games) for pair, score in pairs.items()})
+    by_game = tuple(
         GameStatistics(
             game,
-            _sum(of_starter(game, player, other) for player in contest.players for other in against(player)),
-            {player: _sum(of_pair(game, player, other) for other in against(player)) for player in contest.players},
+            Score.add_up(score_starter(game, *players) for players in permutations(contest.players, 2)),
+            {player: score_player(game, player) for player in contest.players},
             plies[game],
         )
         for game in contest.games
     )
     standings = [
-        ArenaStanding(player, _sum(ground.scores[player] for ground in grounds), forfeits[player], rated[player])
+        ArenaStanding(player, Score.add_up(each.scores[player] for each in by_game), forfeits[player], ratings[player])
         for player in contest.players
     ]
     standings.sort(key=lambda standing: -standing.score.share)
-    return ArenaResults(contest, tuple(standings), pairs, grounds, tuple(sorted(kept)))
-
-
-def _sum(scores: Iterable[Score]) -> Score:
-    return reduce(Score.plus, scores, Score())
+    return ArenaResults(contest, tuple(standings), pairs, by_game, tuple(sorted(kept)))

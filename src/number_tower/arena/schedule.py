@@ -1,4 +1,4 @@
-"""Who plays whom at what, in which seat and by which seed: all of it follows from a few settings."""
+"""The schedule of an arena: who plays whom at which game, in which seat and with which seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.batch import BatchError
@@ -22,29 +22,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from number_tower.arena.playout import PlayerFactory
-    from number_tower.catalogue import Rulebook
 
 _SEED_BYTES = 6
-
-
-"""Seeds stay below 2**48, which every reader of JSON takes for a whole number."""
+"""Seeds stay below 2**48, which every JSON reader represents exactly."""
 
 
 class GameEntry(NamedTuple):
-    """A game that is played in an arena: as one line writes it, its table before the first move, and its rulebook."""
+    """A game to be played: as a record line writes it, and its table before the first move."""
 
     text: str
     table: Table
-    book: Rulebook | None
 
     def to_document(self) -> dict[str, object]:
-        """Give the game and all its rules as a file's settings have them."""
+        """Return the game and its rules as the settings of a journal."""
         return {"game": self.text, "rules": self.table.game.rules.written()}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fixture:
-    """One game that is to be played: by whom, in the order of their seats, and with which seed."""
+    """One game of the schedule; the players are in the order of their seats."""
 
     index: int
     game: str
@@ -56,8 +52,8 @@ class Fixture:
 class Contest:
     """A round robin: in every round each pair plays each game once; seat 1 starts, and each round they change seats.
 
-    Rounds come one after the other, so that whatever part of an arena is finished is a fair sample of it. A game's
-    seed depends on its own game, pair and round alone: it stays the same whoever else takes part.
+    Rounds follow each other, so that any finished part is a fair sample. The seed of a game depends only on its game,
+    pair and round, so that it stays the same with other players in the contest.
     """
 
     entries: tuple[GameEntry, ...]
@@ -77,35 +73,33 @@ class Contest:
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The games, as one line writes them."""
+        """The games, as record lines write them."""
         return tuple(entry.text for entry in self.entries)
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Every two players, the first named first."""
+        """All pairs of players, in the order in which they were named."""
         return tuple(combinations(self.players, 2))
 
     def get_fixture(self, index: int) -> Fixture:
-        """Return one of the games to be played."""
+        """Return one game of the schedule."""
         played, pair = divmod(index, len(self.pairs))
         turn, game = divmod(played, len(self.entries))
         one, other = self.pairs[pair]
         text = self.entries[game].text
-        return Fixture(
-            index, text, derive_seed(self.seed, text, one, other, turn), (other, one) if turn % 2 else (one, other)
-        )
+        seed = derive_seed(self.seed, text, one, other, turn)
+        return Fixture(index, text, seed, (other, one) if turn % 2 else (one, other))
 
     def get_table(self, fixture: Fixture) -> Table:
-        """Return the table of a fixture before its first move; players whose names do not fit sit there without."""
+        """Return the table of a fixture before its first move."""
         return self._tables[fixture.game, fixture.players]
 
     @cached_property
     def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
-        seated = [*self.pairs, *((other, one) for one, other in self.pairs)]
         return {
-            (entry.text, players): replace(entry.table, names=make_names(players))
+            (entry.text, players): seat_players(entry.table, players)
             for entry in self.entries
-            for players in seated
+            for players in permutations(self.players, 2)
         }
 
 
@@ -118,7 +112,7 @@ def arrange(
     patience: float = DEFAULT_PATIENCE,
     make: PlayerFactory = make_player,
 ) -> Contest:
-    """Set up an arena from what people write, and say what is wrong with it before anything is played."""
+    """Set up a contest from the names of games and players; all errors are raised before anything is played."""
     specs = tuple(map(normalize_player, players))
     contest = Contest(tuple(map(parse_game, games)), specs, number, seed, patience)
     for spec in specs:
@@ -127,51 +121,49 @@ def arrange(
 
 
 def normalize_player(spec: str) -> str:
-    """Write a player as it is always written: only a level may be in capitals."""
+    """Strip the name of a player, and write levels in lower case."""
     spec = spec.strip()
     return spec if is_command(spec) or ":" in spec else spec.lower()
 
 
 def parse_game(game: str | Rules) -> GameEntry:
-    """Make sense of a game: a name of the catalogue, a rule file, either with options in brackets, or rules."""
+    """Return the game of a name or rule file, either with options in brackets, or of rules."""
     if isinstance(game, Rules):
-        table = Table(Game(game))
-        return GameEntry(_strip_colon(to_line(table)), table, None)
+        return _make_entry(Table(Game(game)))
     try:
         table = from_line(f"{game.strip()}:", load)
-    except (RecordError, CatalogueError) as wrong:
-        raise BatchError(f"{format_value(game)} cannot be played: {wrong}") from None
+    except (RecordError, CatalogueError) as error:
+        raise BatchError(f"{format_value(game)} cannot be played: {error}") from None
     if table.hidden:
         why = "blocks are hidden from people only, so without hidden=yes"
         raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone; {why}")
     plain = Table(Game(table.game.rules), book=table.book)
     if table != plain:
-        raise BatchError(
-            f"{format_value(game)} cannot be played: expected a game and its rules alone, as in draft(target=21)"
-        )
-    return GameEntry(_strip_colon(to_line(plain, files=True)), plain, plain.book)
+        expected = "expected a game and its rules alone, as in draft(target=21)"
+        raise BatchError(f"{format_value(game)} cannot be played: {expected}")
+    return _make_entry(plain)
+
+
+def _make_entry(table: Table) -> GameEntry:
+    return GameEntry(to_line(table, files=True).removesuffix(":"), table)
 
 
 def derive_seed(*parts: object) -> int:
-    """Make one seed of several things, the same on every machine."""
+    """Return a seed that follows from the parts, the same on every machine."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:_SEED_BYTES], "big")
 
 
-def _strip_colon(line: str) -> str:
-    return line.removesuffix(":")
-
-
-def make_names(players: tuple[str, str]) -> tuple[str, str] | None:
-    """Return what two players are called at a table; None if that cannot be a name, or is one for both."""
+def seat_players(table: Table, players: tuple[str, str]) -> Table:
+    """Return the table with the players' names, or without any where these cannot be names."""
     try:
-        return check_player_names(players)
+        return replace(table, names=check_player_names(players))
     except TableError:
-        return None
+        return replace(table, names=None)
 
 
 def check_unique(what: str, given: tuple[str, ...], least: int, expected: str) -> None:
-    """Refuse too few of something, and anything that is named twice."""
+    """Raise an error for too few names, and for a name that is given twice."""
     if len(given) < least or not all(given):
         raise BatchError(f"{expected}; got {format_value(','.join(given))}")
     for each in given:

@@ -1,56 +1,95 @@
-"""Many things at once: worker processes that are handed a few of them at a time and send back what came of each."""
+"""Run many jobs on worker processes and yield their results as they come.
+
+The workers are a `concurrent.futures` executor. What the standard library lacks is here: jobs are sent in chunks whose
+size follows how long they take, running jobs can be stopped, a worker that ended is reported with its exit code, and
+Ctrl-C reaches only the parent.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import closing, contextmanager, suppress
-from itertools import islice
-from multiprocessing import get_context, parent_process, resource_tracker
-from multiprocessing.connection import wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from itertools import chain, islice
+from multiprocessing import parent_process, resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
 from time import monotonic
 from traceback import format_exc
-from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
 
 from number_tower.batch import BatchError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from multiprocessing.connection import Connection
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from number_tower.batch.journal import Done, Journal
+    from number_tower.batch.journal import EntryT, Journal
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
-_SOON = 0.05
-"""Seconds after which a worker sends what it has; a handful of things should take about as long."""
+_CHUNK_SECONDS = 0.05
+"""How long a worker runs jobs before it returns their results."""
 
-_HANDFUL = 256
-"""Things that a worker is handed at most."""
+_MAX_CHUNK = 256
+"""The largest number of jobs in one chunk."""
 
-_GRACE = 5.0
-"""Seconds that a worker has to send its players home."""
+_STOP_SECONDS = 5.0
+"""How long workers may take to close their players before they are killed."""
 
-_GUARD = 'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
-"""What is mostly wrong where workers do not even begin: each of them runs the script first."""
+_MISSING_GUARD = 'a script that starts workers needs `if __name__ == "__main__":` before what it does, or jobs=1'
+"""The usual reason why workers end before their first job: each of them imports the script first."""
 
 
 class WorkerError(BatchError):
-    """A worker process could not go on, and why."""
+    """A worker process ended, or a job raised an unexpected exception."""
 
 
 class StoppedError(BatchError):
-    """Something that is not done, since going on without it would be wrong; it says why."""
+    """A job asks to stop the whole batch, and says why."""
 
 
-class _Trouble(NamedTuple):
-    """What went wrong in a worker: in a line, and where."""
+class _ChunkResult(NamedTuple, Generic[ResultT]):
+    """Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
 
-    text: str
-    where: str
+    results: list[ResultT]
+    rest: list[int]
+    error: BatchError | None
+
+
+def run_journaled(
+    run: Callable[[int], EntryT],
+    total: int,
+    *,
+    log: Journal[EntryT] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Generator[EntryT]:
+    """Yield the results of jobs 0 to `total` - 1: first those in the journal, then the others as they are run.
+
+    New results are appended to the log. `jobs` is the number of workers (default: one for each core); one job at a
+    time runs in this process. `progress` is called with the number of finished jobs and their total.
+    """
+    done = 0
+    for entry in () if log is None else log.read():
+        done += 1
+        yield entry
+    if progress is not None:
+        progress(done, total)
+    indexes = (index for index in range(total) if log is None or index not in log)
+    workers = min(count_cores() if jobs is None else jobs, total - done)
+    with closing(_run_serially(run, indexes) if workers < 2 else run_parallel(run, indexes, workers)) as chunks:
+        for entries in chunks:
+            if log is not None:
+                log.append(entries)
+            done += len(entries)
+            if progress is not None:
+                progress(done, total)
+            yield from entries
+    if log is not None:
+        log.sort_lines()
 
 
 def count_cores() -> int:
@@ -58,191 +97,159 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_journaled(
-    total: int,
-    item: Callable[[int], Item],
-    do: Callable[[Item], Done],
-    *,
-    log: Journal[Done] | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> Generator[Done]:
-    """Give so many things as they are done: first what the log holds, then the others, which are done and kept.
-
-    `progress` is told how many there are now, and how many there will be.
-    """
-    done = 0
-    for one in () if log is None else log.read():
-        done += 1
-        yield one
-    if progress is not None:
-        progress(done, total)
-    todo = (item(index) for index in range(total) if log is None or index not in log)
-    at_once = min(count_cores() if jobs is None else jobs, total - done)
-    with closing(one_by_one(do, todo) if at_once < 2 else side_by_side(do, todo, at_once)) as running:
-        for some in running:
-            if log is not None:
-                log.append(some)
-            done += len(some)
-            if progress is not None:
-                progress(done, total)
-            yield from some
-    if log is not None:
-        log.sort_lines()
+def _run_serially(run: Callable[[int], ResultT], indexes: Iterable[int]) -> Generator[list[ResultT]]:
+    for index in indexes:
+        yield [run(index)]
 
 
-def one_by_one(do: Callable[[Item], Result], items: Iterator[Item]) -> Generator[list[Result]]:
-    """Do one thing after the other, in this process."""
-    for item in items:
-        yield [do(item)]
-
-
-def side_by_side(do: Callable[[Item], Result], items: Iterator[Item], jobs: int) -> Generator[list[Result]]:
-    """Do many things at once and give them as they come; when nobody wants more of them, the workers stop.
-
-    Worker processes have to find what is done by its name, and its results have to travel.
-    """
-    workers: list[_Worker[Item, Result]] = []
-    try:
-        with _interrupts_held():
-            workers += (_Worker(do) for _ in range(jobs))
-        busy = [worker for worker in workers if worker.hand(items)]
-        while busy:
-            ready = wait([worker.line for worker in busy])
-            for worker in [each for each in busy if each.line in ready]:
-                results = worker.receive()
-                if not worker.pending and not worker.hand(items):
-                    busy.remove(worker)
-                yield results
-    finally:
-        with _interrupts_held():
-            _stop(workers)
-
-
-class _Worker(Generic[Item, Result]):
-    """A process that does what it is handed."""
-
-    def __init__(self, do: Callable[[Item], Result]) -> None:
-        context = get_context("spawn")
-        self.line, theirs = context.Pipe()
-        self.process = context.Process(target=_work, args=(theirs, do), daemon=True)
-        self.process.start()
-        theirs.close()
-        self.pending = 0
-        self._began = False
-        self._size = 1
-        self._since = monotonic()
-
-    def hand(self, items: Iterator[Item]) -> bool:
-        """Hand over some things, more of them the quicker they are done; say whether there were any."""
-        spent = monotonic() - self._since
-        self._size = min(2 * self._size, _HANDFUL) if spent < _SOON else max(self._size // 2, 1)
-        some = list(islice(items, self._size))
-        self.pending = len(some)
-        self._since = monotonic()
-        if some:
-            with suppress(OSError):  # a process that is gone is noticed when it is listened to
-                self.line.send(some)
-        return bool(some)
-
-    def receive(self) -> list[Result]:
-        """Return what the worker has done."""
+def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers: int) -> Generator[list[ResultT]]:
+    """Run jobs on worker processes; closing the generator stops them. `run` and its results must be picklable."""
+    queue = iter(indexes)
+    pending: set[Future[_ChunkResult[ResultT]]] = set()
+    size, has_begun = 1, False
+    with _WorkerPool(run, workers) as pool:
         try:
-            answer: list[Result] | _Trouble | StoppedError = self.line.recv()
-        except (EOFError, OSError):
-            self.process.join(_GRACE)
-            hint = "" if self._began or self.process.exitcode != 1 else f" before it began; {_GUARD}"
-            raise WorkerError(f"a worker process ended (exit code {self.process.exitcode}){hint}") from None
-        self._began = True
-        if isinstance(answer, StoppedError):
-            raise answer
-        if isinstance(answer, _Trouble):
-            failed = WorkerError(f"a worker process could not go on: {answer.text}")
-            failed.add_note(answer.where)
-            raise failed
-        self.pending -= len(answer)
-        return answer
-
-
-def _stop(workers: list[_Worker[Item, Result]]) -> None:
-    """End all workers: whoever waits for more leaves by itself, and the others are told to."""
-    for worker in workers:
-        worker.line.close()
-        if worker.pending:
-            worker.process.terminate()
-    deadline = monotonic() + _GRACE
-    for worker in workers:
-        worker.process.join(max(deadline - monotonic(), 0))
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()
-
-
-class _Leaving(BaseException):
-    """Somebody ended this process: nothing that runs in it may take that for an error of its own."""
-
-
-def _work(line: Connection, do: Callable[[Item], object]) -> None:
-    """Do what is handed over, until nobody listens any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    Thread(target=_follow, daemon=True).start()
-    with suppress(_Leaving):
-        with suppress(EOFError, OSError):
             while True:
-                for answer in _answers(line.recv(), do):
-                    line.send(answer)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                while len(pending) < 2 * workers and (chunk := list(islice(queue, size))):
+                    pending.add(pool.submit(_run_chunk, chunk))
+                if not pending:
+                    return
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    results, rest, error = future.result()
+                    has_begun = True
+                    queue = chain(rest, queue)
+                    size = max(size // 2, 1) if rest else min(2 * size, _MAX_CHUNK)
+                    yield results
+                    if error is not None:
+                        raise error
+        except BrokenProcessPool:
+            code = pool.find_exit_code()
+            hint = "" if has_begun or code != 1 else f" before it began; {_MISSING_GUARD}"
+            raise WorkerError(f"a worker process ended (exit code {code}){hint}") from None
 
 
-def _follow() -> None:
-    """Leave when whoever started this process is gone, even in the middle of something long."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+class _RecordingContext(SpawnContext):
+    """Starts processes by spawning, and records them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override] # noqa: N802 - its interface
+        process = SpawnProcess(*args, **options)
+        self.processes.append(process)
+        return process
 
 
-def _answers(items: list[Item], do: Callable[[Item], Result]) -> Iterator[list[Result] | _Trouble | StoppedError]:
-    """Do some things and give them now and then; the last answer may be what went wrong."""
-    results: list[Result] = []
-    trouble: _Trouble | StoppedError | None = None
-    since = monotonic()
-    for item in items:
-        try:
-            results.append(do(item))
-        except StoppedError as why:
-            trouble = why
-            break
-        except Exception as wrong:  # noqa: BLE001 - whatever it is, it is told to whoever waits for the result
-            trouble = _Trouble(format_text(f"{type(wrong).__name__}: {wrong}"), format_exc())
-            break
-        if monotonic() - since > _SOON:
-            yield results
-            results, since = [], monotonic()
-    if results:
-        yield results
-    if trouble is not None:
-        yield trouble
+class _WorkerPool(ProcessPoolExecutor):
+    """Worker processes that call one function; at the end of the context running jobs are stopped."""
 
+    def __init__(self, run: Callable[[int], object], workers: int) -> None:
+        self._context = _RecordingContext()
+        super().__init__(workers, self._context, _start_worker, (run,))
 
-def _leave(*_: object) -> NoReturn:
-    """End what is at hand; players are sent home on the way out."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise _Leaving
+    def submit(self, *args: Any, **options: Any) -> Future[Any]:
+        """Submit a call, which may start a process; a Ctrl-C meanwhile would be taken by that process."""
+        with _block_interrupts():
+            return super().submit(*args, **options)
+
+    def __exit__(self, *_: object) -> None:
+        with _block_interrupts():
+            self._stop()
+            self.shutdown(cancel_futures=True)
+
+    def find_exit_code(self) -> int | None:
+        """Stop all workers and return the exit code of the one that ended by itself."""
+        self._stop()
+        codes = [process.exitcode for process in self._context.processes]
+        return next((code for code in codes if code not in {0, -signal.SIGTERM}), codes[0])
+
+    def _stop(self) -> None:
+        """Ask all workers to stop, and kill those that do not."""
+        for process in self._context.processes:
+            process.terminate()
+        deadline = monotonic() + _STOP_SECONDS
+        for process in self._context.processes:
+            process.join(max(deadline - monotonic(), 0))
+            if process.is_alive():
+                process.kill()
+                process.join()
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let a Ctrl-C wait: processes that are being started would take it for their own, and stopping must not stop."""
+def _block_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C, where the system can: new processes inherit the blocked signal."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()
+    resource_tracker.ensure_running()  # which would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# In the worker process ------------------------------------------------------------------------------------------------
+
+
+class _StopWorker(BaseException):
+    """Ends the running job; no exception handler of a job takes it for an error."""
+
+
+class _Worker:
+    """The state of this worker process."""
+
+    run: ClassVar[Callable[[int], Any]]
+    is_busy: ClassVar[bool] = False
+
+
+def _start_worker(run: Callable[[int], object]) -> None:
+    """Initialize a worker process."""
+    _Worker.run = run
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _stop_worker)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # programs that are started inherit it
+    Thread(target=_stop_with_parent, daemon=True).start()
+
+
+def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
+    """Run jobs until the time of a chunk is over, or until one fails."""
+    results: list[Any] = []
+    error: BatchError | None = None
+    deadline = monotonic() + _CHUNK_SECONDS
+    _Worker.is_busy = True
+    try:
+        for index in indexes:
+            results.append(_Worker.run(index))
+            if monotonic() > deadline:
+                break
+    except _StopWorker:
+        os._exit(0)
+    except BatchError as refused:
+        error = refused
+    except Exception as unexpected:  # noqa: BLE001 - raised in the parent
+        text = format_text(f"{type(unexpected).__name__}: {unexpected}")
+        error = WorkerError(f"a worker process could not go on: {text}")
+        error.add_note(format_exc())
+    finally:
+        _Worker.is_busy = False
+    return _ChunkResult(results, indexes[len(results) :], error)
+
+
+def _stop_worker(*_: object) -> NoReturn:
+    """End the running job, so that its players are closed, and then the process."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if not _Worker.is_busy:
+        os._exit(0)
+    raise _StopWorker
+
+
+def _stop_with_parent() -> None:
+    """Stop this process when its parent has ended, even in the middle of a long job."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

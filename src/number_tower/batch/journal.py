@@ -1,14 +1,16 @@
-"""A file of things that are done one after the other: a line of JSON for the settings, and one for each that is done.
+"""Resumable files of JSON lines: one line for the settings of a run, and one for each finished entry.
 
-Lines are added as things end, in any order; in the end they have the order in which they were planned. So the same
-settings make the same file, on however many cores the work was done and however often it was interrupted.
+Entries are appended as they finish, in any order, and sorted at the end. So the same settings make the same file, on
+any number of cores and with any interruptions.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import stat
+import sys
 from abc import ABC, abstractmethod
 from array import array
 from contextlib import suppress
@@ -18,74 +20,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from number_tower.batch import BatchError
+from number_tower.files import replace_file
 from number_tower.text import format_path, format_text
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _MISSING = 0
-"""Nothing that is done stands at the beginning of a file: the settings do."""
+"""The offset of an entry that is not in the file: no entry is at the beginning, where the settings are."""
 
 
 class JournalNotEmptyError(BatchError):
-    """A file that holds something, though another was to begin in it."""
+    """A new journal was to begin in a file that is not empty."""
 
 
 class JournalDamagedError(BatchError):
-    """A file that is of another kind, or no longer what it was."""
+    """The file is not a journal of this kind, or was changed."""
 
 
 class JournalEntry(Protocol):
-    """Something that is done: which of all, and as a line."""
+    """An entry of a journal."""
 
     @property
     def index(self) -> int:
-        """Its place in what was planned."""
+        """Its place in the sorted file, from 0."""
 
     def to_json(self) -> str:
-        """Write it as one JSON document, on one line."""
+        """Return the entry as one line of JSON."""
 
 
-Done = TypeVar("Done", bound=JournalEntry)
+EntryT = TypeVar("EntryT", bound=JournalEntry)
 
 
-class Journal(ABC, Generic[Done]):
-    """What is done so far, in a file: what it holds is read, and then more is added."""
+class Journal(ABC, Generic[EntryT]):
+    """The finished entries of a run, in a file: the entries of an earlier run are read, and then more are appended."""
 
     run_noun: ClassVar[str]
-    """What the file is of, to follow "an"."""
+    """What the run is called in messages, to follow "an"."""
 
     entry_noun: ClassVar[str]
-    """What a line is, to follow "a"."""
+    """What an entry is called in messages, to follow "a"."""
 
     setting_labels: ClassVar[Mapping[str, str]]
-    """What the settings are called; the first is the file's format, and known for it."""
+    """The words for each setting; the first setting is the format of the file, by which its kind is known."""
 
-    def __init__(self, path: str | os.PathLike[str], size: int, *, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], size: int, settings: Mapping[str, object], *, resume: bool = False
+    ) -> None:
         self.path = os.fspath(path)
         self.name = format_path(self.path)
-        self.is_kept = True
+        self.is_kept = self.path != os.devnull
+        """Whether entries can be read again."""
+        self._settings = settings
+        self._header = format_header(settings)
         self._offsets = array("q", bytes(8 * size))
         try:
-            self._stream = open(self.path, "a+b")  # noqa: SIM115 - it is closed when the file is left
+            self._stream = open(self.path, "a+b")  # noqa: SIM115 - closed by __exit__
         except UnsupportedOperation:
-            raise BatchError(f"{self.name} is not a file that {self.entry_noun}s can be kept in") from None
-        except OSError as trouble:
-            raise BatchError(f"{self.entry_noun}s cannot be kept in {self.name}: {trouble.strerror}") from None
+            raise self._unsuitable_file() from None
+        except OSError as error:
+            raise BatchError(f"{self.entry_noun}s cannot be kept in {self.name}: {error.strerror}") from None
         try:
-            self._check_file_type()
-            self._write_header(resume=resume)
+            self._begin(resume=resume)
         except BaseException:
             self._stream.close()
             raise
 
     @abstractmethod
-    def build_settings(self) -> dict[str, object]:
-        """Return all that decides what the lines will be."""
-
-    @abstractmethod
-    def parse_entry(self, document: dict[str, Any]) -> Done:
-        """Return what a line tells, made anew as far as that can be; any usual error says that it cannot."""
+    def parse_entry(self, document: dict[str, Any]) -> EntryT:
+        """Rebuild an entry from its line; any usual exception says that this is not possible."""
 
     def __enter__(self) -> Self:
         return self
@@ -99,124 +105,112 @@ class Journal(ABC, Generic[Done]):
 
     @property
     def entry_count(self) -> int:
-        """How much is kept."""
+        """The number of finished entries."""
         return len(self._offsets) - self._offsets.count(_MISSING)
 
-    def read(self) -> Iterator[Done]:
-        """Give what the file held; each line has to come out as it is when it is made anew.
+    def read(self) -> Iterator[EntryT]:
+        """Yield the entries in the file; each rebuilt entry must give the same line.
 
-        A last line that was being written when the program was killed is cut off.
+        An incomplete last line, which a killed process left, is cut off.
         """
         if not self.is_kept:
             return
-        self._stream.seek(len(format_header(self.build_settings())))
-        place = self._stream.tell()
+        offset = self._stream.seek(len(self._header))
         for number, line in enumerate(iter(self._stream.readline, b""), 2):
             if not line.endswith(b"\n"):
-                self._stream.truncate(place)
+                self._stream.truncate(offset)
                 break
-            done = self._parse_line(line, number)
-            self._offsets[done.index] = place
-            place += len(line)
-            yield done
+            entry = self._parse_line(line, number)
+            self._offsets[entry.index] = offset
+            offset += len(line)
+            yield entry
         self._stream.seek(0, os.SEEK_END)
 
-    def append(self, some: Sequence[Done]) -> None:
-        """Keep some more, at once."""
-        lines = [_format_line(done) for done in some]
-        place = self._stream.tell()
+    def append(self, entries: Sequence[EntryT]) -> None:
+        """Write some entries at the end of the file."""
+        lines = [_format_line(entry) for entry in entries]
+        offset = self._stream.tell()
         try:
             self._stream.write(b"".join(lines))
             self._stream.flush()
-        except OSError as trouble:
-            raise BatchError(f"{self.name} cannot be written: {trouble.strerror}") from None
-        for done, line in zip(some, lines, strict=True):
-            self._offsets[done.index] = place
-            place += len(line)
+        except OSError as error:
+            raise BatchError(f"{self.name} cannot be written: {error.strerror}") from None
+        for entry, line in zip(entries, lines, strict=True):
+            self._offsets[entry.index] = offset
+            offset += len(line)
 
     def sort_lines(self) -> None:
-        """Put all lines into the order that was planned; until that is done the file stays as it was."""
+        """Sort the entries of a finished run by their index."""
         if not self.is_kept or all(one < other for one, other in pairwise(self._offsets)):
             return
         file = Path(os.path.realpath(self.path))
-        part = file.with_name(f".{file.name}.part")
         try:
-            with part.open("wb") as stream:
-                os.chmod(stream.fileno(), stat.S_IMODE(os.fstat(self._stream.fileno()).st_mode))
-                stream.write(format_header(self.build_settings()))
-                for place in self._offsets:
-                    self._stream.seek(place)
+            for leftover in file.parent.glob(f".{glob.escape(file.name)}.*.part"):  # of a killed process
+                leftover.unlink(missing_ok=True)
+            with replace_file(file) as part, part.open("wb") as stream:
+                part.chmod(stat.S_IMODE(os.fstat(self._stream.fileno()).st_mode))
+                stream.write(self._header)
+                for offset in self._offsets:
+                    self._stream.seek(offset)
                     stream.write(self._stream.readline())
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(file)
-        except OSError as trouble:
-            raise BatchError(f"{self.name} cannot be put in order: {trouble.strerror}") from None
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise BatchError(f"{self.name} cannot be put in order: {error.strerror}") from None
 
-    def _check_file_type(self) -> None:
-        """Take a file, or what swallows everything; nothing else can be read again."""
-        if self.path == os.devnull:
-            self.is_kept = False
-        elif not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode):
-            raise BatchError(f"{self.name} is not a file that {self.entry_noun}s can be kept in")
-        else:
+    def _begin(self, *, resume: bool) -> None:
+        """Write the header into an empty file, or check that the file has the same one."""
+        header = b""
+        if self.is_kept:
+            if not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode):
+                raise self._unsuitable_file()
             self._lock()
-
-    def _write_header(self, *, resume: bool) -> None:
-        ours = format_header(self.build_settings())
-        self._stream.seek(0)
-        theirs = self._stream.readline() if self.is_kept else b""
-        if theirs and not resume:
+            self._stream.seek(0)
+            header = self._stream.readline()
+        if header and not resume:
             raise JournalNotEmptyError(f"{self.name} is not empty")
-        if ours.startswith(theirs) and theirs != ours:
-            if theirs:
+        if header != self._header:
+            if not self._header.startswith(header):
+                raise self._explain_mismatch(header)
+            if header:
                 self._stream.truncate(0)
-            self._stream.write(ours)
+            self._stream.write(self._header)
             self._stream.flush()
-        elif theirs != ours:
-            raise self._explain_mismatch(theirs)
 
-    def _explain_mismatch(self, line: bytes) -> BatchError:
-        """Say in which of its settings the file is of another one."""
+    def _unsuitable_file(self) -> BatchError:
+        return BatchError(f"{self.name} is not a file that {self.entry_noun}s can be kept in")
+
+    def _explain_mismatch(self, header: bytes) -> BatchError:
+        """Return an error that names the first setting in which the file differs."""
         with suppress(ValueError, RecursionError):
-            theirs = json.loads(line)
+            theirs = json.loads(header)
             if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
-                for key, value in self.build_settings().items():
+                for key, value in self._settings.items():
                     if theirs.get(key) != value:
-                        problem = self._describe_setting(key, value, theirs.get(key))
+                        problem = self._describe_setting(key, _format_names(value), _format_names(theirs.get(key)))
                         return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
 
-    def _describe_setting(self, key: str, ours: object, theirs: object) -> str:
-        """Say in words how a setting differs."""
-        names, others = _format_names(ours), _format_names(theirs)
-        if names == others:
+    def _describe_setting(self, key: str, ours: str, theirs: str) -> str:
+        if ours == theirs:
             return "the rules of its games have changed since"
-        return f"{self.setting_labels[key]} {others}, and not {names}"
+        return f"{self.setting_labels[key]} {theirs}, and not {ours}"
 
-    def _parse_line(self, line: bytes, number: int) -> Done:
-        """Return what a line tells, if it belongs here and is so."""
+    def _parse_line(self, line: bytes, number: int) -> EntryT:
+        """Rebuild the entry of a line, or raise an error if it does not belong to this run."""
         try:
-            done = self.parse_entry(json.loads(line))
+            entry = self.parse_entry(json.loads(line))
         except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError):
-            done = None
-        if done is None or _format_line(done) != line:
+            entry = None
+        if entry is None or _format_line(entry) != line:
             problem = f"not a {self.entry_noun} of this {self.run_noun}, as it would be written"
-            raise JournalDamagedError(f"{self.name}, line {number}: {problem}")
-        if done.index in self:
-            raise JournalDamagedError(
-                f"{self.name}, line {number}: the {self.entry_noun} with index {done.index} is there twice"
-            )
-        return done
+        elif entry.index in self:
+            problem = f"the {self.entry_noun} with index {entry.index} is there twice"
+        else:
+            return entry
+        raise JournalDamagedError(f"{self.name}, line {number}: {problem}")
 
     def _lock(self) -> None:
-        """Refuse a file that somebody else is writing to, where that can be known."""
-        try:
-            import fcntl  # noqa: PLC0415 - there is none on Windows
-        except ImportError:
+        """Refuse a file that another process is writing to, where the system can tell."""
+        if sys.platform == "win32":
             return
         try:
             fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -226,13 +220,13 @@ class Journal(ABC, Generic[Done]):
             return
 
 
-def format_header(settings: dict[str, object]) -> bytes:
-    """Return the first line of a file."""
+def format_header(settings: Mapping[str, object]) -> bytes:
+    """Return the first line of a journal."""
     return json.dumps(settings).encode() + b"\n"
 
 
-def _format_line(done: JournalEntry) -> bytes:
-    return done.to_json().encode() + b"\n"
+def _format_line(entry: JournalEntry) -> bytes:
+    return entry.to_json().encode() + b"\n"
 
 
 def _format_names(value: object) -> str:

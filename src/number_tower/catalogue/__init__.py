@@ -84,14 +84,12 @@ class Rulebook:
     voice: Mapping[str, object]
     content: bytes = field(default=b"", repr=False, compare=False)
     """The content of its file, if it has one."""
-
-    def __hash__(self) -> int:
-        """Hash only the name and source: `voice` has no hash."""
-        return hash((self.name, self.source))
+    cache: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What other modules derive from the rulebook, such as its voice."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickle without the file's content."""
-        return {**self.__dict__, "content": b""}
+        """Pickle without the file's content and the cache."""
+        return {**self.__dict__, "content": b"", "cache": {}}
 
     def check_options(self, chosen: Collection[str]) -> None:
         """Raise OptionError for an option that this game does not take."""
@@ -106,6 +104,8 @@ class Rulebook:
 
     def find_options(self, rules: Rules) -> dict[str, object] | None:
         """Return the options that turn this rulebook's rules into these; None if none do."""
+        if rules == self.rules:
+            return {}
         theirs, ours = rules.written(), self.rules.written()
         differ = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
         if any(key not in self.options or key not in theirs for key in differ):
@@ -155,19 +155,13 @@ def find_rulebook(name: str, mechanics: Rules) -> Rulebook:
     return Rulebook(name, UNNAMED, mechanics, title=title, summary="", about="", options=OPTIONS, voice={})
 
 
-def rules(source: str | os.PathLike[str] | Rules, **options: object) -> Rules:
-    """Return the rules of a game by its name, by a rule file's path, or as given, with options."""
-    return choose(source, options).rules
-
-
 class GameChoice(NamedTuple):
-    """What is to be played: the rulebook, the rules with the options chosen, and how the table is set up."""
+    """A game to play: the rulebook, the rules with the chosen options, whether blocks are hidden, and who begins."""
 
     book: Rulebook
     rules: Rules
     hidden: bool = False
     first: int = 0
-    """Who begins, 0 or 1."""
 
 
 def choose(
@@ -177,25 +171,26 @@ def choose(
     hidden: bool = False,
     first: First = 1,
     seed: int | None = None,
-    find: Callable[[str], Rulebook] | None = None,
+    find: Callable[[str], Rulebook] = load,
 ) -> GameChoice:
-    """Return the game that was asked for, with its options, or raise an error whose `field` says what is wrong.
+    """Return a game with its options; the `field` of an error names what is wrong.
 
-    `source` is a game's name, a rule file's path, a rulebook, or rules; a mapping holds rules as a rule file writes
-    them. `find` looks names up: `load` opens files as well (the default), `named` never does. Rules take any rule as
-    an option, rulebooks only those that they list. `seed` makes a coin toss repeatable.
+    This is the one reader of which game is meant, for the command, pages, API, tools, environments and arena. `source`
+    is a game's name, a rule file's path, a rulebook, or rules, also as the mapping of a rule file. `find` looks names
+    up: `load` opens files, `load_named` never does. Rules take any rule as an option, rulebooks only those that they
+    list. `seed` makes a coin toss repeatable.
     """
     chosen = {} if options is None else options
     if isinstance(source, Rules | Mapping):
         mechanics = (source if isinstance(source, Rules) else Rules.read(source)).changed(chosen)
         return GameChoice(find_rulebook(UNNAMED, mechanics), mechanics, hidden, choose_first(first, seed))
-    book = source if isinstance(source, Rulebook) else (find or load)(os.fspath(source))
+    book = source if isinstance(source, Rulebook) else find(os.fspath(source))
     book.check_options(["hidden"] if hidden else [])
     return GameChoice(book, book.apply_options(chosen), hidden, choose_first(first, seed))
 
 
 def choose_first(first: First, seed: int | None = None) -> int:
-    """Return who begins, 0 or 1; where chance decides, the same seed gives the same player."""
+    """Return who begins, 0 or 1; by chance, the same seed gives the same player."""
     if first != "random":
         return first - 1
     from random import Random  # noqa: PLC0415 - start-up: only a coin toss needs it

@@ -1,24 +1,120 @@
-"""The games as environments for learning agents, one module for each library; none is loaded before it is used."""
+"""The games as environments for learning agents, one module for each library; none is loaded before it is used.
+
+Here is what they share: ids, the number of an action, who has which seat, and how a game is rendered.
+"""
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Mapping
+from operator import index
+from typing import TYPE_CHECKING, Literal
+
 from number_tower.catalogue import list_names
+from number_tower.rules import Rules
+from number_tower.text import format_value
+from number_tower.voice import narrate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from number_tower.table import Table
+
+GameSource = str | os.PathLike[str] | Rules | Mapping[str, object]
+"""A game of the catalogue by its name, a rule file by its path, or rules, which may be written as JSON takes them."""
+
+SeatOrder = int | Literal["alternating", "random"]
+"""A seat, 0 or 1; or how it changes from game to game."""
+
+RENDER_MODES = ("human", "ansi", "rgb_array")
 
 
-def list_ids() -> dict[str, dict[str, str]]:
-    """Return the ids that environments are registered by, each with what it takes for granted: any game, and each."""
-    return {"NumberTower-v0": {}, **{f"NumberTower/{name}-v0": {"game": name} for name in list_names()}}
+def list_ids(prefix: str = "NumberTower/") -> dict[str, dict[str, str]]:
+    """Return the ids of the environments, each with its settings: one for any game, and one for each game."""
+    return {"NumberTower-v0": {}, **{f"{prefix}{name}-v0": {"game": name} for name in list_names()}}
 
 
 def register() -> None:
-    """Make the games known to Gymnasium; once is enough, and more does no harm."""
-    import gymnasium  # noqa: PLC0415 - nothing heavy is loaded before somebody asks for it
+    """Register the games with Gymnasium; to call it again does no harm."""
+    import gymnasium  # noqa: PLC0415 - optional, and only this function needs it
 
-    for name, taken in list_ids().items():
+    for name, settings in list_ids().items():
         if name not in gymnasium.registry:
             gymnasium.register(
                 name,
                 "number_tower.envs.gymnasium:NumberTowerEnv",
                 vector_entry_point="number_tower.envs.vector:NumberTowerVectorEnv",
-                kwargs=taken,
+                kwargs=settings,
             )
+
+
+def parse_action(action: object) -> int:
+    """Return the number of an action, which may be of any integer type."""
+    try:
+        return index(action)  # type: ignore[arg-type]  # anything else is refused here
+    except TypeError:
+        raise TypeError(f"expected an action, which is a whole number; got {format_value(action)}") from None
+
+
+def check_seat_order(key: str, order: SeatOrder) -> None:
+    """Raise ValueError unless there is such an order."""
+    if type(order) not in {int, str} or order not in {0, 1, "alternating", "random"}:
+        raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {format_value(order)}')
+
+
+class SeatRotation:
+    """Who has a seat in game after game. A seed restarts it, so that the same seed gives the same games."""
+
+    def __init__(self, key: str, order: SeatOrder) -> None:
+        check_seat_order(key, order)
+        self._order = order
+        self._next = 0
+
+    def next_seat(self, rng: np.random.Generator, seed: int | None) -> int:
+        """Return who has the seat now.
+
+        Alternating, it is 0 first and then the other. After a seed it is 0 if that is even and 1 if it is odd: so seats
+        alternate as well where every game has its own seed.
+        """
+        if isinstance(self._order, int):
+            return self._order
+        if self._order == "random":
+            return int(rng.integers(2))
+        seat = self._next if seed is None else seed % 2
+        self._next = 1 - seat
+        return seat
+
+
+class Renderer:
+    """Renders a game: as text in the game's own words, or as a picture."""
+
+    def __init__(self, mode: str | None) -> None:
+        if mode is not None and mode not in RENDER_MODES:
+            expected = f"None or one of {', '.join(RENDER_MODES)}"
+            raise ValueError(f"render_mode: expected {expected}; got {format_value(mode)}")
+        self._mode = mode
+
+    def render(self, table: Table, before: Table | None) -> str | NDArray[np.uint8] | None:
+        """Return the events since `before` as text, or the table as a picture; people have been shown them already."""
+        if self._mode is None:
+            warnings.warn(f"nothing is shown without a render_mode: {', '.join(RENDER_MODES)}", stacklevel=3)
+        if self._mode == "ansi":
+            return narrate_since(table, before)
+        if self._mode == "rgb_array":
+            from number_tower.envs.render import draw_table  # noqa: PLC0415 - Pillow is needed only for pictures
+
+            return draw_table(table)
+        return None
+
+    def print_events(self, table: Table, before: Table | None) -> None:
+        """Print the events since `before`, if people look on."""
+        if self._mode == "human":
+            print(narrate_since(table, before), end="", flush=True)
+
+
+def narrate_since(table: Table, before: Table | None) -> str:
+    """Return the dialogue since a table stood as `before`, up to whose turn it is now; all of it if that is None."""
+    since = 0 if before is None else before.version + 1
+    return "".join(said.text for said in narrate(table, since, answers=True))

@@ -1,4 +1,4 @@
-"""Thousands of games at once, both seats: all of them in a few arrays, one step for all, endings begin anew."""
+"""Thousands of games at once, both seats: a few arrays hold them all, and games that end start again."""
 
 from __future__ import annotations
 
@@ -9,42 +9,82 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from number_tower.envs import kernel
-from number_tower.envs.common import check_seat_order, choose_game, parse_action
-from number_tower.envs.kernel import BatchState, allocate_state, make_rule_tables
+from number_tower.catalogue import choose
+from number_tower.envs import check_seat_order, kernel, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from number_tower.envs.common import SeatOrder
+    from number_tower.envs import GameSource, SeatOrder
     from number_tower.rules import Rules
 
-SEAT_ORDERS: tuple[SeatOrder, ...] = (0, 1, "alternating", "random")
-"""Always the same player; the other after every game; or whom a coin says. By turns, it is 0 in the first game of the
-first row, 1 in that of the second, and so on."""
+    Actions = NDArray[np.integer] | Sequence[int]
+    Players = NDArray[np.integer] | int
+    Selection = NDArray[np.bool_] | None
 
 MOST_BLOCKS = 64
+_LARGEST_IN_TABLE = 1024
 _MIN_CHUNK = 8192
-"""Fewer are done sooner than somebody else could come to help."""
+"""Fewer games are done before another thread could help."""
 
 _CORES = os.cpu_count() or 1
 
 
+class RuleTables(NamedTuple):
+    """The rules as numbers, and all their masks in one table."""
+
+    tables: NDArray[np.uint64]  # in order: what fits, by top; the blocks' numbers; rooms, by the gap to the target
+    blocks: int
+    largest: int
+    has_rooms: bool  # whether the table has rooms; numbers can be too large for that
+    every: np.uint64
+    target: int
+    supply: int
+    one_tower: bool
+    skips: bool
+
+
+class BatchState(NamedTuple):
+    """Where all games stand; what players share is in both columns."""
+
+    left: NDArray[np.uint64]
+    heights: NDArray[np.int64]
+    tops: NDArray[np.int8]
+    to_move: NDArray[np.int8]
+    legal: NDArray[np.uint64]
+    plies: NDArray[np.int64]
+    first: NDArray[np.int8]
+    endings: NDArray[np.int8]
+    winners: NDArray[np.int8]
+    refusals: NDArray[np.int8]
+
+
+class Batch(NamedTuple):
+    """All that the loops need: rules, the games now and as each last ended, who starts, dice, and action masks."""
+
+    rules: RuleTables
+    now: BatchState
+    last: BatchState
+    starts: int
+    dice: NDArray[np.uint64]
+    masks: NDArray[np.int8]
+
+
 class StepResult(NamedTuple):
-    """What a step brought: the rewards, of both players or of one; and which games ended and have begun anew."""
+    """The rewards of a step, of both players or of one; and which games ended and have started again."""
 
     rewards: NDArray[np.float32]
     ended: NDArray[np.bool_]
 
 
 class ExactValues(NamedTuple):
-    """What games and actions are worth to whoever is to move: 1, 0, -1; -inf if illegal, NaN if not known."""
+    """Values of games and of actions for the player to move: 1, 0, -1; -inf if illegal, NaN if not known."""
 
     position_values: NDArray[np.float32]
     action_values: NDArray[np.float32]
@@ -53,12 +93,12 @@ class ExactValues(NamedTuple):
 class Games:
     """Many games by the same rules, played all at once.
 
-    What they show of themselves are read-only views that change with every step: copy what you keep.
+    Their arrays are read-only views that change with every step: copy what you keep.
     """
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules | Mapping[str, object],
+        game: GameSource,
         number: int,
         *,
         seed: int | None = None,
@@ -66,189 +106,145 @@ class Games:
         threads: int | None = None,
         **options: object,
     ) -> None:
-        self.rules = choose_game(game, options)[1]
+        self.rules = choose(game, options).rules
         _check_arguments(self.rules, number, threads)
         self.number = number
         self.encoder = ObservationEncoder(self.rules)
-        self._first_code = encode_seat_order("first", first)
+        self._batch = Batch(
+            make_rule_tables(self.rules),
+            allocate_state(number),
+            allocate_state(number),
+            encode_seat_order("first", first),
+            np.zeros((number, 2), np.uint64),
+            np.zeros((number, self.encoder.actions), np.int8),
+        )
         self._threads = min(threads or _CORES, 1 + number // _MIN_CHUNK)
         self._chunk = max(_MIN_CHUNK, number // (4 * self._threads)) if self._threads > 1 else number
-        self._tables = make_rule_tables(self.rules)
-        self._state, self._last_state = allocate_state(number), allocate_state(number)
-        self._masks = np.zeros((number, self.encoder.actions), np.int8)
-        self._all_games = np.ones(number, np.bool_)
-        self._indices = np.arange(number)
+        self._all_games, self._indices = np.ones(number, np.bool_), np.arange(number)
         self.reset(seed)
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin every game anew, with new dice."""
+        """Start every game again, with new dice."""
         words = np.random.SeedSequence(seed).generate_state(2 * self.number, np.uint64)
-        self._dice = words.reshape(self.number, 2)
-        self._state.first[:] = allocate_state(self.number).first
+        self._batch.dice[:] = words.reshape(self.number, 2)
+        self._batch.now.first[:] = allocate_state(self.number).first
         self.begin()
 
-    # What there is to see ----------------------------------------------------------------------------------
+    # What the games show -----------------------------------------------------------------------------------
 
     @property
     def to_move(self) -> NDArray[np.int8]:
         """Whose turn it is in each game, 0 or 1."""
-        return _make_read_only(self._state.to_move)
+        return _make_read_only(self._batch.now.to_move)
 
     @property
     def legal(self) -> NDArray[np.uint64]:
-        """The actions that may be taken in each game, as the bits of one number."""
-        return _make_read_only(self._state.legal)
+        """The legal actions of each game, as the bits of one number."""
+        return _make_read_only(self._batch.now.legal)
 
     @property
     def masks(self) -> NDArray[np.int8]:
-        """The actions that may be taken in each game, a 1 or 0 for each."""
-        return _make_read_only(self._masks)
+        """The legal actions of each game, a 1 or 0 for each."""
+        return _make_read_only(self._batch.masks)
 
     @property
     def now(self) -> BatchState:
-        """Where the games stand: all there is, array by array."""
-        return _make_state_read_only(self._state)
+        """Where the games stand, array by array."""
+        return _make_state_read_only(self._batch.now)
 
     @property
     def last(self) -> BatchState:
-        """How each game ended that ended before the one that is played now; only the last step's are new."""
-        return _make_state_read_only(self._last_state)
+        """How the game before the present one ended, for each; only those of the last step are new."""
+        return _make_state_read_only(self._batch.last)
 
-    def observations(
-        self, players: NDArray[np.integer] | int | None = None, some: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float32]:
-        """Return what a player sees of each game, in the layout of `seeing`: by default, whoever is to move.
+    def observations(self, players: Players | None = None, some: Selection = None) -> NDArray[np.float32]:
+        """Return what a player sees of each game, as `ObservationEncoder` lays it out; by default the player to move.
 
-        Of some of the games only, if that is wanted: as many rows, in the order of the games.
+        `some` selects games: as many rows, in the order of the games.
         """
-        return self._observe(self._state, players, some)
+        return self._observe(self._batch.now, players, some)
 
-    def last_observations(
-        self, players: NDArray[np.integer] | int | None = None, some: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float32]:
-        """Return what a player saw of each game that ended when it did; zeros as long as none has."""
-        return self._observe(self._last_state, players, some)
+    def last_observations(self, players: Players | None = None, some: Selection = None) -> NDArray[np.float32]:
+        """Return what a player saw when the game before the present one ended; zeros if there was none."""
+        return self._observe(self._batch.last, players, some)
 
     def position(self, index: int) -> Position:
-        """Return one game's position, as the engine has it."""
-        return self._make_position(self._state, index)
+        """Return the position of one game."""
+        return self._make_position(self._batch.now, index)
 
     def last_position(self, index: int) -> Position:
-        """Return the position in which the game before ended."""
-        return self._make_position(self._last_state, index)
+        """Return the position in which the game before the present one ended."""
+        return self._make_position(self._batch.last, index)
 
     def truth(self) -> ExactValues:
-        """Return the exact truth about every game, as far as it is known; equal positions are solved once.
+        """Return the exact values of every game, as far as they are known; equal positions are solved once.
 
-        What is out of reach takes seconds for each position, and what is over is worth nothing any more: NaN.
+        A position that is out of reach takes seconds. A game that is over has the value NaN.
         """
-        on = np.flatnonzero(self._state.endings == 0)
-        worths = np.full(self.number, np.nan, np.float32)
-        values = np.full(self._masks.shape, -np.inf, np.float32)
-        if on.size:
-            found, where = self._find_distinct(on)
-            truths = [make_value_info(position) for position in found]
-            worths[on] = np.array([truth["value"] for truth in truths], np.float32)[where]
-            values[on] = np.array([truth["action_values"] for truth in truths])[where]
-        return ExactValues(worths, values)
+        running = np.flatnonzero(self._batch.now.endings == 0)
+        position_values = np.full(self.number, np.nan, np.float32)
+        action_values = np.full(self._batch.masks.shape, -np.inf, np.float32)
+        if running.size:
+            positions, places = self._find_distinct(running)
+            infos = [make_value_info(position) for position in positions]
+            position_values[running] = np.array([info["value"] for info in infos], np.float32)[places]
+            action_values[running] = np.array([info["action_values"] for info in infos])[places]
+        return ExactValues(position_values, action_values)
 
     def position_values(self) -> NDArray[np.float32]:
-        """Return what each game is worth to whoever is to move: 1, 0, -1; NaN if that is not known, or it is over."""
+        """Return the value of each game for the player to move: 1, 0, -1; NaN if not known or the game is over."""
         return self.truth().position_values
 
+    worths = position_values
+    """The name of `position_values` in earlier versions."""
+
     def values(self) -> NDArray[np.float32]:
-        """Return what each action is worth to whoever is to move: -inf if it is illegal, NaN if that is not known."""
+        """Return the value of each action for the player to move: -inf if it is illegal, NaN if it is not known."""
         return self.truth().action_values
 
     # What can be done --------------------------------------------------------------------------------------
 
-    def random_actions(self, some: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """Return a legal action for each game, all equally likely; 0 for a game that is over, or not asked for."""
+    def random_actions(self, some: Selection = None) -> NDArray[np.int64]:
+        """Return a random legal action for each game; 0 for a game that is over or not selected."""
         actions = np.zeros(self.number, np.int64)
-        self._run_loop(kernel.choose_in_some, self._state, self._check_selection(some), self._dice, actions)
+        legal, dice = self._batch.now.legal, self._batch.dice
+        self._run_loop(kernel.choose_in_some, legal, dice, self._check_selection(some), actions)
         return actions
 
-    def step(self, actions: NDArray[np.integer] | Sequence[int]) -> StepResult:
-        """Take an action in every game. Games that end begin anew; `last` keeps how they ended.
+    def step(self, actions: Actions) -> StepResult:
+        """Take an action in every game. Games that end start again; `last` keeps how they ended.
 
-        An action that is illegal loses. A game that was over before it began ends now, whatever the action is.
+        An illegal action loses. A game that was over at its start ends now, whatever the action is.
         """
         rewards, ended = np.empty((self.number, 2), np.float32), np.empty(self.number, np.bool_)
-        taken = self.parse_actions(actions)
-        self._run_loop(
-            kernel.step_all,
-            *(
-                self._tables,
-                self._state,
-                self._last_state,
-                taken,
-                self._first_code,
-                self._dice,
-                self._masks,
-                rewards,
-                ended,
-            ),
-        )
+        self._run_loop(kernel.step_all, self._batch, self.parse_actions(actions), rewards, ended)
         return StepResult(rewards, ended)
 
-    def act(self, actions: NDArray[np.integer] | Sequence[int], some: NDArray[np.bool_] | None = None) -> None:
-        """Take an action in some of the games, and let those be that end: `now` says how."""
-        taken = self.parse_actions(actions)
-        self._run_loop(kernel.act_in_some, self._tables, self._state, self._check_selection(some), taken, self._masks)
+    def act(self, actions: Actions, some: Selection = None) -> None:
+        """Take an action in some of the games; those that end stay as they are, and `now` says how they ended."""
+        selected = self._check_selection(some)
+        self._run_loop(kernel.act_in_some, self._batch, selected, self.parse_actions(actions))
 
-    def answer(self, seats: NDArray[np.integer] | int) -> None:
-        """Take random actions until it is the turn of whoever has the seat, in every game that is not over by then."""
-        self._run_loop(
-            kernel.answer_all, self._tables, self._state, self._check_players(seats), self._dice, self._masks
-        )
+    def answer(self, seats: Players) -> None:
+        """Take random actions in every game until it is the turn of the given seat or the game is over."""
+        self._run_loop(kernel.answer_all, self._batch, self._check_players(seats))
 
-    def step_and_answer(
-        self,
-        actions: NDArray[np.integer] | Sequence[int],
-        seats: NDArray[np.integer] | int,
-        following: NDArray[np.integer] | int,
-    ) -> StepResult:
-        """Take an action in every game and `answer`; games that end begin anew, and are answered for who follows.
+    def step_and_answer(self, actions: Actions, seats: Players, next_seats: Players) -> StepResult:
+        """Take an action in every game and `answer`; games that end start again, and are answered for the next seats.
 
-        The rewards are those of whoever has the seat.
+        The rewards are those of the given seats.
         """
         rewards, ended = np.empty(self.number, np.float32), np.empty(self.number, np.bool_)
-        who = (self._check_players(seats), self._check_players(following))
-        taken = self.parse_actions(actions)
-        self._run_loop(
-            kernel.step_and_answer_all,
-            *(
-                self._tables,
-                self._state,
-                self._last_state,
-                taken,
-                *who,
-                self._first_code,
-                self._dice,
-                self._masks,
-                rewards,
-                ended,
-            ),
-        )
+        players = self._check_players(seats), self._check_players(next_seats)
+        self._run_loop(kernel.step_and_answer_all, self._batch, self.parse_actions(actions), *players, rewards, ended)
         return StepResult(rewards, ended)
 
-    def begin(self, some: NDArray[np.bool_] | None = None) -> None:
-        """Begin some of the games anew; `last` keeps how those ended that were over."""
-        self._run_loop(
-            kernel.begin_some,
-            *(
-                self._tables,
-                self._state,
-                self._last_state,
-                self._check_selection(some),
-                self._first_code,
-                self._dice,
-                self._masks,
-            ),
-        )
+    def begin(self, some: Selection = None) -> None:
+        """Start some of the games again; `last` keeps how those ended that were over."""
+        self._run_loop(kernel.begin_some, self._batch, self._check_selection(some))
 
     def parse_actions(self, actions: object) -> NDArray[np.int64]:
-        """Return actions as the loops take them: one whole number for each game, however large."""
+        """Return actions as the loops take them: one integer for each game, however large it was."""
         given = np.array(actions, object) if isinstance(actions, list | tuple) else np.asarray(actions)
         if given.shape != (self.number,):
             raise ValueError(f"expected an action for each of {self.number} games; got the shape {given.shape}")
@@ -262,25 +258,24 @@ class Games:
     # -------------------------------------------------------------------------------------------------------
 
     def _run_loop(self, loop: Callable[..., None], *arguments: object, number: int | None = None) -> None:
-        """Run a loop over all games, piece by piece. Others help if they come in time; nobody waits for who does not.
+        """Run a loop over all games, chunk by chunk. Idle threads help; a thread that has not started is cancelled.
 
-        So a busy machine costs little: threads that had to meet would wait for whichever gets no time, many times as
-        long as one alone takes.
+        Threads that had to wait for each other would take many times as long as one alone on a busy machine.
         """
         number = self.number if number is None else number
-        pieces = iter(range(0, number, self._chunk))
+        chunks = iter(range(0, number, self._chunk))
 
         def work() -> None:
-            for start in pieces:
+            for start in chunks:
                 loop(start, min(start + self._chunk, number), *arguments)
 
-        helping = [_get_thread_pool().submit(work) for _ in range(self._threads - 1)]
+        helpers = [_get_thread_pool().submit(work) for _ in range(self._threads - 1)]
         work()
-        for help_ in helping:
-            if not help_.cancel():
-                help_.result()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
 
-    def _check_selection(self, some: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    def _check_selection(self, some: Selection) -> NDArray[np.bool_]:
         if some is None:
             return self._all_games
         given = np.asarray(some)
@@ -289,7 +284,7 @@ class Games:
             raise ValueError(f"{expected}; got the shape {given.shape} of {given.dtype}")
         return _to_contiguous(given, np.bool_)
 
-    def _check_players(self, players: NDArray[np.integer] | int) -> NDArray[np.int8]:
+    def _check_players(self, players: Players) -> NDArray[np.int8]:
         given = np.asarray(players)
         if given.shape not in {(), (self.number,)}:
             raise ValueError(f"expected a player, or one for each of {self.number} games; got the shape {given.shape}")
@@ -297,15 +292,13 @@ class Games:
             raise ValueError(f"expected players 0 and 1; got {format_value(players)}")
         return _to_contiguous(np.broadcast_to(given, self.number), np.int8)
 
-    def _observe(
-        self, state: BatchState, players: NDArray[np.integer] | int | None, some: NDArray[np.bool_] | None
-    ) -> NDArray[np.float32]:
-        whose = state.to_move if players is None else self._check_players(players)
-        rows = self._indices if some is None else np.flatnonzero(self._check_selection(some))
-        seen = np.zeros((len(rows), self.encoder.size), np.float32)
+    def _observe(self, state: BatchState, players: Players | None, some: Selection) -> NDArray[np.float32]:
+        viewers = state.to_move if players is None else self._check_players(players)
+        games = self._indices if some is None else np.flatnonzero(self._check_selection(some))
+        rows = np.zeros((len(games), self.encoder.size), np.float32)
         highest = float(self.rules.most_height)
-        self._run_loop(kernel.observe_some, self._tables, state, rows, whose, highest, seen, number=len(rows))
-        return seen
+        self._run_loop(kernel.observe_some, self._batch.rules, state, games, viewers, highest, rows, number=len(games))
+        return rows
 
     def _make_position(self, state: BatchState, index: int) -> Position:
         def pair(values: NDArray[Any]) -> tuple[int, int]:
@@ -318,21 +311,61 @@ class Games:
         )
 
     def _find_distinct(self, games: NDArray[np.intp]) -> tuple[list[Position], NDArray[np.intp]]:
-        """Return the positions that differ among some games, and which of them each game is in."""
-        now = self._state
+        """Return the distinct positions of some games, and the place of each game's position among them."""
+        now = self._batch.now
         parts = (now.left, now.heights, now.tops, now.to_move)
         rows = np.column_stack([part[games].astype(np.uint64) for part in parts])
-        _, indices, where = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        return [self.position(int(index)) for index in games[indices]], where
+        _, indices, places = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        return [self.position(int(index)) for index in games[indices]], places
 
 
-def encode_seat_order(key: str, turns: SeatOrder) -> int:
-    """Return the number that stands for how a seat changes from game to game."""
-    return (0, 1, kernel.ALTERNATING, kernel.AT_RANDOM)[SEAT_ORDERS.index(check_seat_order(key, turns))]
+def make_rule_tables(rules: Rules) -> RuleTables:
+    """Return rules of at most 64 blocks as numbers."""
+    largest = rules.blocks[-1]
+    has_rooms = largest <= _LARGEST_IN_TABLE
+    rooms = map(rules.up_to, range(largest if has_rooms else 0))
+    return RuleTables(
+        tables=np.array([*map(rules.fits, (0, *rules.blocks)), *rules.blocks, *rooms], np.uint64),
+        blocks=len(rules.blocks),
+        largest=largest,
+        has_rooms=has_rooms,
+        every=np.uint64(rules.every),
+        target=kernel.NO_TARGET if rules.target is None else rules.target,
+        supply=("own", "shared", "endless").index(rules.supply),
+        one_tower=rules.towers == "shared",
+        skips=rules.stuck == "skips",
+    )
+
+
+def allocate_state(number: int) -> BatchState:
+    """Return the arrays for so many games, none of which has started."""
+    pair, each = (number, 2), (number,)
+    return BatchState(
+        left=np.zeros(pair, np.uint64),
+        heights=np.zeros(pair, np.int64),
+        tops=np.zeros(pair, np.int8),
+        to_move=np.zeros(each, np.int8),
+        legal=np.zeros(each, np.uint64),
+        plies=np.zeros(each, np.int64),
+        first=(1 - np.arange(number) % 2).astype(np.int8),
+        endings=np.zeros(each, np.int8),
+        winners=np.full(each, kernel.NOBODY, np.int8),
+        refusals=np.zeros(each, np.int8),
+    )
+
+
+def encode_seat_order(key: str, order: SeatOrder) -> int:
+    """Return the kernel's number for who has a seat: 0, 1, "alternating" or "random".
+
+    Alternating, it is player 0 in the first game of the first row, 1 in that of the second row, and so on.
+    """
+    check_seat_order(key, order)
+    codes = {"alternating": kernel.ALTERNATING, "random": kernel.AT_RANDOM}
+    return order if isinstance(order, int) else codes[order]
 
 
 def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:
-    """Refuse what is no number of games, and what does not fit into 64 bits."""
+    """Reject an impossible number of games or threads, and rules that do not fit into 64 bits."""
     alone = "one game at a time, gymnasium.make takes any rules"
     for key, given in (("number", number), ("threads", 1 if threads is None else threads)):
         if type(given) is not int or given < 1:
@@ -345,12 +378,11 @@ def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:
 
 
 def _to_contiguous(array: NDArray[Any], kind: type[Any]) -> NDArray[Any]:
-    """Return an array as the loops were compiled for it: any other form of the same would be compiled anew."""
+    """Return an array in the form that the loops are compiled for; another form would be compiled again."""
     return np.require(array, kind, ["C", "A", "W"])
 
 
 def _make_read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array to look at, not to write in."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,6 +1,6 @@
-"""The games for one agent against an opponent, as Gymnasium asks for them; see docs/how-to/gymnasium.md.
+"""One agent against an opponent, as a Gymnasium environment; see docs/how-to/gymnasium.md.
 
-To import this module is enough for `gymnasium.make` to know the games.
+Importing this module registers the games with `gymnasium.make`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from number_tower.envs import register
-from number_tower.envs.common import RENDER_MODES, Renderer, SeatRotation, choose_game, parse_action
+from number_tower.catalogue import choose
+from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, parse_action, register
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
@@ -25,32 +25,30 @@ from number_tower.table import Table
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from number_tower.envs.common import SeatOrder
-    from number_tower.rules import Rules
+    from number_tower.envs import GameSource, SeatOrder
 
 _SEED_LIMIT = 2**31
-"""Seeds that an opponent may get, drawn anew for every game."""
+"""Seeds of opponents are below this; each game has a new one."""
 
 _Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 
 
 class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """One agent plays; whoever sits opposite moves within `reset` and `step`, until it is the agent's turn again.
+    """One agent plays; the opponent moves within `reset` and `step`, until it is the agent's turn again.
 
     `opponent` is the name of a level, from `random` to `perfect`, or the command of a program; or a `Player`; or a
     function that takes a `Game` and returns a block. `seat` is the agent's: 0 begins, 1 comes second; or "alternating"
-    or "random". With `values` the exact truth is in every info. Whoever takes an action that the rules do not allow has
-    lost, and so has an opponent who gives no block that can be placed.
+    or "random". With `values` the exact values are in every info. An illegal action loses the game, and so does an
+    opponent's choice that cannot be placed.
     """
 
-    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - Gymnasium's own form
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}  # noqa: RUF012 - as Gymnasium defines it
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules | Mapping[str, object],
+        game: GameSource,
         *,
         opponent: str | Player | Callable[[Game], SupportsIndex] = "random",
         seat: SeatOrder = 0,
@@ -58,14 +56,15 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         render_mode: str | None = None,
         **options: object,
     ) -> None:
-        book, self.rules = choose_game(game, options)
+        book, self.rules = choose(game, options)[:2]
         self.render_mode = render_mode
-        self._renderer = Renderer(book, render_mode)
+        self._renderer = Renderer(render_mode)
         self._encoder = ObservationEncoder(self.rules)
         self._rotation = SeatRotation("seat", seat)
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
         self._opponent = make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
+        self._start = Table(Game(self.rules), book=book)
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
         self.action_space = spaces.Discrete(self._encoder.actions)
@@ -73,20 +72,20 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begin a game; an opponent who begins has moved. All that is left to chance follows from the seed."""
+        """Start a game; an opponent who begins has moved. Everything random follows from the seed."""
         super().reset(seed=seed, options=options)
         self.seat = self._rotation.next_seat(self.np_random, seed)
-        opponents_seed = int(self.np_random.integers(_SEED_LIMIT))
+        opponent_seed = int(self.np_random.integers(_SEED_LIMIT))
         if self._opponent_spec is not None:
             self._opponent.close()
-            self._opponent = make_player(self._opponent_spec, seed=opponents_seed)
+            self._opponent = make_player(self._opponent_spec, seed=opponent_seed)
         self._notes: dict[str, str] = {}
         self._is_result_given = False
-        self._play_opponent(Table(Game(self.rules), book=self._renderer.book), before=None)
+        self._play_opponent(self._start, before=None)
         return self._observe(), self._make_info()
 
     def step(self, action: np.int64 | int) -> _Step:
-        """Place the block of an action, and let the opponent answer; a game that was over already only ends."""
+        """Place the block of an action, and let the opponent answer; a game that was over at its start only ends."""
         before = self.table
         if self._is_result_given:
             gymnasium.logger.warn("this game is over and its result was given: call reset() to begin another")
@@ -100,22 +99,22 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._observe(), reward, self._is_result_given, False, self._make_info()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Say which actions can be taken now, as MaskablePPO asks for it."""
+        """Return which actions are legal now, as MaskablePPO asks for it."""
         return self._encoder.unpack_mask(self._legal_mask).astype(np.bool_)
 
     @property
     def table(self) -> Table:
-        """The game so far, as everything else here takes it."""
+        """The game so far."""
         if self._table is None:
             raise ResetNeeded("call reset() before anything else: no game has begun")
         return self._table
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Show what happened since the agent's last choice: as text, or as a picture; to people it was printed."""
+        """Return what happened since the agent's last choice as text, or a picture; people were shown it already."""
         return self._renderer.render(self.table, self._before)
 
     def close(self) -> None:
-        """End a program that was started; a player who was brought along stays as it is."""
+        """End a program that was started here; a `Player` that was given is not closed."""
         if self._opponent_spec is not None:
             self._opponent.close()
 
@@ -132,31 +131,25 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._renderer.print_events(table, before)
 
     def _apply_action(self, table: Table, action: int) -> Table:
-        if not 0 <= action < self._encoder.actions:
-            return self._forfeit(table, "not_a_block")
         try:
-            return table.play(self.rules.blocks[action])
-        except MoveError as refused:
-            return self._forfeit(table, refused.reason)
-
-    def _forfeit(self, table: Table, reason: str) -> Table:
-        self._notes["illegal"] = reason
+            if 0 <= action < self._encoder.actions:
+                return table.play(self.rules.blocks[action])
+            self._notes["illegal"] = "not_a_block"
+        except MoveError as error:
+            self._notes["illegal"] = error.reason
         return table.declare("forfeit", self.seat)
 
     @property
     def _legal_mask(self) -> int:
-        """What the agent may place now; nothing once the game is over, by whatever rule or word."""
+        """What the agent may place now; nothing once the game is over for any reason."""
         return self.table.game.position.legal_mask if self.table.outcome is None else 0
 
     def _observe(self) -> NDArray[np.float32]:
         return self._encoder.encode(self.table.game.position, self.seat, self._legal_mask)
 
     def _make_info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {
-            "action_mask": self._encoder.unpack_mask(self._legal_mask),
-            "seat": self.seat,
-            **self._notes,
-        }
+        mask = self._encoder.unpack_mask(self._legal_mask)
+        info: dict[str, Any] = {"action_mask": mask, "seat": self.seat, **self._notes}
         outcome = self.table.outcome
         if outcome is not None:
             info |= {"outcome": outcome.reason, "record": to_line(self.table, files=True)}
@@ -166,7 +159,7 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
 
 class _PolicyPlayer(Player):
-    """A function as a player; numbers of any kind are taken for blocks."""
+    """A function as a player; it may return any integer type."""
 
     def __init__(self, policy: Callable[[Game], SupportsIndex]) -> None:
         self.name = "policy"
@@ -174,10 +167,9 @@ class _PolicyPlayer(Player):
 
     def choose(self, game: Game) -> int:
         block = self._policy(game)
-        try:
-            return block if isinstance(block, int) else index(block)
-        except TypeError:
-            return cast("int", block)  # whoever places it will say what is wrong with it
+        if isinstance(block, int) or not hasattr(block, "__index__"):
+            return cast("int", block)  # the table refuses anything that is no block
+        return index(block)
 
     def close(self) -> None:
         pass

@@ -1,7 +1,7 @@
 """The games in OpenSpiel: one registered game, `number_tower`, with any rules as its parameters.
 
 Importing this module registers it; then `pyspiel.load_game("number_tower(game=NAME,target=21)")` gives a game of the
-catalogue with options, `number_tower(game=PATH)` a rule file's, and without `game` the parameters are the rules.
+catalogue with options, `number_tower(game=PATH)` that of a rule file, and without `game` the parameters are the rules.
 """
 
 from __future__ import annotations
@@ -17,25 +17,18 @@ from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
 from number_tower.envs import observation
-from number_tower.envs.common import choose_game
+from number_tower.envs import openspiel_text as text
 from number_tower.envs.observation import ObservationEncoder
-from number_tower.envs.openspiel_text import (
-    LARGEST_INT,
-    PARAMETERS,
-    format_observation,
-    format_parameters,
-    format_position,
-    parse_parameters,
-)
 from number_tower.position import NotABlockError, Position
 from number_tower.rules import Rules
 from number_tower.text import format_runs, format_value
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from number_tower.envs import GameSource
 
 _TYPE = pyspiel.GameType(
     short_name="number_tower",
@@ -51,22 +44,20 @@ _TYPE = pyspiel.GameType(
     provides_information_state_tensor=False,
     provides_observation_string=True,
     provides_observation_tensor=True,
-    parameter_specification=PARAMETERS,
+    parameter_specification=text.PARAMETERS,
 )
 _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _BITS = bytes.maketrans(b"01", b"\0\1")
 
 
-def game(source: str | os.PathLike[str] | Rules | Mapping[str, object], **options: object) -> TowerGame:
+def game(source: GameSource, **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
-    book, rules = choose_game(source, options)
-    return _load_game(
-        "number_tower", format_parameters(book.name if book.source in catalogue.list_names() else None, rules)
-    )
+    book, rules = catalogue.choose(source, options)[:2]
+    return _load_game("number_tower", text.format_parameters(text.get_catalogue_name(book), rules))
 
 
 class StatePosition:
-    """A position with what OpenSpiel asks of it again and again; a state goes from one to the next."""
+    """A position with what OpenSpiel asks about it again and again; immutable."""
 
     __slots__ = ("actions", "player", "position", "result")
 
@@ -77,23 +68,18 @@ class StatePosition:
         self.player, self.result = (position.to_move, 0.0) if legal else (_TERMINAL, _compute_result(position))
 
     def __deepcopy__(self, memo: object) -> StatePosition:
-        """Nothing here ever changes, so OpenSpiel's copies of a state can share it."""
+        """Return the same object: OpenSpiel's copies of a state can share it."""
         return self
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Travel as text and whole numbers, which are always written the same."""
+        """Pickle text and integers, so that equal positions have equal bytes."""
         here = self.position
-        return _restore_position, (
-            json.dumps(here.rules.written()),
-            *here.left,
-            *here.heights,
-            *here.tops,
-            here.to_move,
-        )
+        numbers = (*here.left, *here.heights, *here.tops, here.to_move)
+        return _restore_position, (json.dumps(here.rules.written()), *numbers)
 
 
-class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of its types
-    """A game in progress. `position` is the engine's own, and the truth about it can be asked for."""
+class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
+    """A game in progress. `position` is the engine's; its exact values can be asked for."""
 
     def __init__(self, played: TowerGame) -> None:
         super().__init__(played)
@@ -107,7 +93,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
     def value(self, player: int | None = None) -> float | None:
         """Return the exact value for a player: 1 wins, 0 draws, -1 loses; None if it is not known.
 
-        If none is named it is the player to move; once nobody is, the first, who also comes first in `returns`.
+        The default is the player to move; once the game is over, player 0, who also comes first in `returns`.
         """
         now = self._now
         whose = max(now.player, 0) if player is None else player
@@ -131,7 +117,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         return self._now.player == _TERMINAL
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """Return the actions of whoever is to move; a short cut for Python, past several questions from C++."""
+        """Return the legal actions of a player, by default the one to move; in Python, faster than through C++."""
         now = self._now
         if player is None or player == now.player:
             return now.actions.copy()
@@ -139,15 +125,14 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         return actions
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """Return what a player sees, whoever is to move if none is named; a short cut likewise."""
+        """Return what a player sees, by default the one to move; in Python, faster than through C++."""
         now = self._now
-        if player is None:
-            player = now.player
+        player = now.player if player is None else player
         if player in (0, 1):
-            seen: list[float] = self.get_game().sight.vector(now.position, player).tolist()
+            tensor: list[float] = self.get_game().encoder.encode(now.position, player).tolist()
         else:
-            seen = super().observation_tensor(player)
-        return seen
+            tensor = super().observation_tensor(player)
+        return tensor
 
     def _legal_actions(self, player: int) -> list[int]:
         return self._now.actions if player == self._now.player else []
@@ -156,15 +141,15 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
         position = self._now.position
         self._now = StatePosition(position.place(_find_block(position.rules, action)))
 
-    def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002 - both players' blocks are called alike
+    def _action_to_string(self, player: int, action: int) -> str:  # noqa: ARG002 - the same for both players
         return str(_find_block(self._now.position.rules, action))
 
     def returns(self) -> list[float]:
-        """Return what each player has won: 1, 0 or -1, and nothing before the end."""
+        """Return what each player has won: 1, 0 or -1, and 0 before the end."""
         return [self._now.result, 0.0 - self._now.result]
 
     def __str__(self) -> str:
-        return format_position(self._now.position)
+        return text.format_position(self._now.position)
 
     # The same as JSON --------------------------------------------------------------------------------------
 
@@ -181,18 +166,18 @@ class TowerState(pyspiel.State):  # type: ignore[misc] # pyspiel says nothing of
     def _to_observation_struct(self, player: int) -> dict[str, object]:  # noqa: ARG002 - both players see everything
         return self._to_struct()
 
-    def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002 - as for its string
+    def _action_to_struct(self, player: int, action: int) -> dict[str, int]:  # noqa: ARG002 - the same for both players
         return {"block": _find_block(self._now.position.rules, action)}
 
     def _struct_to_actions(self, struct: Mapping[str, int]) -> list[int]:
         return [_find_action(self._now.position.rules, struct["block"])]
 
 
-class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
-    """Number Tower by some rules: `rules`. Two games are equal if they are spelled alike."""
+class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
+    """Number Tower by some rules: `rules`. Two games are equal if their text is."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        name, self.rules = parse_parameters(params or {})
+        name, self.rules = text.parse_parameters(params or {})
         self.encoder = ObservationEncoder(self.rules)
         self.start = StatePosition(Position.start(self.rules))
         information = pyspiel.GameInfo(
@@ -202,49 +187,49 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc] # likewise
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=min(self.rules.most_plies, LARGEST_INT),
+            max_game_length=min(self.rules.most_plies, text.LARGEST_INT),
         )
-        super().__init__(_TYPE, information, format_parameters(name, self.rules))
+        super().__init__(_TYPE, information, text.format_parameters(name, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        """Travel as the line that loads the game: OpenSpiel's own way forgets what a game in Python knows."""
+        """Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python."""
         return _load_game, (str(self),)
 
     def new_initial_state(self, state: Any = None) -> TowerState:
-        """Return the start of a game; or, from a state's struct or dictionary, the game in which its moves are made."""
-        begun = TowerState(self)
+        """Return the start of a game; or, from a state's struct or dictionary, the game after its moves."""
+        started = TowerState(self)
         for block in _read_moves(state):
-            begun.apply_action(_find_action(self.rules, block))
-        return begun
+            started.apply_action(_find_action(self.rules, block))
+        return started
 
     def make_py_observer(
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: Mapping[str, object] | None = None
     ) -> TowerObserver | IIGObserverForPublicInfoGame:
-        """Return whoever observes: the position now, or for perfect recall the moves so far."""
+        """Return an observer of the position now or, for perfect recall, of the moves so far."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return TowerObserver(self.encoder, params)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
 
 
 class TowerObserver:
-    """A position from a player's seat, as a vector (and by name, piece by piece) and as text."""
+    """A position from a player's seat, as a vector (and by name, part by part) and as text."""
 
-    def __init__(self, sight: ObservationEncoder, params: Mapping[str, object] | None) -> None:
+    def __init__(self, encoder: ObservationEncoder, params: Mapping[str, object] | None) -> None:
         if params:
             raise ValueError(f"an observation of number_tower takes no parameters; got {format_value(dict(params))}")
-        self._encoder = sight
-        self.tensor = np.zeros(sight.size, np.float32)
-        ends = np.cumsum([places for _, places in sight.layout])
-        pieces = np.split(self.tensor, ends[:-1])
-        self.dict = {name: piece for (name, _), piece in zip(sight.layout, pieces, strict=True)}
+        self._encoder = encoder
+        self.tensor = np.zeros(encoder.size, np.float32)
+        ends = np.cumsum([places for _, places in encoder.layout])
+        parts = np.split(self.tensor, ends[:-1])
+        self.dict = {name: part for (name, _), part in zip(encoder.layout, parts, strict=True)}
 
     def set_from(self, state: TowerState, player: int) -> None:
-        """Look at a state from a player's seat."""
+        """Observe a state from a player's seat."""
         self.tensor[:] = self._encoder.encode(state.position, player)
 
     def string_from(self, state: TowerState, player: int) -> str:
-        """Say what a player sees."""
-        return format_observation(self._encoder, state.position, player)
+        """Return what a player sees as text."""
+        return text.format_observation(self._encoder, state.position, player)
 
 
 def _find_block(rules: Rules, action: int) -> int:
@@ -278,14 +263,15 @@ def _compute_result(position: Position) -> float:
     return 1.0 if outcome.winner == 0 else -1.0
 
 
-def _load_game(*line: object) -> TowerGame:
-    loaded: TowerGame = pyspiel.load_game(*line)
+def _load_game(*arguments: object) -> TowerGame:
+    loaded: TowerGame = pyspiel.load_game(*arguments)
     return loaded
 
 
 def _restore_position(text: str, *numbers: int) -> StatePosition:
     mine, yours, height, other_height, top, other_top, to_move = numbers
-    return StatePosition(Position(_parse_rules(text), (mine, yours), (height, other_height), (top, other_top), to_move))
+    rules = _parse_rules(text)
+    return StatePosition(Position(rules, (mine, yours), (height, other_height), (top, other_top), to_move))
 
 
 @lru_cache(maxsize=64)

@@ -1,15 +1,15 @@
-"""Rules as the parameters of an OpenSpiel game, and positions as its strings.
+"""Rules as the parameters of an OpenSpiel game, and positions as its texts.
 
-OpenSpiel reads a game from one line of text, in which commas part the parameters and whatever looks like a number is
-one: `1-9` would be a subtraction gone wrong, and `9` no set of blocks. So a set stands in brackets, with semicolons:
-`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`. Its whole numbers end at 2,147,483,647, and a target or a
-step above that stands in brackets under a name of its own, as in `large_target=[10000000000]`.
+OpenSpiel reads a game from one line of text, in which commas separate the parameters and anything like a number is
+parsed as one: it fails on `1-9`, and takes `9` for no set of blocks. So a set is written in brackets, with semicolons:
+`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`. Its integers end at 2,147,483,647; a target or a step above
+that is written in brackets under another name, as in `large_target=[10000000000]`.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
@@ -19,12 +19,11 @@ from number_tower.text import format_runs, format_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from number_tower.catalogue import Rulebook
     from number_tower.envs.observation import ObservationEncoder
     from number_tower.position import Position
 
-LARGEST_INT = 2**31 - 1
-_SMALLEST_INT = -(2**31)
-
+LARGEST_INT, _SMALLEST_INT = 2**31 - 1, -(2**31)
 _SETS = ("blocks", "opening")
 _NUMBERS = ("step", "target")
 _LARGE = {f"large_{key}": key for key in _NUMBERS}
@@ -35,43 +34,41 @@ PARAMETERS: dict[str, str | int] = {
     **dict.fromkeys(_NUMBERS, _SMALLEST_INT),
     **dict.fromkeys(_LARGE, ""),
 }
-"""What the game takes, and what stands for "not given": OpenSpiel fills it in, and goes by its type."""
+"""The parameters, each with the value that means "not given": OpenSpiel fills it in, and takes its type from it."""
 
 _MAX_PRUNED = 1000
-"""Blocks up to which those that can never be placed again are left out of a position's name."""
+"""Blocks up to which those that can never be placed again are left out of a position's text."""
 
 
-class NamedRules(NamedTuple):
-    """Rules, and the game of the catalogue that they were asked for by, if any."""
-
-    name: str | None
-    rules: Rules
+# Rules as parameters -----------------------------------------------------------------------------------------------
 
 
-# Rules and parameters ------------------------------------------------------------------------------------------
+def get_catalogue_name(book: Rulebook) -> str | None:
+    """Return the name of a game of the catalogue; None for any other."""
+    return book.name if book.source in catalogue.list_names() else None
 
 
-def parse_parameters(parameters: Mapping[str, object]) -> NamedRules:
-    """Return the rules that parameters ask for: a game with its options, or rules of their own."""
+def parse_parameters(parameters: Mapping[str, object]) -> tuple[str | None, Rules]:
+    """Return the game of the catalogue that parameters name, if any, and their rules."""
     given = {key: value for key, value in parameters.items() if value != PARAMETERS.get(key)}
     source = given.pop("game", None)
     for large, key in _LARGE.items():
         if large in given and key in given:
             raise RulesError(large, f"expected either this or {key}; got both")
     try:
-        table = dict(_parse_parameter(key, value) for key, value in given.items())
+        options = dict(_parse_parameter(key, value) for key, value in given.items())
         if source is None:
-            return NamedRules(None, Rules.read(table))
-        book = catalogue.load(str(source))
-        return NamedRules(book.name if book.source in catalogue.list_names() else None, book.apply_options(table))
-    except RulesError as wrong:
-        if wrong.key not in _SETS:
+            return None, Rules.read(options)
+        book, rules = catalogue.choose(str(source), options)[:2]
+        return get_catalogue_name(book), rules
+    except RulesError as error:
+        if error.key not in _SETS:
             raise
-        raise RulesError(wrong.key, f"{wrong.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]") from None
+        raise RulesError(error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]") from None
 
 
 def format_parameters(name: str | None, rules: Rules) -> dict[str, str | int]:
-    """Give rules as parameters, as few as will do; `read` makes the same of them, wherever a rule file has gone."""
+    """Return rules as parameters, as few as possible; parsed, they are the same rules without any rule file."""
     if name is not None and (options := catalogue.load_named(name).find_options(rules)) is not None:
         return {"game": name, **dict(_format_parameter(key, value) for key, value in options.items())}
     usual = Rules().written()
@@ -79,14 +76,15 @@ def format_parameters(name: str | None, rules: Rules) -> dict[str, str | int]:
 
 
 def _parse_parameter(key: str, given: object) -> tuple[str, object]:
+    text = str(given).strip()
+    bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
     if key in _LARGE:
-        number = parse_number(_strip_brackets(given))
+        number = parse_number(bare)
         if number is None:
-            raise RulesError(
-                key, f"expected a whole number in brackets, as in [{LARGEST_INT + 1}]; got {format_value(given)}"
-            )
+            expected = f"expected a whole number in brackets, as in [{LARGEST_INT + 1}]"
+            raise RulesError(key, f"{expected}; got {format_value(given)}")
         return _LARGE[key], number
-    return key, _strip_brackets(given).replace(";", ",") if key in _SETS else given
+    return key, bare.replace(";", ",") if key in _SETS else given
 
 
 def _format_parameter(key: str, value: object) -> tuple[str, str | int]:
@@ -95,67 +93,54 @@ def _format_parameter(key: str, value: object) -> tuple[str, str | int]:
     return key, f"[{value}]".replace(",", ";") if key in _SETS else str(value)
 
 
-def _strip_brackets(given: object) -> str:
-    text = str(given).strip()
-    return text[1:-1] if text[:1] + text[-1:] == "[]" else text
-
-
-# Positions -----------------------------------------------------------------------------------------------------
+# Positions as text -------------------------------------------------------------------------------------------------
 
 
 def format_position(position: Position) -> str:
-    """Name a position by what play from here depends on, and no more: solvers take equal names for equal positions.
+    """Return what play from a position depends on, and no more: solvers take equal texts for equal positions.
 
-    Blocks that can never be placed again are left out, and so are tops and heights where nothing hangs on them.
+    Blocks that can never be placed again are left out, and so are tops and heights that make no difference.
     """
-    rules = position.rules
+    rules, outcome = position.rules, position.outcome
     heights = rules.target is not None or (rules.stuck, rules.towers) == ("skips", "own")
     lines = [f"left{whose}: {_format_blocks(rules, mask)}" for whose, mask in _find_live_blocks(position)]
     for player, whose in ((0, ""),) if rules.towers == "shared" else ((0, " 1"), (1, " 2")):
         facts = [_format_top(rules, position.tops[player]), f"height {position.heights[player]}" if heights else ""]
         if any(facts):
             lines.append(f"tower{whose}: {', '.join(filter(None, facts))}")
-    return "\n".join([*lines, format_turn(position)])
-
-
-def format_turn(position: Position) -> str:
-    """Say whose turn it is, or how the game ended."""
-    outcome = position.outcome
     if outcome is None:
-        return f"player {position.to_move + 1} to move"
-    return "drawn" if outcome.winner is None else f"player {outcome.winner + 1} has won"
+        turn = f"player {position.to_move + 1} to move"
+    else:
+        turn = "drawn" if outcome.winner is None else f"player {outcome.winner + 1} has won"
+    return "\n".join([*lines, turn])
 
 
-def format_observation(sight: ObservationEncoder, position: Position, player: int) -> str:
-    """Say what a player sees: everything that stands in the vector, under the same names and in the same order."""
+def format_observation(encoder: ObservationEncoder, position: Position, player: int) -> str:
+    """Return what a player sees: the parts of the vector, under the same names and in the same order."""
     rules, sides = position.rules, (("", player), (" of the other", 1 - player))
     over = not position.legal_mask
-    seen = {"turn": "over" if over else "yours" if position.to_move == player else "the other's"}
+    parts = {"turn": "over" if over else "yours" if position.to_move == player else "the other's"}
     for whose, side in sides:
-        seen[f"left{whose}"] = _format_blocks(rules, position.left[side])
-        seen[f"top{whose}"] = str(position.tops[side] or "none")
-        seen[f"height{whose}"] = str(position.heights[side])
-    return "\n".join(f"{part}: {seen[part]}" for part, _ in sight.layout)
+        parts[f"left{whose}"] = _format_blocks(rules, position.left[side])
+        parts[f"top{whose}"] = str(position.tops[side] or "none")
+        parts[f"height{whose}"] = str(position.heights[side])
+    return "\n".join(f"{part}: {parts[part]}" for part, _ in encoder.layout)
 
 
 def _find_live_blocks(position: Position) -> list[tuple[str, int]]:
-    """Return the blocks that can still come to be placed, for each player or for both."""
+    """Return the blocks that can still be placed, for each player or for both."""
     rules, (mine, yours) = position.rules, position.left
     if rules.supply == "endless":
         return []
-    if rules.towers == "shared":
-        alive = [_find_live_on(rules, mine | yours, position.tops[0], position.heights[0])] * 2
-    else:
-        alive = [
-            _find_live_on(rules, position.left[side], position.tops[side], position.heights[side]) for side in (0, 1)
-        ]
+    pools = (mine | yours, mine | yours) if rules.towers == "shared" else position.left
+    first, second = map(_find_live_on, (rules, rules), pools, position.tops, position.heights)
     if rules.supply == "shared":
-        return [("", mine & (alive[0] | alive[1]))]
-    return [(" to player 1", mine & alive[0]), (" to player 2", yours & alive[1])]
+        return [("", mine & (first | second))]
+    return [(" to player 1", mine & first), (" to player 2", yours & second)]
 
 
 def _find_live_on(rules: Rules, left: int, top: int, height: int) -> int:
-    """Return the blocks that could still come to lie on a tower, one upon the other."""
+    """Return the blocks that can still be placed on a tower, directly or upon each other."""
     within = left & rules.room(height)
     if len(rules.blocks) > _MAX_PRUNED:
         return within
@@ -169,11 +154,11 @@ def _find_live_on(rules: Rules, left: int, top: int, height: int) -> int:
 
 
 def _format_top(rules: Rules, top: int) -> str:
-    if rules.fit != "any":
-        return "empty" if top == EMPTY else f"{top} on top"
-    if rules.opening is None:
+    if rules.fit == "any" and rules.opening is None:
         return ""
-    return "empty" if top == EMPTY else "begun"
+    if top == EMPTY:
+        return "empty"
+    return "begun" if rules.fit == "any" else f"{top} on top"
 
 
 def _format_blocks(rules: Rules, mask: int) -> str:

@@ -1,8 +1,8 @@
-"""The games for two agents in turn, as PettingZoo asks for them (AEC); see docs/how-to/gymnasium.md.
+"""Two agents in turn, as a PettingZoo environment (AEC); see docs/how-to/gymnasium.md.
 
 An action is the place of a block among the blocks of the game. A player who has to skip is not asked: the other is
-selected again. Whoever takes an action that the rules do not allow has lost, and the towers stay as they were. A game
-that nobody can open ends with its first step, whatever the action: after `reset` nobody's game may be over yet.
+selected again. An illegal action loses the game, and the towers stay as they were. A game that nobody can open ends
+with its first step, whatever the action: after `reset` no agent may be terminated.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from number_tower.envs import list_ids
-from number_tower.envs.common import RENDER_MODES, Renderer, SeatRotation, choose_game, parse_action
+from number_tower.catalogue import choose
+from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, list_ids, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.game import Game
 from number_tower.position import MoveError
@@ -24,43 +24,30 @@ from number_tower.table import Table
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
-    from number_tower.envs.common import SeatOrder
+    from number_tower.envs import GameSource, SeatOrder
     from number_tower.position import Ending, Refusal
-    from number_tower.rules import Rules
 
 AGENTS = ("player_0", "player_1")
-"""What the players are called here, in the order of their seats."""
-
-_ZEROS, _ALL_FALSE = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, False)
+"""The names of the players, in the order of their seats."""
 
 _GAME_ATTRIBUTES = {"agent_selection", "rewards", "terminations", "truncations", "infos", "position", "table"}
-"""What there is only once a game has begun."""
+"""Attributes that exist only after `reset`."""
 
 
-def env(
-    game: str | os.PathLike[str] | Rules | Mapping[str, object],
-    *,
-    render_mode: str | None = None,
-    values: bool = False,
-    first: SeatOrder = 0,
-    **options: object,
-) -> OrderEnforcingWrapper:
-    """Return the environment within the wrapper that tells a wrong order of calls; the arguments are `raw_env`'s."""
-    return OrderEnforcingWrapper(raw_env(game, render_mode=render_mode, values=values, first=first, **options))
+def env(game: GameSource, **settings: Any) -> OrderEnforcingWrapper:
+    """Return the environment in the wrapper that reports a wrong order of calls; the settings are `raw_env`'s."""
+    return OrderEnforcingWrapper(raw_env(game, **settings))
 
 
-class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo says nothing of its types; its name
-    """One game for two agents. Observations are what `number_tower.envs.observation` says, with the mask of actions.
+class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no types; its naming
+    """One game for two agents. Observations are those of `ObservationEncoder`, with the action mask.
 
-    `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact truth is in the mover's info.
+    `first` says who begins: 0, 1, "alternating" or "random". With `values` the exact values are in the mover's info.
     """
 
-    metadata = {  # noqa: RUF012 - PettingZoo's own form
+    metadata = {  # noqa: RUF012 - as PettingZoo defines it
         "render_modes": list(RENDER_MODES),
         "name": "number_tower_v0",
         "is_parallelizable": False,
@@ -69,7 +56,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules | Mapping[str, object],
+        game: GameSource,
         *,
         render_mode: str | None = None,
         values: bool = False,
@@ -77,11 +64,11 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         **options: object,
     ) -> None:
         super().__init__()
-        book, self.rules = choose_game(game, options)
+        book, self.rules = choose(game, options)[:2]
         self.render_mode = render_mode
         self._values = values
         self._rotation = SeatRotation("first", first)
-        self._renderer = Renderer(book, render_mode)
+        self._renderer = Renderer(render_mode)
         self._encoder = ObservationEncoder(self.rules)
         self._starts = [Table(Game(self.rules, first), book=book) for first in (0, 1)]
         self._rng = seeding.np_random()[0]
@@ -100,7 +87,7 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         }
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - PettingZoo's
-        """Begin a game; the seed decides who starts where that is left to chance or to turns."""
+        """Start a game; the seed decides who begins where that is random or alternates."""
         if seed is not None:
             self._rng = seeding.np_random(seed)[0]
         self._table = self._starts[self._rotation.next_seat(self._rng, seed)]
@@ -108,17 +95,15 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         self._moves: list[int] = []
         self.position = self._table.game.position
         self.agents = list(AGENTS)
-        self.rewards = _ZEROS.copy()
-        self._cumulative_rewards = _ZEROS.copy()
-        self.terminations = _ALL_FALSE.copy()
-        self.truncations = _ALL_FALSE.copy()
+        self.rewards, self._cumulative_rewards = dict.fromkeys(AGENTS, 0), dict.fromkeys(AGENTS, 0)
+        self.terminations, self.truncations = dict.fromkeys(AGENTS, False), dict.fromkeys(AGENTS, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
         self._skip_agent_selection = None
         self._forfeited: int | None = None
         self._continue_game()
 
     def step(self, action: int | None) -> None:
-        """Place the block of an action for the agent selected; one whose game is over leaves with None."""
+        """Place the block of an action for the selected agent; a terminated agent leaves with None."""
         agent = self.agent_selection
         if not self.agents:
             raise RuntimeError("the game is over and both players have left: call reset() to begin another")
@@ -135,14 +120,14 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         block = self.rules.blocks[place]
         try:
             self.position = self.position.place(block)
-        except MoveError as refused:
-            self._forfeit(refused.reason)
+        except MoveError as error:
+            self._forfeit(error.reason)
         else:
             self._moves.append(block)
             self._continue_game()
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """Return what an agent sees; the mask of one that is not to move is empty."""
+        """Return what an agent sees; the mask of an agent that is not to move is empty."""
         mask = self._legal_mask if agent == self.agent_selection else 0
         return {
             "observation": self._encoder.encode(self.position, _find_seat(agent), self._legal_mask),
@@ -154,40 +139,40 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         return self._encoder.encode(self.position, 0, self._legal_mask)
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """Return what an agent's observations are drawn from."""
+        """Return the space of an agent's observations."""
         return self.observation_spaces[AGENTS[_find_seat(agent)]]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """Return what an agent's actions are drawn from."""
+        """Return the space of an agent's actions."""
         return self.action_spaces[AGENTS[_find_seat(agent)]]
 
     @property
     def table(self) -> Table:
-        """The game so far, as everything else here takes it; made when it is asked for, from when it last was."""
+        """The game so far; it is brought up to date only when it is read."""
         for block in self._moves[len(self._table.game.moves) :]:
             self._before, self._table = self._table, self._table.play(block)
         return self._table if self._forfeited is None else self._table.declare("forfeit", self._forfeited)
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """Show the last move and whose turn it is: as text, or as a picture; for people it was printed already."""
+        """Return the last move and whose turn it is as text, or a picture; people were shown it already."""
         return self._renderer.render(self.table, self._table_before)
 
     def close(self) -> None:
-        """Leave nothing behind: there is nothing."""
+        """Do nothing: there is nothing to close."""
 
     def __getattr__(self, name: str) -> Any:
-        """Say of what only a game has that there is no game yet."""
+        """Explain that attributes of a game are missing before `reset`."""
         if name in _GAME_ATTRIBUTES:
             raise AttributeError(f"{name}: no game has begun; call reset() first")
         return super().__getattribute__(name)
 
     @property
     def _table_before(self) -> Table | None:
-        """The table before the last thing that happened; None before the game began."""
+        """The table before the last event; None before the game began."""
         return self._before if self._forfeited is None else self._table
 
     def _continue_game(self) -> None:
-        """Select whoever is to move, or end the game; one that nobody can open is ended by its first step."""
+        """Select the agent to move, or end the game; a game that nobody can open is ended by its first step."""
         self.agent_selection = AGENTS[self.position.to_move]
         self._legal_mask = self.position.legal_mask
         if not self._legal_mask:
@@ -196,17 +181,15 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         elif self._values:
             self.infos = {agent: {} for agent in AGENTS}
             self.infos[self.agent_selection] = make_value_info(self.position)
-        if self.render_mode == "human":
-            self._renderer.print_events(self.table, self._table_before)
+        self._print_events()
 
     def _forfeit(self, reason: Refusal) -> None:
-        """End the game for whoever broke the rules."""
+        """End the game: the agent to move has lost it by an illegal action."""
         self._forfeited = self.position.to_move
         self._legal_mask = 0
         self._end(1 - self._forfeited, "forfeit")
         self.infos[self.agent_selection]["illegal"] = reason
-        if self.render_mode == "human":
-            self._renderer.print_events(self.table, self._table_before)
+        self._print_events()
 
     def _end_by_rules(self) -> None:
         if (outcome := self.position.outcome) is not None:
@@ -219,6 +202,10 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
             self.rewards = {AGENTS[winner]: 1, AGENTS[1 - winner]: -1}
             self._cumulative_rewards = self.rewards.copy()
 
+    def _print_events(self) -> None:
+        if self.render_mode == "human":  # the table is brought up to date only if it is needed
+            self._renderer.print_events(self.table, self._table_before)
+
     def _make_observation_space(self) -> spaces.Box:
         return spaces.Box(0, 1, (self._encoder.size,), np.float32)
 
@@ -229,12 +216,7 @@ def _find_seat(agent: str) -> int:
     return AGENTS.index(agent)
 
 
-def _register() -> None:
-    """Make the games known to a PettingZoo that keeps a registry, by the ids that Gymnasium knows them by."""
-    if hasattr(pettingzoo, "register"):
-        for name, taken in list_ids().items():
-            if name not in pettingzoo.aec_registry:
-                pettingzoo.register("aec", name, "number_tower.envs.pettingzoo:env", kwargs=taken)
-
-
-_register()
+if hasattr(pettingzoo, "register"):  # older versions have no registry
+    for name, settings in list_ids().items():
+        if name not in pettingzoo.aec_registry:
+            pettingzoo.register("aec", name, "number_tower.envs.pettingzoo:env", kwargs=settings)

@@ -1,7 +1,7 @@
 """A table as a picture of fixed size: the towers with a number on every block, whose turn it is, and what is left.
 
-Where a game has a target, blocks are as high as their number, up to a line; where it has none, or where they would be
-too low to be read, each is one storey, and the wider the larger. Of a tower with very many storeys the top is drawn.
+If a game has a target, blocks are as high as their number, up to a line. If it has none, or blocks would be too low to
+be read, each is one storey, and wider the larger its number. Of a tower with too many storeys the top is drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from number_tower.text import summarize_numbers
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from number_tower.rules import Rules
     from number_tower.table import Table
-    from number_tower.voice import Voice
 
 WIDTH, HEIGHT = 640, 480
 
@@ -37,7 +37,7 @@ class _BlockStyle(NamedTuple):
     radius: int
 
 
-_STYLES = (_BlockStyle("#1d4e89", "#1d4e89", "#ffffff", 0), _BlockStyle("#ffe3b3", "#9c4f00", "#5a2d00", 6))
+_PLAYERS = (_BlockStyle("#1d4e89", "#1d4e89", "#ffffff", 0), _BlockStyle("#ffe3b3", "#9c4f00", "#5a2d00", 6))
 
 _LEGAL, _LEFT = _BlockStyle(PAPER, INK, INK, 3), _BlockStyle(PAPER, MUTED, MUTED, 3)
 
@@ -48,54 +48,40 @@ _PANEL_WIDTH = WIDTH - _MARGIN - _PANEL
 _WIDEST = 150
 _NARROWEST = 36
 _LOWEST, _STOREY = 13, 26
+_MOST_STOREYS = (_GROUND - _SKY) // _LOWEST
 _BOX, _GAP, _ROW = 21, 3, 9
 _MOST_ROWS = 10
 _STATUS = 434
 _ELLIPSIS = "..."
 _MAX_LETTERS = 500
-"""Letters of a text that are looked at: more than there is room for, and rule files come from strangers."""
+"""Letters of a text that are read: more than there is room for, as rule files come from strangers."""
 
 
-class _PlacedBlock(NamedTuple):
-    """A block on a tower: its number, whose it is, and where it lies."""
-
-    block: int
-    mover: int
-    low: float
-    high: float
-
-
-def draw_table(table: Table, voice: Voice) -> NDArray[np.uint8]:
-    """Draw a table, 640 points wide and 480 high."""
+def draw_table(table: Table) -> NDArray[np.uint8]:
+    """Draw a table, 640 pixels wide and 480 high."""
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
-    sheet = _Canvas(ImageDraw.Draw(image))
-    rules = table.game.rules
-    sheet.draw_text((_MARGIN, 14), voice.title.rstrip(":"), 20, width=WIDTH - 2 * _MARGIN)
-    if rules.target is not None:
-        sheet.draw_text((_MARGIN, 42), f"target height {rules.target}", 14, MUTED, width=_PANEL - 2 * _MARGIN)
-    _draw_towers(sheet, table, voice)
-    _draw_left(sheet, table, voice)
-    sheet.draw_line((_MARGIN, _STATUS - 10, WIDTH - _MARGIN, _STATUS - 10), RULE)
-    sheet.draw_paragraph((_MARGIN, _STATUS), _format_status(table, voice), 15, WIDTH - 2 * _MARGIN, lines=2)
+    canvas = _Canvas(image)
+    target = table.game.rules.target
+    canvas.draw_text((_MARGIN, 14), get_voice(table.book).title.rstrip(":"), 20, width=WIDTH - 2 * _MARGIN)
+    if target is not None:
+        canvas.draw_text((_MARGIN, 42), f"target height {target}", 14, MUTED, width=_PANEL - 2 * _MARGIN)
+    _draw_towers(canvas, table)
+    _draw_left(canvas, table)
+    canvas.line((_MARGIN, _STATUS - 10, WIDTH - _MARGIN, _STATUS - 10), RULE)
+    canvas.draw_paragraph((_MARGIN, _STATUS), _format_status(table), 15, WIDTH - 2 * _MARGIN, lines=2)
     return np.array(image)
 
 
-class _Canvas:
-    """Draws on an image; no text becomes wider than it may."""
+class _Canvas(ImageDraw.ImageDraw):
+    """Draws on an image; no text becomes wider than its place."""
 
-    def __init__(self, draw: ImageDraw.ImageDraw) -> None:
-        self._draw = draw
-
-    def draw_line(self, ends: tuple[float, float, float, float], colour: str, width: int = 1) -> None:
-        self._draw.line(ends, colour, width)
-
-    def draw_box(self, corners: tuple[float, float, float, float], style: _BlockStyle, width: int = 1) -> None:
-        self._draw.rounded_rectangle(corners, style.radius, style.fill, style.edge, width)
+    def draw_block(self, corners: tuple[float, float, float, float], style: _BlockStyle, width: int = 1) -> None:
+        self.rounded_rectangle(corners, style.radius, style.fill, style.edge, width)
 
     def draw_text(
         self, place: tuple[float, float], text: str, size: int, colour: str = INK, *, width: float, middle: bool = False
     ) -> None:
-        """Write a line, smaller if it must be, and cut off if even that is too long."""
+        """Draw one line, smaller if it is too long, and cut off if even that is too long."""
         text = " ".join(text[:_MAX_LETTERS].split())
         while size > 10 and _measure_text(text, size) > width:
             size -= 1
@@ -103,78 +89,73 @@ class _Canvas:
             while text and _measure_text(text + _ELLIPSIS, size) > width:
                 text = text[:-1]
             text += _ELLIPSIS
-        self._draw.text(place, text, colour, _load_font(size), anchor="mm" if middle else "la")
+        self.text(place, text, colour, _load_font(size), anchor="mm" if middle else "la")
 
     def draw_paragraph(self, place: tuple[float, float], text: str, size: int, width: float, lines: int) -> None:
-        """Write several lines, the last of them cut off if there is more."""
-        written = _wrap_text(text, size, width)
-        if len(written) > lines:
-            written = [*written[: lines - 1], " ".join(written[lines - 1 :])]
-        for number, line in enumerate(written):
+        """Draw several lines, the last of them cut off if there is more."""
+        wrapped = _wrap_text(text, size, width)
+        if len(wrapped) > lines:
+            wrapped = [*wrapped[: lines - 1], " ".join(wrapped[lines - 1 :])]
+        for number, line in enumerate(wrapped):
             self.draw_text((place[0], place[1] + number * (size + 4)), line, size, width=width)
 
 
-def _draw_towers(sheet: _Canvas, table: Table, voice: Voice) -> None:
-    game = table.game
+def _draw_towers(canvas: _Canvas, table: Table) -> None:
+    game, rules, voice = table.game, table.game.rules, get_voice(table.book)
+    names = [voice.get_name(table, player) for player in (0, 1)]
     placed = list(zip(game.moves, game.movers, strict=True))
-    room = _PANEL - 2 * _MARGIN
-    shared = game.rules.towers == "shared"
-    sheet.draw_line((_MARGIN, _GROUND, _MARGIN + room, _GROUND), INK, 2)
-    if game.rules.target is not None and _is_to_scale(game.rules):
-        for x in range(_MARGIN, _MARGIN + room - 6, 12):
-            sheet.draw_line((x, _SKY, x + 6, _SKY), INK)
-    for player in (0,) if shared else (0, 1):
-        middle = _MARGIN + room * (0.5 if shared else 0.25 + 0.5 * player)
-        tower = [(block, mover) for block, mover in placed if shared or mover == player]
-        _draw_tower(
-            sheet, table, tower, middle, names=[voice.get_name(table, each) for each in (0, 1)] if shared else None
-        )
-        caption = f"height {game.heights[player]}" + ("" if game.rules.target is None else f" of {game.rules.target}")
-        if not shared:
-            caption = f"{voice.get_name(table, player)}: {caption}"
-        sheet.draw_text((middle, _GROUND + 18), caption, 14, width=room if shared else room / 2 - 8, middle=True)
+    width = _PANEL - 2 * _MARGIN
+    canvas.line((_MARGIN, _GROUND, _MARGIN + width, _GROUND), INK, 2)
+    if _is_to_scale(rules):
+        for x in range(_MARGIN, _MARGIN + width - 6, 12):
+            canvas.line((x, _SKY, x + 6, _SKY), INK)
+    heights = [f"height {height}{'' if rules.target is None else f' of {rules.target}'}" for height in game.heights]
+    if rules.towers == "shared":
+        middle = _MARGIN + width / 2
+        _draw_tower(canvas, rules, placed, middle, names)
+        canvas.draw_text((middle, _GROUND + 18), heights[0], 14, width=width, middle=True)
+        return
+    for player, name in enumerate(names):
+        middle = _MARGIN + width * (0.25 + 0.5 * player)
+        _draw_tower(canvas, rules, [each for each in placed if each[1] == player], middle)
+        caption = f"{name}: {heights[player]}"
+        canvas.draw_text((middle, _GROUND + 18), caption, 14, width=width / 2 - 8, middle=True)
 
 
 def _draw_tower(
-    sheet: _Canvas,
-    table: Table,
-    tower: Sequence[tuple[int, int]],
-    middle: float,
-    names: Sequence[str] | None,
+    canvas: _Canvas, rules: Rules, tower: Sequence[tuple[int, int]], middle: float, names: Sequence[str] | None = None
 ) -> None:
-    rules = table.game.rules
-    most = (_GROUND - _SKY) // _LOWEST
-    if not _is_to_scale(rules) and len(tower) > most:
-        hidden = len(tower) - most + 1
-        sheet.draw_text((middle, _GROUND - 8), f"{hidden} more below", 11, MUTED, width=_WIDEST, middle=True)
-    for piece in _place_blocks(rules, tower):
-        share = 1.0 if _is_to_scale(rules) else piece.block / rules.blocks[-1]
-        size = min(15, int(piece.low - piece.high) - 2)
+    """Draw the blocks of a tower, with the names of the players who placed them if both may have."""
+    to_scale = _is_to_scale(rules)
+    if not to_scale and len(tower) > _MOST_STOREYS:
+        hidden = f"{len(tower) - _MOST_STOREYS + 1} more below"
+        canvas.draw_text((middle, _GROUND - 8), hidden, 11, MUTED, width=_WIDEST, middle=True)
+    for block, mover, low, high in _place_blocks(rules, tower):
+        share = 1.0 if to_scale else block / rules.blocks[-1]
+        size = min(15, int(low - high) - 2)
         widest = _NARROWEST + (_WIDEST - _NARROWEST) * share
-        half = min(max(widest, _measure_text(str(piece.block), size) + 8), _WIDEST) / 2
-        style = _STYLES[piece.mover]
-        y = (piece.low + piece.high) / 2
-        sheet.draw_box((middle - half, piece.high, middle + half, piece.low - 2), style)
-        sheet.draw_text((middle, y - 1), str(piece.block), size, style.ink, width=2 * half - 4, middle=True)
+        half = min(max(widest, _measure_text(str(block), size) + 8), _WIDEST) / 2
+        style, y = _PLAYERS[mover], (low + high) / 2
+        canvas.draw_block((middle - half, high, middle + half, low - 2), style)
+        canvas.draw_text((middle, y - 1), str(block), size, style.ink, width=2 * half - 4, middle=True)
         if names is not None:
-            sheet.draw_text((middle + _WIDEST / 2 + 8, y - 7), names[piece.mover], 11, MUTED, width=100)
+            canvas.draw_text((middle + _WIDEST / 2 + 8, y - 7), names[mover], 11, MUTED, width=100)
 
 
-def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[_PlacedBlock]:
-    """Say where each block of a tower lies that is drawn."""
-    if _is_to_scale(rules) and rules.target is not None:
+def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, float, float]]:
+    """Yield each block of a tower that is drawn, who placed it, and its lower and upper edge."""
+    if rules.target is not None and _is_to_scale(rules):
         unit = (_GROUND - _SKY) / rules.target
         height = 0
         for block, mover in tower:
-            yield _PlacedBlock(block, mover, _GROUND - height * unit, _GROUND - (height + block) * unit)
+            yield block, mover, _GROUND - height * unit, _GROUND - (height + block) * unit
             height += block
         return
-    most = (_GROUND - _SKY) // _LOWEST
-    drawn = tower if len(tower) <= most else tower[-most + 1 :]
-    below = len(tower) > most
+    below = len(tower) > _MOST_STOREYS
+    drawn = tower[1 - _MOST_STOREYS :] if below else tower
     storey = min(_STOREY, (_GROUND - _SKY) / (len(drawn) + below)) if drawn else _STOREY
     for number, (block, mover) in enumerate(drawn, start=int(below)):
-        yield _PlacedBlock(block, mover, _GROUND - number * storey, _GROUND - (number + 1) * storey)
+        yield block, mover, _GROUND - number * storey, _GROUND - (number + 1) * storey
 
 
 def _is_to_scale(rules: Rules) -> bool:
@@ -182,42 +163,41 @@ def _is_to_scale(rules: Rules) -> bool:
     return rules.target is not None and rules.blocks[0] * (_GROUND - _SKY) / rules.target >= _LOWEST
 
 
-def _draw_left(sheet: _Canvas, table: Table, voice: Voice) -> None:
+def _draw_left(canvas: _Canvas, table: Table) -> None:
     """Draw the blocks that are left; those that can be placed now have a thick frame."""
-    game = table.game
+    game, rules, voice = table.game, table.game.rules, get_voice(table.book)
     legal = () if table.outcome is not None else game.legal
-    boxes = _fits_in_boxes(game.rules)
+    boxes = _fits_in_boxes(rules)
     pools = {
         "own": [f"{voice.get_name(table, player)} has left" for player in (0, 1)],
         "shared": ["in the pool"],
         "endless": ["as many as wanted of"],
-    }[game.rules.supply]
+    }[rules.supply]
     y = 74
     for player, pool in enumerate(pools):
-        sheet.draw_text((_PANEL, y), pool, 13, width=_PANEL_WIDTH)
+        canvas.draw_text((_PANEL, y), pool, 13, width=_PANEL_WIDTH)
         left = game.position.left[player]
         if boxes:
-            _draw_boxes(sheet, game.rules, left, legal if len(pools) == 1 or player == game.to_move else (), y + 20)
-            y += 28 + -(-len(game.rules.blocks) // _ROW) * (_BOX + _GAP)
+            _draw_boxes(canvas, rules, left, legal if len(pools) == 1 or player == game.to_move else (), y + 20)
+            y += 28 + -(-len(rules.blocks) // _ROW) * (_BOX + _GAP)
         else:
-            sheet.draw_paragraph(
-                (_PANEL, y + 18), summarize_numbers(game.rules.numbers(left), ", ") or "none", 11, _PANEL_WIDTH, 5
-            )
+            numbers = summarize_numbers(rules.numbers(left), ", ") or "none"
+            canvas.draw_paragraph((_PANEL, y + 18), numbers, 11, _PANEL_WIDTH, 5)
             y += 104
     if legal:
         how = "thick frame: can be placed now" if boxes else f"can be placed now: {summarize_numbers(legal, ', ')}"
-        sheet.draw_paragraph((_PANEL, y), how, 11, _PANEL_WIDTH, 5)
+        canvas.draw_paragraph((_PANEL, y), how, 11, _PANEL_WIDTH, 5)
 
 
-def _draw_boxes(sheet: _Canvas, rules: Rules, left: int, legal: Sequence[int], y: float) -> None:
+def _draw_boxes(canvas: _Canvas, rules: Rules, left: int, legal: Sequence[int], y: float) -> None:
     for place, block in enumerate(rules.blocks):
         if left >> place & 1:
             row, column = divmod(place, _ROW)
             x, top = _PANEL + column * (_BOX + _GAP), y + row * (_BOX + _GAP)
-            thick = block in legal
-            sheet.draw_box((x, top, x + _BOX, top + _BOX), _LEGAL if thick else _LEFT, 2 if thick else 1)
-            colour = INK if thick else MUTED
-            sheet.draw_text((x + _BOX / 2, top + _BOX / 2), str(block), 12, colour, width=_BOX - 2, middle=True)
+            style, width = (_LEGAL, 2) if block in legal else (_LEFT, 1)
+            canvas.draw_block((x, top, x + _BOX, top + _BOX), style, width)
+            middle = (x + _BOX / 2, top + _BOX / 2)
+            canvas.draw_text(middle, str(block), 12, style.ink, width=_BOX - 2, middle=True)
 
 
 def _fits_in_boxes(rules: Rules) -> bool:
@@ -226,8 +206,9 @@ def _fits_in_boxes(rules: Rules) -> bool:
     return rows <= _MOST_ROWS and rules.blocks[-1] < 1000
 
 
-def _format_status(table: Table, voice: Voice) -> str:
+def _format_status(table: Table) -> str:
     """Say whose turn it is, or how the game ended, in the game's own words."""
+    voice = get_voice(table.book)
     if table.outcome is None:
         return f"{voice.get_name(table, table.game.to_move)} is to move."
     return [said.text for said in voice.tell(table)][-1]

@@ -1,4 +1,4 @@
-"""The games in TextArena: two who write, each told how the game stands, and what they wrote read as a block.
+"""The games in TextArena: two players who write; each is told how the game stands, and the answer is read as a block.
 
 What a player writes beside the block is not passed on to the other: it could be long, or pretend to be the game.
 """
@@ -13,41 +13,41 @@ import textarena as ta
 from textarena.envs import BOARDGAME_WRAPPERS, DEFAULT_WRAPPERS
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
-from number_tower import catalogue
-from number_tower.envs.common import choose_game
+from number_tower.catalogue import choose
+from number_tower.envs import list_ids
+from number_tower.envs.observation import make_value_info
 from number_tower.game import Game
 from number_tower.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
 from number_tower.table import Table
 from number_tower.text import format_value, make_sentence
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
+    from number_tower.envs import GameSource
     from number_tower.position import Position
-    from number_tower.rules import Rules
 
 _NAMES = ("Player 0", "Player 1")
-"""What TextArena calls the players; a rulebook's own names would be off by one."""
+"""TextArena's names of the players; a rulebook's own names would be off by one."""
 
 _MOST_SHOWN = 200
 """Characters of an answer that its author is shown again."""
 
+_EVERYBODY = -1
 
-class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothing of its types
+
+class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no types
     """A game for two who answer in text, by any rules.
 
     `game` and `options` are what `number_tower.rules` takes; `hidden` hides the blocks, where the rulebook has that
-    option. `legal=False` leaves the list of what may be placed out of everything that is said. An answer that cannot
-    be used is refused with the reason, `error_allowance` times in a turn; the next one loses. With `values=True` the
-    info of each move holds the exact `value` of the position it was made in, the `action_values` of what could be
-    placed there, and the `regret`, which is what the move gave away.
+    option. `legal=False` leaves the legal blocks out of everything that is said. An answer that cannot be used is
+    refused with the reason, `error_allowance` times in a turn; the next one loses. With `values=True` the info of each
+    move holds the exact `value` of the position before it, the `action_values` there, and the `regret`, which is what
+    the move gave away.
     """
 
     def __init__(
         self,
-        game: str | os.PathLike[str] | Rules | Mapping[str, object],
+        game: GameSource,
         *,
         legal: bool = True,
         hidden: bool = False,
@@ -59,10 +59,9 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
         super().__init__()
         if type(error_allowance) is not int or error_allowance < 0:
             raise ValueError(f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}")
-        self._book, rules = choose_game(game, options)
-        self._book.check_options(["hidden"] if hidden else [])
-        self._start = Table(Game(rules, first), names=_NAMES, hidden=hidden, book=self._book)
-        self._voice = Voice(self._book)
+        book, rules = choose(game, options)[:2]
+        book.check_options(["hidden"] if hidden else [])
+        self._start = Table(Game(rules, first), names=_NAMES, hidden=hidden, book=book)
         self._legal = legal
         self._error_allowance = error_allowance
         self._values = values
@@ -77,7 +76,7 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
         return table
 
     def reset(self, num_players: int = 2, seed: int | None = None) -> None:
-        """Begin a game. Nothing in it is left to chance; the seed is TextArena's own."""
+        """Start a game. Nothing in it is random; the seed is for TextArena."""
         if num_players != 2:
             raise ValueError(f"num_players: this is a game for 2; got {format_value(num_players)}")
         self.state = ta.TwoPlayerState(num_players=2, seed=seed, error_allowance=self._error_allowance)
@@ -90,22 +89,22 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
         self._announce()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Read an answer of the player whose turn it is, and place the block; once the game is over, do nothing."""
+        """Read an answer of the player to move, and place the block; once the game is over, do nothing."""
         before, state = self.table, self.state
         if state.done:
             return True, {}
         mover = before.game.to_move
         answer = check_answer(before, action, legal=self._legal)
         if answer.block is None:
-            said = format_value(action, _MOST_SHOWN)
-            state.add_observation(said, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
+            quoted = format_value(action, _MOST_SHOWN)
+            state.add_observation(quoted, ta.ObservationType.PLAYER_ACTION, from_id=mover, to_id=mover)
             state.set_invalid_move(reason=make_sentence(answer.problem or ""))
             state.step_info["illegal"] = answer.reason
             if state.done:
                 state.game_state["table"] = before.declare("forfeit", mover)
             return self._finish_step()
         if self._values:
-            state.step_info.update(_make_value_info(before.game.position, answer.block))
+            state.step_info.update(_make_move_info(before.game.position, answer.block))
         state.add_observation(f"[{answer.block}]", ta.ObservationType.PLAYER_ACTION, from_id=mover)
         after = before.play(answer.block)
         state.game_state["table"] = after
@@ -122,29 +121,28 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
         return bool(done), dict(info)
 
     def _make_prompt(self, player_id: int, game_state: dict[str, Any]) -> str:
-        told = write_rules(game_state["table"])
-        return f"You are {_NAMES[player_id]}.\n{told}\n\n{HOW_TO_ANSWER}"
+        table = game_state["table"]
+        return f"You are {_NAMES[player_id]}.\n{write_rules(table)}\n\n{HOW_TO_ANSWER}"
 
     def _describe(self, table: Table, block: int) -> None:
-        """Tell both who placed what, and who had to skip."""
-        said = [f"{_NAMES[table.game.movers[-1]]} places {block}."]
-        said += [
-            f"{_NAMES[event.player]} cannot place a {self._voice.noun.lower()} and skips."
+        """Tell both players who placed what, and who had to skip."""
+        sentences = [f"{_NAMES[table.game.movers[-1]]} places {block}."]
+        sentences += [
+            f"{_NAMES[event.player]} cannot place a {get_voice(table.book).noun.lower()} and skips."
             for event in table.game.events
             if event.kind == "skipped"
         ]
-        self.state.add_observation(" ".join(said), ta.ObservationType.GAME_ACTION_DESCRIPTION)
+        self.state.add_observation(" ".join(sentences), ta.ObservationType.GAME_ACTION_DESCRIPTION)
 
     def _announce(self) -> None:
-        """Tell whoever is to move how the game stands; once it is over, tell both, and give the rewards."""
+        """Tell the player to move how the game stands; once it is over, tell both, and set the result."""
         table = self.table
         outcome = table.outcome
-        everybody = -1
-        to_id = table.game.to_move if outcome is None else everybody
+        to_id = table.game.to_move if outcome is None else _EVERYBODY
         self.state.add_observation(self.get_board_str(), ta.ObservationType.GAME_BOARD, to_id=to_id)
         if outcome is None:
             return
-        reason = " ".join(said.text.strip() for said in self._voice.tell(table) if said.kind == "end")
+        reason = " ".join(said.text.strip() for said in get_voice(table.book).tell(table) if said.kind == "end")
         if outcome.winner is None:
             self.state.set_draw(reason)
         else:
@@ -152,22 +150,18 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena says nothin
 
 
 def register() -> None:
-    """Make the games known to `textarena.make`; whoever has done so already loses nothing."""
+    """Register the games with `textarena.make`; to call it again does no harm."""
     wrappers = {"default": DEFAULT_WRAPPERS, "-train": BOARDGAME_WRAPPERS}
-    ids: dict[str, dict[str, str]] = {"NumberTower-v0": {}}
-    ids |= {f"NumberTower-{name}-v0": {"game": name} for name in catalogue.list_names()}
-    for name, settings in ids.items():
+    for name, settings in list_ids("NumberTower-").items():
         if name not in ENV_REGISTRY:
-            register_with_versions(name, f"{__name__}:NumberTowerEnv", wrappers, **settings)
+            register_with_versions(name, f"{__name__}:NumberTowerTextEnv", wrappers, **settings)
 
 
-def _make_value_info(position: Position, block: int) -> dict[str, Any]:
-    """Return the truth about a position, and what a move in it gave away (None: not known)."""
-    from number_tower.envs import observation  # noqa: PLC0415 - it takes numpy, which text alone does not
-
-    told = observation.make_value_info(position)
-    given = float(told["action_values"][bisect_left(position.rules.blocks, block)])
-    return {**told, "regret": None if told["value"] is None or isnan(given) else told["value"] - given}
+def _make_move_info(position: Position, block: int) -> dict[str, Any]:
+    """Return the exact values of a position, and what a move in it gave away (None: not known)."""
+    info = make_value_info(position)
+    value, after = info["value"], float(info["action_values"][bisect_left(position.rules.blocks, block)])
+    return {**info, "regret": None if value is None or isnan(after) else value - after}
 
 
 register()

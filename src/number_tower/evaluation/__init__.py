@@ -143,8 +143,8 @@ def run_tasks(
     with closing(RespondentFactory() if make is None else make) as asked:
         if jobs != 1:
             asked.close()  # workers start their own
-        do = partial(run_task, suite=suite, make=asked, stop=stop)
-        yield from run_journaled(len(suite), suite.get_task, do, log=log, jobs=jobs, progress=progress)
+        run = partial(run_task, suite=suite, make=asked, stop=stop)
+        yield from run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress)
 
 
 def _name_players(

@@ -15,8 +15,7 @@ from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
 from number_tower.players import LEVELS, RANDOM, ForfeitError, Player, UnknownPlayerError, is_command, make_player
-from number_tower.players.process import GRACE, ProgramProcess
-from number_tower.players.program import Conversation, format_json_line
+from number_tower.players.program import GRACE, Conversation, ProgramProcess, format_json_line
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from number_tower.game import Game
 
 _LOADING_SECONDS = 600.0
-
-
 """Seconds that a function's module may take to be loaded, since it may load a model: they are not for its answers."""
 
 

@@ -1,4 +1,4 @@
-"""How a player is asked for a move in words, and what becomes of its answers."""
+"""Ask a player for a move in words, and judge its answers."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from number_tower.table import Table
 
 LONGEST_ANSWER = 100_000
-"""Characters of an answer that are kept: its last ones, which are all that is read of it, where the block should be."""
+"""Only so many characters at the end of an answer are kept and read: that is where the block should be."""
 
 _CUT = "[... the beginning of a very long answer is left out ...]\n"
 
 IllegalReason = Refusal | Unplaceable | Misread | Literal["failed"]
-"""Why an answer was illegal: why its block cannot be placed, why none can be read, or that no answer came at all."""
+"""Why an answer was illegal: its block cannot be placed, none can be read, or no answer came at all."""
 
 
 class AnswerAttempt(NamedTuple):
-    """One prompt and what came back; without a problem the block was placed."""
+    """One prompt and its answer; if there is no problem, the block was placed."""
 
     prompt: str
     answer: str
-    """What was said, or nothing where nothing came; the beginning of a very long answer is left out."""
+    """The answer, without the beginning of a very long one; empty if none came."""
     block: int | None
     problem: str | None
     reason: IllegalReason | None = None
@@ -48,50 +48,61 @@ class Decision:
     """One move that was asked for, in as many attempts as it took."""
 
     moves: tuple[int, ...]
-    """The game before it."""
+    """The moves before it."""
     attempts: tuple[AnswerAttempt, ...]
     block: int | None
-    """What was placed (None: no attempt named a block that could be)."""
+    """The block that was placed (None: no attempt named a legal block)."""
     values: Values | None
     """The points that each legal block is worth to the mover: win 1, draw 1/2, loss 0 (None: not known)."""
 
     @property
     def counts(self) -> bool:
-        """Whether something could be lost, and is known to be: by the choice, or by giving up all that could be had."""
+        """Whether something could be lost: by the choice of the block, or by giving no legal answer."""
         return values_differ(self.values) or (self.block is None and bool(self.best))
 
     @property
     def best(self) -> float | None:
-        """The points that could be had (None: not known)."""
+        """The points of the best block (None: not known)."""
         return None if self.values is None else max(self.values.values())
 
     @property
     def regret(self) -> float | None:
-        """The points lost by the choice, where it counts; whoever chose nothing lost all that could be had."""
+        """The points lost by the choice, where it counts; without a legal answer all points are lost."""
         if self.values is None or not self.counts:
             return None
         return max(self.values.values()) - (0.0 if self.block is None else self.values[self.block])
 
     @property
     def illegal(self) -> int:
-        """How many attempts named no block that could be placed."""
+        """The number of illegal answers."""
         return sum(attempt.problem is not None for attempt in self.attempts)
+
+    def to_document(self) -> dict[str, object]:
+        """Return the decision as JSON values."""
+        return {
+            "moves": self.moves,
+            "block": self.block,
+            "best": self.best,
+            "regret": self.regret,
+            "values": self.values,
+            "attempts": [attempt._asdict() for attempt in self.attempts],
+        }
 
 
 class Respondent(Protocol):
-    """Whoever answers in words; a `Forfeit` says why there is no answer, and the next question may still get one."""
+    """Answers questions in words; a `ForfeitError` says why there is no answer, and the next question may get one."""
 
     def answer(self, question: dict[str, object], game: Game) -> str:
-        """Answer a question, which says all that the game does."""
+        """Answer a question about a game; the question contains all that the game does."""
 
     def close(self) -> None:
-        """Leave: nothing of it stays behind."""
+        """Release all resources."""
 
 
 class QuestionedPlayer(Player):
-    """A player that is asked in words, as often as it may try; every decision is noted.
+    """A player that is asked in words, with several tries for each move; every decision is recorded.
 
-    To `stop` is to note nothing of an answer that does not come, but to raise `Stopped`.
+    With `stop` a missing answer raises a `StoppedError` instead of being recorded.
     """
 
     def __init__(
@@ -99,7 +110,7 @@ class QuestionedPlayer(Player):
         respondent: Respondent,
         task: Task,
         suite: Suite,
-        worth: Callable[[Game], Values | None] = value_moves,
+        value: Callable[[Game], Values | None] = value_moves,
         *,
         stop: bool = False,
     ) -> None:
@@ -108,47 +119,46 @@ class QuestionedPlayer(Player):
         self._respondent = respondent
         self._suite = suite
         self._table = suite.make_table(task)
-        self._book = suite.get_book(task)
-        self._worth = worth
+        self._value = value
         self._stop = stop
 
     def choose(self, game: Game) -> int:
-        """Ask until a block is named that can be placed; after the last try the problem is why it forfeits."""
+        """Ask until the answer is a legal block; after the last try its problem is the reason of a forfeit."""
         attempts: list[AnswerAttempt] = []
         block = problem = None
         table = replace(self._table, game=game, log=())
         while block is None and len(attempts) < self._suite.tries:
             attempts.append(self._ask_once(table, problem))
             block, problem = attempts[-1].block, attempts[-1].problem
-        self.decisions.append(Decision(game.moves, tuple(attempts), block, self._worth(game)))
+        self.decisions.append(Decision(game.moves, tuple(attempts), block, self._value(game)))
         if block is None:
             raise ForfeitError(problem)
         return block
 
     def close(self) -> None:
-        """Send whoever answers home."""
+        """Close the respondent."""
         self._respondent.close()
 
     def _ask_once(self, table: Table, problem: str | None) -> AnswerAttempt:
-        told_legal = self._suite.legal
-        text = write_prompt(table, legal=told_legal, problem=problem)
+        lists_legal = self._suite.legal
+        prompt = write_prompt(table, legal=lists_legal, problem=problem)
         question = build_question(table.game, self._suite.patience)
         legal = question.pop("legal")
         if problem is not None:
             question["problem"] = problem
-        question["prompt"] = text
-        if told_legal:
+        question["prompt"] = prompt
+        if lists_legal:
             question["legal"] = legal
         try:
             answer = self._respondent.answer(question, table.game)
-        except ForfeitError as none:
+        except ForfeitError as error:
             if self._stop:
-                raise StoppedError(f"{format_text(self.name)} gave no answer: {none}") from none
-            return AnswerAttempt(text, "", None, str(none), "failed")
+                raise StoppedError(f"{format_text(self.name)} gave no answer: {error}") from error
+            return AnswerAttempt(prompt, "", None, str(error), "failed")
         kept = truncate_answer(answer)
-        return AnswerAttempt(text, kept, *check_answer(table, kept, legal=told_legal))
+        return AnswerAttempt(prompt, kept, *check_answer(table, kept, legal=lists_legal))
 
 
 def truncate_answer(answer: str) -> str:
-    """Leave the beginning of a very long answer out: what is kept is also what is judged, now and ever after."""
+    """Return the end of a very long answer, with a note that the beginning is left out."""
     return answer if len(answer) <= LONGEST_ANSWER else f"{_CUT}{answer[-LONGEST_ANSWER:]}"

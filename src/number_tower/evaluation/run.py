@@ -1,21 +1,23 @@
-"""One task of an evaluation, from the first question to what came of it."""
+"""Run the tasks of an evaluation, and the journal of the completed tasks."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from number_tower import __version__
 from number_tower.arena.playout import play_out
-from number_tower.arena.schedule import derive_seed
+from number_tower.arena.schedule import derive_seed, seat_players
 from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
 from number_tower.evaluation.positions import POINTS, Values
 from number_tower.evaluation.questions import QuestionedPlayer, Respondent
 from number_tower.players import ForfeitError, Player, let_move, make_player
+from number_tower.record import to_line
 from number_tower.text import format_path
 
 if TYPE_CHECKING:
@@ -25,22 +27,25 @@ if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.position import Ending
 
+FORMAT = 2
+"""The version of the journal's format."""
+
 
 @dataclass(frozen=True, slots=True)
 class CompletedTask:
-    """A task that is done: every decision in it, and how it ended."""
+    """A task with every decision of the player, and its result."""
 
     task: Task
     decisions: tuple[Decision, ...]
     points: float | None
-    """What a game gave: win 1, draw 1/2, loss 0; a position gives none."""
+    """The points of a game: win 1, draw 1/2, loss 0; None for a position."""
     reason: Ending | None
-    """Why a game was over."""
+    """Why a game ended."""
     forfeit: str | None
     """Why the player forfeited a game, or gave no block for a position: the problem of its last answer."""
     record: str
     moves: tuple[int, ...] = ()
-    """All moves in the end, those that led to a position included."""
+    """All moves, including those that led to a position."""
     conceded: str | None = None
     """Why the opponent forfeited."""
 
@@ -50,7 +55,7 @@ class CompletedTask:
         return self.task.index
 
     def to_json(self) -> str:
-        """Write it as one JSON document, on one line; seats are 1 and 2 there."""
+        """Return the task as one line of JSON, where seats are 1 and 2."""
         task = self.task
         document = {
             "index": task.index,
@@ -68,74 +73,63 @@ class CompletedTask:
             "conceded": self.conceded,
             "moves": self.moves,
             "record": self.record,
-            "decisions": [_build_decision(decision) for decision in self.decisions],
+            "decisions": [decision.to_document() for decision in self.decisions],
         }
         return json.dumps(document)
 
 
-def _build_decision(decision: Decision) -> dict[str, object]:
-    return {
-        "moves": decision.moves,
-        "block": decision.block,
-        "best": decision.best,
-        "regret": decision.regret,
-        "values": decision.values,
-        "attempts": [attempt._asdict() for attempt in decision.attempts],
-    }
-
-
-def run_task(task: Task, suite: Suite, make: RespondentFactory, *, stop: bool = False) -> CompletedTask:
-    """Do one task of an evaluation. The opponent has a seed of its own, or one that is its equal would do the same."""
-    asked = QuestionedPlayer(make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop)
+def run_task(index: int, suite: Suite, make: RespondentFactory, *, stop: bool = False) -> CompletedTask:
+    """Run one task. The opponent has a seed of its own, so that a player of the same level plays differently."""
+    task = suite.get_task(index)
+    player = QuestionedPlayer(make(task.player, seed=task.seed, patience=suite.patience), task, suite, stop=stop)
     if task.opponent is None:
-        return run_position(task, suite, asked)
+        return _run_position(task, suite, player)
     opponent = make_player(task.opponent, seed=derive_seed(task.seed, "opponent"), patience=suite.patience)
-    return run_game(task, suite, asked, opponent)
+    return _run_game(task, suite, player, opponent)
 
 
-def run_position(task: Task, suite: Suite, asked: QuestionedPlayer) -> CompletedTask:
-    """Let a player move once, in a position."""
+def _run_position(task: Task, suite: Suite, player: QuestionedPlayer) -> CompletedTask:
+    """Let the player make one move."""
     table, forfeit = suite.make_table(task), None
-    with closing(asked):
+    with closing(player):
         try:
-            table = let_move(table, asked)
-        except ForfeitError as given:
-            table, forfeit = table.declare("forfeit", task.seat), str(given)
-    return CompletedTask(
-        task, tuple(asked.decisions), None, None, forfeit, suite.format_line(task, table), table.game.moves
-    )
+            table = let_move(table, player)
+        except ForfeitError as error:
+            table, forfeit = table.declare("forfeit", task.seat), str(error)
+    record = to_line(table, files=True)
+    return CompletedTask(task, tuple(player.decisions), None, None, forfeit, record, table.game.moves)
 
 
-def run_game(task: Task, suite: Suite, asked: QuestionedPlayer, opponent: Player) -> CompletedTask:
-    """Let a player play a game, from its seat."""
-    table, forfeit = play_out(suite.make_table(task), (opponent, asked) if task.seat else (asked, opponent))
-    if table.outcome is None:
+def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player) -> CompletedTask:
+    """Let the player play a game from its seat."""
+    table, forfeit = play_out(suite.make_table(task), (opponent, player) if task.seat else (player, opponent))
+    if table.outcome is None or task.opponent is None:
         raise ValueError("the game is not over")
     winner, reason = table.outcome
+    has_won = winner == task.seat
+    specs = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
     return CompletedTask(
         task,
-        tuple(asked.decisions),
-        0.5 if winner is None else float(winner == task.seat),
+        tuple(player.decisions),
+        0.5 if winner is None else float(has_won),
         reason,
-        forfeit if winner != task.seat else None,
-        suite.format_line(task, table),
+        None if has_won else forfeit,
+        to_line(seat_players(table, specs), files=True),
         table.game.moves,
-        forfeit if winner == task.seat else None,
+        forfeit if has_won else None,
     )
-
-
-FORMAT = 2
-
-
-"""The form of the file; another program may write another."""
 
 
 class EvaluationJournal(Journal[CompletedTask]):
-    """The tasks of one evaluation that are done, in a file."""
+    """The completed tasks of one evaluation, in a file.
+
+    What cannot be computed again is taken from the file: answers, moves of the opponent, and values of blocks.
+    Everything else, including the prompts, must follow from these.
+    """
 
     run_noun = "evaluation"
     entry_noun = "task"
-    setting_labels = {  # noqa: RUF012 - nobody changes it
+    setting_labels = {  # noqa: RUF012 - constant
         "number_tower_eval": "its file has format",
         "version": "it was begun by version",
         "games": "its games are",
@@ -152,12 +146,7 @@ class EvaluationJournal(Journal[CompletedTask]):
 
     def __init__(self, path: str | os.PathLike[str], suite: Suite, *, resume: bool = False) -> None:
         self._suite = suite
-        super().__init__(path, len(suite), resume=resume)
-
-    def build_settings(self) -> dict[str, object]:
-        """Return all that decides what is asked."""
-        suite = self._suite
-        return {
+        settings = {
             "number_tower_eval": FORMAT,
             "version": __version__,
             "games": [entry.to_document() for entry in suite.games],
@@ -171,26 +160,27 @@ class EvaluationJournal(Journal[CompletedTask]):
             "legal": suite.legal,
             "patience": suite.patience,
         }
+        super().__init__(path, len(suite), settings, resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> CompletedTask:
-        """Do the task of a line again, with the answers and the opponent's moves that it tells of."""
+        """Run the task of a line again, with the recorded answers and moves of the opponent."""
         suite = self._suite
         task = suite.get_task(range(len(suite))[document["index"]])
-        kept = _RecordedAnswers(document["decisions"])
-        asked = QuestionedPlayer(kept, task, suite, kept.look_up_values)
+        answers = _RecordedAnswers(document["decisions"])
+        player = QuestionedPlayer(answers, task, suite, answers.look_up_values)
         if task.opponent is None:
-            return run_position(task, suite, asked)
-        return run_game(task, suite, asked, _RecordedOpponent(document["moves"], document["conceded"]))
+            return _run_position(task, suite, player)
+        return _run_game(task, suite, player, _RecordedOpponent(document["moves"], document["conceded"]))
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the settings of the evaluation that a file holds; whether they are its own is seen when it is resumed."""
+    """Return the settings in the first line of a journal; `EvaluationJournal` checks them when it is resumed."""
     name = format_path(os.fspath(path))
     try:
         with open(path, "rb") as file:
             settings = json.loads(file.readline())
-    except OSError as trouble:
-        raise BatchError(f"there is nothing to go on with in {name}: {trouble.strerror}") from None
+    except OSError as error:
+        raise BatchError(f"there is nothing to go on with in {name}: {error.strerror}") from None
     except (ValueError, RecursionError):
         settings = None
     if not isinstance(settings, dict) or set(settings) != set(EvaluationJournal.setting_labels):
@@ -201,36 +191,36 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _RecordedAnswers(Respondent):
-    """Answers what was answered, and values blocks as they were valued."""
+    """Gives the recorded answers, and the recorded values of blocks."""
 
     def __init__(self, decisions: list[dict[str, Any]]) -> None:
-        self._attempts = [attempt for decision in reversed(decisions) for attempt in reversed(decision["attempts"])]
-        self._values = [decision["values"] for decision in reversed(decisions)]
+        self._attempts = deque(attempt for decision in decisions for attempt in decision["attempts"])
+        self._values = deque(decision["values"] for decision in decisions)
 
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - it was asked before
-        attempt = self._attempts.pop()
+    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - answers are in order
+        attempt = self._attempts.popleft()
         if attempt["reason"] == "failed":
             raise ForfeitError(attempt["problem"])
         answer: str = attempt["answer"]
         return answer
 
     def look_up_values(self, game: Game) -> Values | None:
-        kept = self._values.pop()
-        if kept is None:
+        recorded = self._values.popleft()
+        if recorded is None:
             return None
-        values = {int(block): points for block, points in kept.items()} if isinstance(kept, dict) else {}
+        values = {int(block): points for block, points in recorded.items()}
         if tuple(values) != game.legal or not all(
-            type(each) is float and each in POINTS.values() for each in values.values()
+            type(points) is float and points in POINTS.values() for points in values.values()
         ):
-            raise ValueError("not what the legal blocks can be worth")
+            raise ValueError("not the values of the legal blocks")
         return values
 
     def close(self) -> None:
-        """Leave nothing behind: there is nothing."""
+        """Do nothing."""
 
 
 class _RecordedOpponent(Player):
-    """Places what was placed."""
+    """Makes the recorded moves."""
 
     name = "opponent"
 
@@ -244,4 +234,4 @@ class _RecordedOpponent(Player):
         return self._moves[len(game.moves)]
 
     def close(self) -> None:
-        """Leave nothing behind: there is nothing."""
+        """Do nothing."""

@@ -1,6 +1,6 @@
-"""What players are asked in an evaluation: whole games from both seats, and single positions that matter.
+"""The tasks of an evaluation: whole games from both seats, and single positions where the choice matters.
 
-All of it follows from a few settings, and is the same for every player.
+They follow from a few settings and are the same for every player.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from number_tower.arena.schedule import check_unique, derive_seed, make_names, normalize_player, parse_game
+from number_tower.arena.schedule import check_unique, derive_seed, normalize_player, parse_game
 from number_tower.batch import BatchError
-from number_tower.catalogue import find_rulebook
 from number_tower.evaluation.players import RespondentFactory, is_function
 from number_tower.evaluation.positions import find_positions
-from number_tower.evaluation.variants import make_variants as made
+from number_tower.evaluation.variants import make_variants
 from number_tower.game import Game
 from number_tower.players import UnknownPlayerError, make_player
-from number_tower.record import to_line
-from number_tower.rules import UNNAMED, Rules, RulesError
+from number_tower.rules import Rules, RulesError
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from number_tower.arena.schedule import GameEntry
-    from number_tower.catalogue import Rulebook
     from number_tower.evaluation.positions import PositionSpec
     from number_tower.table import Table
 
@@ -41,15 +38,15 @@ DEFAULT_POSITIONS = 200
 DEFAULT_OPPONENT = "fair"
 DEFAULT_TRIES = 3
 DEFAULT_PATIENCE = 60.0
-"""Seconds that a player has for an answer: a language model needs longer than a bot."""
+"""Seconds for an answer; a language model needs longer than a bot."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Task:
-    """One thing to do for one player: a game from some seat, or one move in a position that moves have led to.
+    """A game from some seat, or one move in the position after `moves`, for one player.
 
-    Tasks of one cluster are not independent of each other: those of one variant, where the games are variants; where
-    they were named, the two games with one seed.
+    Tasks of one cluster are not independent: all tasks of a variant, or the two games with the same seed if the games
+    were named.
     """
 
     index: int
@@ -65,24 +62,24 @@ class Task:
 
 @dataclass(frozen=True)
 class Suite:
-    """All tasks of an evaluation. Each task comes for every player before the next, and games and positions mixed.
+    """All tasks of an evaluation. Each task comes for every player before the next, and games and positions are mixed.
 
-    So whatever part of an evaluation is finished is a fair sample of it, and the players stay comparable.
+    So any finished part of an evaluation is a fair sample, and the players stay comparable.
     """
 
     players: tuple[str, ...]
     games: tuple[GameEntry, ...]
     number: int
-    """Games that each player plays in all, over all games and both seats."""
+    """Games of each player, over all games and both seats."""
     spots: tuple[PositionSpec, ...]
-    """The positions that each player is asked about: fewer than were wanted where there are not so many."""
+    """The positions that each player is asked about; they may be fewer than requested."""
     against: str = DEFAULT_OPPONENT
     seed: int = 1
     tries: int = DEFAULT_TRIES
     legal: bool = True
-    """Whether players are told which blocks may be placed."""
+    """Whether prompts list the legal blocks."""
     patience: float = DEFAULT_PATIENCE
-    """Seconds that a command or a named function has for an answer."""
+    """Seconds for an answer of a command or a named function."""
     fresh: bool = False
     """Whether the games are variants made for this evaluation."""
 
@@ -112,21 +109,9 @@ class Suite:
         return self._entries[task.game]
 
     def make_table(self, task: Task) -> Table:
-        """Return the table of a task before it begins; nobody has a name there."""
+        """Return the table of a task before it begins, without names."""
         table = self.get_entry(task).table
         return replace(table, game=Game(table.game.rules, moves=task.moves)) if task.moves else table
-
-    def get_book(self, task: Task) -> Rulebook:
-        """Return the words of a task's game."""
-        entry = self.get_entry(task)
-        return find_rulebook(UNNAMED, entry.table.game.rules) if entry.book is None else entry.book
-
-    def format_line(self, task: Task, table: Table) -> str:
-        """Write a table of a task as one line, with who played, where that can be written."""
-        if task.opponent is not None:
-            players = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
-            table = replace(table, names=make_names(players))
-        return to_line(table, files=True)
 
     @cached_property
     def _entries(self) -> dict[str, GameEntry]:
@@ -134,7 +119,7 @@ class Suite:
 
     @cached_property
     def _tasks(self) -> tuple[Task, ...]:
-        """What every player is to do, without the player: games and positions, evenly mixed."""
+        """The tasks of every player, without the player: games and positions, evenly mixed."""
         games = ((place / self.number, self._make_game_task(place)) for place in range(self.number))
         positions = ((place / len(self.spots), self._make_position_task(place)) for place in range(len(self.spots)))
         return tuple(task for _, task in merge(games, positions, key=itemgetter(0)))
@@ -153,7 +138,7 @@ class Suite:
         return Task(0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster)
 
 
-def arrange_suite(  # noqa: PLR0913 - what there is to choose, all of it by name
+def arrange_suite(  # noqa: PLR0913 - all options are keywords
     players: Iterable[str],
     games: Iterable[str | Rules] = (),
     *,
@@ -170,49 +155,38 @@ def arrange_suite(  # noqa: PLR0913 - what there is to choose, all of it by name
     progress: Callable[[int, int], object] | None = None,
     finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
-    """Set up an evaluation from what people write, and say what is wrong with it before anybody is asked.
+    """Set up an evaluation; all errors in the settings are raised before any player is asked.
 
-    Without games, so many variants are made. `progress` is told how many of them there are now, and will be, and
-    `finding` how many positions. An odd number of games becomes the next even one, since each is played from both
-    seats. Whoever is asked later may be given as `make`: what it had to start for this stays until it is closed. That
-    players are `known` says that they were looked at before, and perhaps are not needed any more.
+    Without games, variants are made. An odd number of games is rounded up, since each is played from both seats.
+    Players that `make` started for the check stay open until it is closed; with `known` they are not checked.
+    `progress` is called with the number of variants made and their total, `finding` with that of positions.
     """
     named = tuple(map(parse_game, games))
     check_integer("number", number, 0)
     check_integer("positions", positions, 0)
     if type(seed) is not int:
         raise BatchError(f"seed: expected a whole number; got {format_value(seed)}")
-    asked = RespondentFactory() if make is None else make
-    specs = tuple(spec if spec in asked.functions else normalize_player(spec) for spec in players)
-    start = Suite(
-        specs,
-        named or _PLACEHOLDER_GAMES,
-        2,
-        (),
-        normalize_player(against),
-        seed,
-        tries,
-        legal,
-        patience,
-        fresh=not named,
-    )
+    factory = RespondentFactory() if make is None else make
+    specs = tuple(spec if spec in factory.functions else normalize_player(spec) for spec in players)
+    opponent = normalize_player(against)
+    start = Suite(specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named)
     try:
         for spec in () if known else specs:
-            asked(spec, seed=seed, patience=patience).close()
+            factory(spec, seed=seed, patience=patience).close()
     finally:
         if make is None:
-            asked.close()
+            factory.close()
     if not known:
-        _check_opponent(start.against, patience)
-    entries = named or tuple(map(parse_game, made(variants, seed, progress)))
+        _check_opponent(opponent, patience)
+    entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)
     if positions and not number and not found:
         raise BatchError("no position was found in which it is known to matter which block is placed; expected games")
     return replace(start, games=entries, number=number + number % 2, spots=found)
 
 
-_PLACEHOLDER_GAMES = (parse_game(Rules()),)
-"""What stands for games that are still to be made."""
+_PLACEHOLDER = (parse_game(Rules()),)
+"""Stands for games that are not made yet."""
 
 
 def restore_suite(
@@ -221,19 +195,20 @@ def restore_suite(
     make: RespondentFactory | None = None,
     finding: Callable[[int, int], object] | None = None,
 ) -> Suite:
-    """Set up an evaluation from the settings that the first line of its file has."""
+    """Set up an evaluation from the settings in the first line of its journal."""
     try:
         fresh = settings["fresh"]
         games = [Rules.read(game["rules"]) if fresh else game["game"] for game in settings["games"]]
-        same = {key: settings[key] for key in ("number", "positions", "against", "seed", "tries", "legal", "patience")}
-        suite = arrange_suite(settings["players"], games, **same, make=make, known=True, finding=finding)
+        keys = ("number", "positions", "against", "seed", "tries", "legal", "patience")
+        options = {key: settings[key] for key in keys}
+        suite = arrange_suite(settings["players"], games, **options, make=make, known=True, finding=finding)
         return replace(suite, fresh=fresh)
     except (LookupError, TypeError, AttributeError, RulesError):
         raise BatchError("the settings on the first line of the file cannot be understood") from None
 
 
 def check_integer(what: str, number: object, least: int) -> None:
-    """Refuse what is no whole number, or too small."""
+    """Raise an error for anything but a whole number from `least` on."""
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise BatchError(f"{what}: expected a whole number from {least}; got {format_value(number)}")
 

@@ -1,11 +1,11 @@
-"""Whoever chooses moves: levels of the computer, from gentle to perfect, and any program that can read and write."""
+"""Players that choose moves: the levels of the computer, and programs that are started by a command."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from number_tower.players.base import ForfeitError, Player, let_move
-from number_tower.players.levels import LEVELS, RANDOM, Computer, Level
+from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player, UnknownPlayerError, let_move
+from number_tower.players.levels import ALL_LEVELS, LEVELS, RANDOM, Computer, Level
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import Progress
 
 __all__ = [
+    "ALL_LEVELS",
+    "DEFAULT_PATIENCE",
     "LEVELS",
     "RANDOM",
     "Computer",
@@ -27,13 +29,6 @@ __all__ = [
     "player",
 ]
 
-DEFAULT_PATIENCE = 10.0
-"""Seconds that a program may take for a move."""
-
-
-class UnknownPlayerError(ValueError):
-    """Neither a level nor a command that can be started."""
-
 
 def make_player(
     spec: str,
@@ -44,13 +39,12 @@ def make_player(
 ) -> Player:
     """Return a player: a level by its name, or a program by the command that starts it."""
     if is_command(spec):
-        from number_tower.players.process import find_obstacle  # noqa: PLC0415 - levels need no processes
-        from number_tower.players.program import Program  # noqa: PLC0415 - likewise
+        from number_tower.players import process, program  # noqa: PLC0415 - levels need no processes
 
-        if problem := find_obstacle(spec):
+        if problem := process.find_obstacle(spec):
             raise UnknownPlayerError(f"{format_text(spec)} cannot be started: {problem}")
-        return Program(spec, patience=patience, progress=progress)
-    level = {**LEVELS, RANDOM.name: RANDOM}.get(spec.lower())
+        return program.Program(spec, patience=patience, progress=progress)
+    level = ALL_LEVELS.get(spec.lower())
     if level is None:
         raise UnknownPlayerError(
             f"there is no level {format_value(spec)}; the levels are {', '.join(LEVELS)}; "
@@ -60,7 +54,7 @@ def make_player(
 
 
 def is_command(spec: str) -> bool:
-    """Say whether an opponent is a program: a slash or a space in it says so."""
+    """Return whether a player is a program: its name has a slash or a space."""
     return "/" in spec.strip() or " " in spec.strip() or "\\" in spec
 
 

@@ -1,9 +1,10 @@
-"""Whoever chooses moves, and how one of them can lose a game without a move."""
+"""The interface of players, and how a player makes a move at a table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from number_tower.brief import REFUSALS
 from number_tower.position import MoveError
 from number_tower.text import format_value
 
@@ -11,40 +12,38 @@ if TYPE_CHECKING:
     from number_tower.game import Game
     from number_tower.table import Table
 
-_REFUSAL_WORDS = {
-    "not_a_block": "which is no block of this game",
-    "over": "though the game was over",
-    "used": "which had been used",
-    "opening": "which may not open",
-    "fit": "which does not fit",
-    "target": "which passes the target",
-}
+DEFAULT_PATIENCE = 10.0
+"""Seconds that a program may take for a move."""
 
 
 class ForfeitError(Exception):
-    """A player gave no move that can be placed; the message says why, as "it answered 'x', which is no number"."""
+    """A player gave no legal move; the message says why, as in "it answered 'x', which is no number"."""
+
+
+class UnknownPlayerError(ValueError):
+    """Neither a level nor a command that can be started."""
 
 
 class Player(Protocol):
-    """Chooses a move whenever it is asked to, and needs to know no more than the game so far."""
+    """Chooses moves; all it needs to know is the game so far."""
 
     name: str
-    """What it is called at a table."""
+    """Its name at a table."""
 
     remark: str = ""
-    """What there is to say about its last choice, such as that it could not be sure."""
+    """A remark about its last choice, such as that it could not be sure."""
 
     def choose(self, game: Game) -> int:
-        """Return the block to place for whoever is to move; a game that is over is never asked about."""
+        """Return the block to place for the player to move; the game is not over."""
 
     def close(self) -> None:
-        """Leave: nothing of it stays behind."""
+        """Release all resources."""
 
 
 def let_move(table: Table, player: Player) -> Table:
-    """Return the table after a player's move; one that gives no move that can be placed forfeits."""
+    """Return the table after a player's move; an illegal move is a `ForfeitError`."""
     block = player.choose(table.game)
     try:
         return table.play(block)
-    except MoveError as refused:
-        raise ForfeitError(f"it chose {format_value(block)}, {_REFUSAL_WORDS[refused.reason]}") from None
+    except MoveError as error:
+        raise ForfeitError(f"it chose {format_value(block)}, {REFUSALS[error.reason].choice}") from None

@@ -1,4 +1,4 @@
-"""What a player can know for certain: exact values, as far as a search of bounded length finds them."""
+"""Exact values for players, as far as a search of limited length finds them."""
 
 from __future__ import annotations
 
@@ -16,101 +16,96 @@ if TYPE_CHECKING:
     from number_tower.rules import Rules
     from number_tower.solve.limits import Progress
 
+    OnProgress = Callable[[Progress], object] | None
+
 MAX_POSITIONS = 200_000
-
-
-"""Positions that are searched for one answer. Seconds would make a player's moves depend on the machine."""
-
+"""Positions searched for one answer. A limit in seconds would make a player's moves depend on the machine."""
 
 _USUAL_BLOCKS = 20
-
-
-"""Blocks up to which it is so many; with more of them each position takes longer, and so fewer are searched."""
-
+"""With more blocks than this a position takes longer, and fewer positions are searched."""
 
 _MIN_POSITIONS = 100
 
-
 MANY_MOVES = 200
-
-
-"""Moves beyond which to value them all may take long, even where the position itself does not."""
-
+"""With more moves than this it may take long to value them all, even if the position itself is solved quickly."""
 
 FEW_BLOCKS = 28
+"""Up to so many blocks left, plies are counted even where a theory gives the value without them."""
 
-
-"""Blocks left among which the plies are counted where they do not come with the value."""
+_MAX_REPLIES = 20_000
+"""Replies that are counted at most to find the moves that are hardest to answer."""
 
 
 class Knowledge:
-    """The truth about the positions of one game, where it can be had; the same question always gets the same answer.
+    """Exact values of the positions of one game; the same question always gets the same answer.
 
-    A game that can be solved from its start is solved once, and what was learned serves all its positions, unless
-    they have very many moves. Every other position is a question of its own.
+    A game that can be solved from its start is solved once, and that solution serves all its positions, except those
+    with very many moves. Every other position is solved by itself.
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._watch = SearchLimits()
+        self._limits = SearchLimits()
         self._start = Position.start(rules)
         self._whole: Solution | None = None
-        self._tried = False
-        self._last: tuple[Position, Solution | None] | None = None
-        self._chosen: tuple[Position, tuple[int, ...] | None] | None = None
+        self._was_tried = False
+        self._last_solution: tuple[Position, Solution | None] | None = None
+        self._last_moves: tuple[Position, tuple[int, ...] | None] | None = None
 
-    def solve(self, position: Position, progress: Callable[[Progress], object] | None = None) -> Solution | None:
+    def solve(self, position: Position, progress: OnProgress = None) -> Solution | None:
         """Solve a position; None if that would take too long."""
         whole = self._solve_by_whole_game(position, progress)
         if whole is not None:
             return whole
-        if self._last is None or self._last[0] != position:
-            self._last = position, _solve_alone(position, progress)
-        return self._last[1]
+        if self._last_solution is None or self._last_solution[0] != position:
+            self._last_solution = position, _solve_alone(position, progress)
+        return self._last_solution[1]
 
-    def find_best_moves(
-        self, position: Position, progress: Callable[[Progress], object] | None = None
-    ) -> tuple[int, ...] | None:
-        """Return the best moves of a position, and of these the hardest to answer; None if that would take too long.
+    def find_best_moves(self, position: Position, progress: OnProgress = None) -> tuple[int, ...] | None:
+        """Return the best moves that are hardest to answer; None if that would take too long.
 
-        A position that is a question of its own is solved for this answer alone: a solution that others have asked
-        before has less of its positions left.
+        A position that is solved by itself is solved anew for this: a solution that was used before has fewer of its
+        positions left, so its answer could differ.
         """
         whole = self._solve_by_whole_game(position, progress)
         if whole is not None:
             return find_hardest_moves(whole)
-        if self._chosen is None or self._chosen[0] != position:
+        if self._last_moves is None or self._last_moves[0] != position:
             solution = _solve_alone(position, progress)
-            self._chosen = position, None if solution is None else find_hardest_moves(solution)
-        return self._chosen[1]
+            self._last_moves = position, None if solution is None else find_hardest_moves(solution)
+        return self._last_moves[1]
 
-    def _solve_by_whole_game(
-        self, position: Position, progress: Callable[[Progress], object] | None
-    ) -> Solution | None:
-        """Solve a position with all that is known of the game; None if the game was not solved from its start."""
-        if not self._tried:
+    def _solve_by_whole_game(self, position: Position, progress: OnProgress) -> Solution | None:
+        """Solve a position by the solution of the game; None if the game was not solved from its start."""
+        if not self._was_tried:
             self._whole = self._solve_whole_game(progress)
-            self._tried = True
-        self._watch.progress = progress
+            self._was_tried = True
+        self._limits.progress = progress
         if self._whole is None or position.legal_mask.bit_count() > MANY_MOVES:
             return None
         return self._whole.of(position)
 
-    def _solve_whole_game(self, progress: Callable[[Progress], object] | None) -> Solution | None:
-        """Solve the game from its start; an attempt that was interrupted leaves nothing to the next one."""
-        self._watch = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
+    def _solve_whole_game(self, progress: OnProgress) -> Solution | None:
+        """Solve the game from its start, with new limits each time, since an earlier attempt may have been stopped."""
+        self._limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
         try:
-            whole = _make_solution(self._start, self._watch)
+            whole = _make_solution(self._start, self._limits)
         except NotSolvedError:
             return None
-        self._watch.lift_positions()
+        self._limits.lift_positions()
         return whole if whole.plies is not None else None
 
 
-def _solve_alone(position: Position, progress: Callable[[Progress], object] | None) -> Solution | None:
-    watch = SearchLimits(positions=_limit_positions(position.rules), progress=progress)
+@lru_cache(maxsize=8)
+def get_knowledge(rules: Rules) -> Knowledge:
+    """Return the knowledge of a game, which is cached for a few games."""
+    return Knowledge(rules)
+
+
+def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:
+    limits = SearchLimits(positions=_limit_positions(position.rules), progress=progress)
     try:
-        solution = _make_solution(position, watch)
-        solution.best  # noqa: B018 - all moves are valued now, within the same limit
+        solution = _make_solution(position, limits)
+        solution.best  # noqa: B018 - values all moves within the same limits
     except NotSolvedError:
         return None
     return solution
@@ -120,31 +115,18 @@ def _limit_positions(rules: Rules) -> int:
     return max(_MIN_POSITIONS, MAX_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(rules.blocks)))
 
 
-def _make_solution(position: Position, watch: SearchLimits) -> Solution:
-    """Solve a position; where a theory tells the value without the plies, these are searched for only near the end."""
+def _make_solution(position: Position, limits: SearchLimits) -> Solution:
+    """Solve a position; where a theory gives the value without the plies, these are searched only near the end."""
     few = position.left[position.to_move].bit_count() <= FEW_BLOCKS
-    return Solution(
-        position, watch, solver=choose_solver(position, watch, plies=few or not MatchingSolver.covers(position))
-    )
-
-
-@lru_cache(maxsize=8)
-def get_knowledge(rules: Rules) -> Knowledge:
-    """Return what is known of a game, kept for a few games at a time."""
-    return Knowledge(rules)
-
-
-_MAX_REPLIES = 20_000
-
-
-"""Replies that are counted to find out which moves leave the fewest good ones."""
+    solver = choose_solver(position, limits, plies=few or not MatchingSolver.covers(position))
+    return Solution(position, limits, solver=solver)
 
 
 def find_hardest_moves(solution: Solution) -> tuple[int, ...]:
-    """Return the best moves: winning, the quickest; otherwise the longest, and of these what is hardest to answer.
+    """Return the best moves: the quickest win; otherwise the longest game, and of these the hardest to answer.
 
-    Hardest is what leaves the fewest replies that keep the other's win or draw, as far as these can be counted. Where
-    the plies are not known every move that keeps the value is as good as any other.
+    The hardest to answer leave the fewest replies that keep the opponent's win or draw, as far as these can be counted.
+    Where the plies are not known, all moves that keep the value are returned.
     """
     best = solution.best
     if solution.value == "win" or solution.plies is None or len(best) < 2:
@@ -153,14 +135,14 @@ def find_hardest_moves(solution: Solution) -> tuple[int, ...]:
         return best
     mover = solution.position.to_move
     try:
-        good = {block: _count_good_replies(solution.after(block), mover) for block in best}
+        replies = {block: _count_good_replies(solution.after(block), mover) for block in best}
     except NotSolvedError:
         return best
-    return tuple(block for block in best if good[block] == min(good.values()))
+    return tuple(block for block in best if replies[block] == min(replies.values()))
 
 
 def _count_good_replies(solution: Solution, mover: int) -> int:
-    """Count the replies that keep the value, when next the other player chooses."""
+    """Count the replies that keep the value, at the next choice of the opponent."""
     if not solution.moves:
         return 0
     if solution.position.to_move == mover:

@@ -1,36 +1,57 @@
-"""Any program as a player: it is asked with one line of JSON, and answers with a number; see `docs/bots.md`."""
+"""Programs as players: a program is asked by a line of JSON and answers with a number; see `docs/bots.md`.
+
+A program cannot hold us up: its pipes are read and written only when they are ready, and the size of what is kept is
+limited. It has a session of its own, so that Ctrl-C at our terminal does not reach it. Its processes have a mark in
+their environment, by which they are found even if their supervisor was killed, where there is `/proc`.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import selectors
 import shlex
+import signal
+import time
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
-from number_tower.players import DEFAULT_PATIENCE
-from number_tower.players.base import ForfeitError, Player
-from number_tower.players.process import GRACE, ProgramProcess, decode_text
+from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player
+from number_tower.players.process import MARK_VARIABLE, start_command
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
-from number_tower.text import format_runs, format_text, format_value, summarize_numbers
+from number_tower.text import format_runs, format_text, format_value, pluralize, summarize_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from number_tower.game import Game
 
 PROTOCOL = 1
-"""The version of the question; it changes when a program that understood it would no longer do so."""
+"""The version of the question; it changes when programs for the old version would not work any more."""
 
-_LAUNCHERS = re.compile(
-    r"(python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|julia|java|Rscript|go|cargo|dotnet|mono|wine"
-    r"|sh|bash|dash|zsh|ksh|fish|busybox|env|nice|nohup|timeout|stdbuf|setsid|uv|npx|poetry|sudo)[\d.]*"
-)
-_FILE = re.compile(r"(?!-)[^=]*(/|\.[A-Za-z])[^=]*")
+_FILE = re.compile(r"(?!-|.*/bin/)[^=]*(/|\.[A-Za-z])[^=]*")
+"""A word that looks like a file, but not like an option, a variable or an installed interpreter."""
+
 _SUFFIX = re.compile(r"(?<=.)\.[A-Za-z]+$")
+
+MAX_ANSWER_BYTES = 1 << 16
+"""The longest line that a program may answer."""
+
+GRACE = 0.5
+"""Seconds that a program has to end by itself after its input was closed."""
+
+_CHUNK = 1 << 16
+_MAX_ERRORS = 4096
+_POLL_SECONDS = 0.05
+"""Seconds between checks whether the program is alive; a child process can keep its output open."""
+
+_PAUSE = 0.002
+_MAX_KILL_SECONDS = 2.0
 
 
 class Program(Player):
@@ -51,21 +72,21 @@ class Program(Player):
         self._progress = progress
 
     def choose(self, game: Game) -> int:
-        """Ask the program for a move; if it gives none that can be placed, it is ended and forfeits."""
-        with self._conversation as talk:
-            return _parse_block(talk.ask(format_question(game, self._patience), self._report_waiting), game)
+        """Ask the program for a move; if that is illegal, the program is ended and forfeits."""
+        with self._conversation as conversation:
+            return _parse_block(conversation.ask(format_question(game, self._patience), self._report_waiting), game)
 
     def _report_waiting(self, seconds: float) -> None:
         if self._progress is not None:
             self._progress(Progress(0, seconds, 0.0))
 
     def close(self) -> None:
-        """End the program and all that it started; the next question would start it anew."""
+        """End the program and everything that it started; the next question would start it again."""
         self._conversation.close()
 
 
 class Conversation:
-    """What is said to a command and what it answers, in one run of it; after a forfeit, the next one begins another."""
+    """Questions to one run of a command; after a forfeit the next question starts another run."""
 
     def __init__(self, command: str, patience: float) -> None:
         self._command = command
@@ -77,38 +98,219 @@ class Conversation:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and issubclass(kind, ForfeitError):
-            self._end_process(grace=0.0)
+            self.close(grace=0.0)
 
     def ask(self, line: str, waiting: Callable[[float], object] = lambda _: None) -> str:
-        """Say a line and return the one that answers it; `waiting` is told how long that takes."""
+        """Write a line and return the line of the answer; `waiting` is called with the seconds so far."""
         if self._process is None:
             self._process = ProgramProcess(self._command)
         return decode_text(self._process.ask(line.encode("ascii"), self._patience, waiting))
 
-    def close(self) -> None:
-        """End the command and all that it started."""
-        self._end_process(GRACE)
-
-    def _end_process(self, grace: float) -> None:
+    def close(self, grace: float | None = None) -> None:
+        """End the command and everything that it started."""
         process, self._process = self._process, None
         if process is not None:
-            process.end(grace)
+            process.end(GRACE if grace is None else grace)
+
+
+class ProgramProcess:
+    """One run of a command; all problems are raised as `ForfeitError`."""
+
+    def __init__(self, command: str, max_bytes: int = MAX_ANSWER_BYTES) -> None:
+        self._token = os.urandom(16).hex()
+        marks = f"{os.environ.get(MARK_VARIABLE, '')}:{self._token}"
+        self._command = start_command(command, {**os.environ, MARK_VARIABLE: marks})
+        self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in self._command.streams)
+        for stream in self._command.streams:
+            os.set_blocking(stream.fileno(), False)
+        self._max_bytes = max_bytes
+        self._unsent = memoryview(b"")
+        self._output = b""
+        self._errors = b""
+        self._was_asked = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
+        self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
+
+    def ask(self, question: bytes, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> bytes:
+        """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
+        deadline = time.monotonic() + seconds
+        if self._was_asked and self._read_output():
+            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
+        self._was_asked = True
+        self._unsent = memoryview(question)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
+        while b"\n" not in self._output:
+            left = max(0.0, deadline - time.monotonic())
+            waiting(seconds - left)
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
+                key.data()
+            if self._command.poll() is not None:
+                self._read_rest()
+            elif not left and b"\n" not in self._output:
+                said = (
+                    f"wrote {_quote_first_line(self._output)} without an end of line"
+                    if self._output
+                    else "gave no answer"
+                )
+                raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
+        if self._unsent:
+            raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it had read the question")
+        answer, _, more = self._output.partition(b"\n")
+        if more:
+            first, second = _quote_first_line(answer), _quote_first_line(more)
+            raise ForfeitError(f"it answered with more than one line: {first}, then {second}")
+        self._output = b""
+        return answer
+
+    def end(self, grace: float = GRACE) -> None:
+        """Close its input, wait until it ends by itself within the grace time, and kill what is left."""
+        try:
+            self._wait_for_exit(grace)
+        finally:
+            self._kill()
+            self._selector.close()
+            self._command.close()
+
+    def _write_input(self) -> None:
+        try:
+            self._unsent = self._unsent[os.write(self._stdin, self._unsent[:_CHUNK]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            raise ForfeitError(self._describe_failure("it closed its input before it had read the question")) from None
+        if not self._unsent:
+            self._selector.unregister(self._stdin)
+
+    def _read_output(self) -> bool:
+        """Read from its output, and return whether there was anything."""
+        try:
+            data = os.read(self._stdout, self._max_bytes + 1 - len(self._output))
+        except BlockingIOError:
+            return False
+        if not data:
+            raise ForfeitError(self._describe_failure("it closed its output instead of answering"))
+        self._output += data
+        if len(self._output) > self._max_bytes and b"\n" not in self._output:
+            size = f"{self._max_bytes // 1024} KiB"
+            raise ForfeitError(f"it wrote {size} without an end of line: {_quote_first_line(self._output)}")
+        return True
+
+    def _read_errors(self) -> bool:
+        """Keep the end of its standard error, and return whether there can be more."""
+        try:
+            data = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not data:
+            with suppress(KeyError):
+                self._selector.unregister(self._stderr)
+        self._errors = (self._errors + data)[-_MAX_ERRORS:]
+        return bool(data)
+
+    def _read_rest(self) -> None:
+        """Read what a program that has ended left: its answer may be there, but its output may never be closed."""
+        while b"\n" not in self._output:
+            if not self._read_output():
+                raise ForfeitError(self._describe_failure(""))
+
+    def _describe_failure(self, otherwise: str) -> str:
+        """Return how the program ended, or `otherwise` if it runs, with the last line of its standard error."""
+        self._command.wait(GRACE)
+        code = self._command.check()
+        for _ in range(64):  # a child process may write for ever
+            if not self._read_errors():
+                break
+        lines = self._errors.decode("utf-8", "replace").split("\n")
+        last = next((f": {format_text(line.strip())}" for line in reversed(lines) if line.strip()), "")
+        if code is None:
+            return f"{otherwise}{last}"
+        if code >= 0:
+            how = f"exit code {code}"
+        else:
+            name = next((f", {known.name}" for known in signal.Signals if known == -code), "")
+            how = f"signal {-code}{name}"
+        return f"it ended ({how}) instead of answering{last}"
+
+    def _wait_for_exit(self, grace: float) -> None:
+        """Close its input and wait; output is read and discarded, so that the program is not blocked by it."""
+        with suppress(KeyError):
+            self._selector.unregister(self._stdin)
+        self._command.streams[0].close()
+        deadline = time.monotonic() + grace
+        while self._command.poll() is None and self._selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            for key, _ in self._selector.select(min(left, _POLL_SECONDS)):
+                with suppress(BlockingIOError):
+                    if not os.read(key.fd, _CHUNK):
+                        self._selector.unregister(key.fd)
+        self._command.wait(deadline - time.monotonic())
+
+    def _kill(self) -> None:
+        """Kill the program and its children by the supervisor; if that fails, by their mark.
+
+        A process shows no environment while it starts another program, so two searches have to find nothing.
+        """
+        if self._command.end():
+            return
+        deadline = time.monotonic() + _MAX_KILL_SECONDS
+        misses = 0
+        while misses < 2 and time.monotonic() < deadline:
+            misses = 0 if self._kill_marked() else misses + 1
+            if misses < 2:
+                time.sleep(_PAUSE)
+
+    def _kill_marked(self) -> bool:
+        """Kill its process group and all processes with its mark, and return whether there were any with it."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._command.pid, signal.SIGKILL)
+        pids = list(_find_marked(self._token.encode()))
+        for pid in pids:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        return bool(pids)
+
+
+def _find_marked(token: bytes) -> Iterator[int]:
+    """Yield the processes whose environment has a mark."""
+    try:
+        pids = [name for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return
+    for pid in pids:
+        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as environment:
+            if token in environment.read():
+                yield int(pid)
+
+
+def _quote_first_line(data: bytes) -> str:
+    return format_value(decode_text(data.partition(b"\n")[0]))
+
+
+def decode_text(data: bytes) -> str:
+    """Decode what a program wrote and strip it; bytes that are not UTF-8 stay visible."""
+    try:
+        return data.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return data.decode("latin-1").strip()
 
 
 def format_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> str:
-    """Write a game as the line that a program gets."""
+    """Return the line by which a program is asked."""
     return format_json_line(build_question(game, seconds))
 
 
 def format_json_line(document: dict[str, object]) -> str:
-    """Write what is asked as one line, without spaces."""
+    """Return a document as one line of JSON without spaces."""
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
 def build_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> dict[str, object]:
-    """Give what a program is asked, key by key: `legal` comes last, where a shell finds it.
+    """Return the question about a game; `legal` comes last, where a shell script finds it.
 
-    Blocks left are written in runs as rules are, for there may be a million; `legal`, which all need, is a plain list.
+    Blocks left are written in runs, since there may be a million; `legal`, which every program needs, is a plain list.
     """
     rules, position = game.rules, game.position
     left = [format_runs(rules.numbers(mask)) for mask in dict.fromkeys(position.left)]
@@ -127,7 +329,7 @@ def build_question(game: Game, seconds: float = DEFAULT_PATIENCE) -> dict[str, o
 
 
 def shorten_command(command: str) -> str:
-    """Call a command by the program that matters: `python3 -u my_bot.py` is my_bot, and `./my-bot --fast` is my-bot."""
+    """Return the name of the program: `python3 -u my_bot.py` is my_bot, and `./my-bot --fast` is my-bot."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -137,20 +339,15 @@ def shorten_command(command: str) -> str:
 
 
 def _find_program(words: list[str]) -> str:
-    """Name the first program that is no launcher, such as a language's interpreter or `timeout`."""
-    if not words:
-        return ""
-    first = _strip_path(words[0])
-    if not _LAUNCHERS.fullmatch(first):
-        return first
-    for before, word in pairwise(words):
+    """Return the first file or module among the words of a command, or else its first word."""
+    for before, word in pairwise(["", *words]):
         if before == "-m":
             return word
         if before == "-c":
             break
-        if _FILE.fullmatch(word) and not _LAUNCHERS.fullmatch(_strip_path(word)):
+        if _FILE.fullmatch(word):
             return _strip_path(word)
-    return first
+    return _strip_path(words[0]) if words else ""
 
 
 def _strip_path(path: str) -> str:
@@ -158,7 +355,7 @@ def _strip_path(path: str) -> str:
 
 
 def _parse_block(answer: str, game: Game) -> int:
-    """Return the block that an answer names, if it can be placed."""
+    """Return the block of an answer, if it can be placed."""
     if not answer:
         raise ForfeitError("it answered with an empty line")
     number = parse_number(answer)

@@ -54,7 +54,9 @@ class NoRecordError(RecordError):
 
 def to_line(table: Table, *, files: bool = False) -> str:
     """Write a table as one line: by the game's name, with `files` also by a rule file's path, or else by its rules."""
-    book = table.book if files else catalogue.find_rulebook(table.rulebook, table.game.rules)
+    book = table.book
+    if not files and book.source not in catalogue.list_names():
+        book = catalogue.find_rulebook(table.rulebook, table.game.rules)
     options = book.find_options(table.game.rules)
     if options is not None and (not table.hidden or "hidden" in book.options):
         line = _format_line(book.source, options, table)

@@ -1,4 +1,4 @@
-"""Exact values: what every position and every move is worth, by whatever method the structure of the rules allows."""
+"""Exact values: the worth of every position and every move, by the method that suits the rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def solve(
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Solution:
-    """Solve a game as it stands, or a position: its value and plies now, and those of its moves when asked for.
+    """Solve a game as it stands, or a position: its value and plies now, those of its moves when they are read.
 
-    `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; where the value is not
-    found within them, `NotSolved` is raised. Plies that a theory does not give are searched for within the limits,
-    or without any as long as the position is small; `plies=False` leaves them out.
+    `seconds` and `memory` (in MiB) limit the work for all that is asked of the solution; if the value is not found
+    within them, `NotSolvedError` is raised. Plies that a theory does not give are searched for within the limits, or
+    without limits as long as the position is small; `plies=False` leaves them out.
     """
-    from number_tower.position import Position  # noqa: PLC0415 - loaded when it is first used
+    from number_tower.position import Position  # noqa: PLC0415 - loaded when first used
     from number_tower.solve.limits import SearchLimits  # noqa: PLC0415 - likewise
     from number_tower.solve.solution import Solution  # noqa: PLC0415 - likewise
     from number_tower.text import format_value  # noqa: PLC0415 - likewise

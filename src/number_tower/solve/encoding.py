@@ -1,4 +1,4 @@
-"""The rules written as the deep search reads them: numbers, and the tables that follow from them."""
+"""The rules as the deep search reads them: one list of numbers, with the tables that follow from them."""
 
 from __future__ import annotations
 
@@ -16,111 +16,103 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import SearchLimits
 
 WORD_BITS = 62
-"""Bits of a number that a compiled search can handle and still add, shift and compare."""
+"""Bits of an integer that compiled code can still add, shift and compare."""
 
 MAX_PLIES = 1 << 24
-"""Plies that scores can count."""
+"""The most plies that a score can count."""
 
 _MAX_ROOM_TABLE = 1 << 16
-_ORDERS: dict[str, int] = {"any": kernel.ANY, "descending": kernel.FALLING, "ascending": kernel.RISING}
+_FITS: dict[str, int] = {"any": kernel.ANY, "descending": kernel.DESCENDING, "ascending": kernel.ASCENDING}
 _SUPPLIES: dict[str, int] = {"own": kernel.OWN, "shared": kernel.SHARED, "endless": kernel.ENDLESS}
 _MIRRORED_BYTES = [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
 
 
-def encode_rules(root: Position, watch: SearchLimits, *, plies: bool) -> tuple[list[int], int]:
-    """Return the book of a search from a position, and how many bits its largest numbers have."""
+def encode_rules(root: Position, limits: SearchLimits, *, plies: bool) -> tuple[list[int], int]:
+    """Return the rules as the kernel reads them, for a search from a position, and the bits of its largest number."""
     rules, blocks = root.rules, find_usable_blocks(root.rules)
-    watch.require_memory(len(blocks) ** 2 // 8)
-    book = [0] * kernel.FITS
-    _encode_options(book, root, blocks)
-    numbers = (2 * book[kernel.SPREAD]).bit_length(), (4 * sum(blocks)).bit_length(), len(blocks)
-    bits = max(_encode_layout(book, root, len(blocks), plies=plies), *numbers)
+    limits.require_memory(len(blocks) ** 2 // 8)
+    encoded = [0] * kernel.FIT_TABLE
+    _encode_options(encoded, root, blocks)
+    numbers = (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length(), (4 * sum(blocks)).bit_length(), len(blocks)
+    bits = max(_encode_layout(encoded, root, len(blocks), plies=plies), *numbers)
     for top in (EMPTY, *blocks):
-        book.append(rules.fits(top) & book[kernel.EVERY])
-        watch.check()
-    for start, table in (
-        (kernel.SIZES, list(blocks)),
-        (kernel.ROOMS, _make_room_table(rules, blocks)),
-        (kernel.SUMS, _make_sum_table(blocks)),
-        (kernel.MIRRORS, _MIRRORED_BYTES),
+        encoded.append(rules.fits(top) & encoded[kernel.ALL_BLOCKS])
+        limits.check()
+    for place, table in (
+        (kernel.SIZE_TABLE, list(blocks)),
+        (kernel.ROOM_TABLE, _make_room_table(rules, blocks)),
+        (kernel.SUM_TABLE, _make_sum_table(blocks)),
+        (kernel.MIRROR_TABLE, _MIRRORED_BYTES),
     ):
-        book[start] = len(book) if table else 0
-        book += table
-    return book, bits
+        encoded[place] = len(encoded) if table else 0
+        encoded += table
+    return encoded, bits
 
 
 def find_usable_blocks(rules: Rules) -> Sequence[int]:
-    """Return the blocks that can ever be placed: none above the target (but one at least, as every game has)."""
+    """Return the blocks up to the target: no other can be placed. There is at least one, as in every game."""
     return rules.blocks if rules.target is None else rules.blocks[: max(1, bisect_right(rules.blocks, rules.target))]
 
 
-def _encode_options(book: list[int], root: Position, blocks: Sequence[int]) -> None:
+def _encode_options(encoded: list[int], root: Position, blocks: Sequence[int]) -> None:
     rules = root.rules
-    in_steps = isinstance(blocks, range) and rules.fit == "any" and rules.towers == "shared"
-    book[kernel.BLOCKS] = len(blocks)
-    book[kernel.TARGET] = -1 if rules.target is None else rules.target
-    book[kernel.SHARED_TOWERS] = int(rules.towers == "shared")
-    book[kernel.SUPPLY] = _SUPPLIES[rules.supply]
-    book[kernel.SKIPS] = int(rules.stuck == "skips")
-    book[kernel.ORDER] = kernel.OTHER if rules.step is not None else _ORDERS.get(rules.fit, kernel.OTHER)
-    book[kernel.OPEN] = int(rules.opening is None)
-    book[kernel.LARGEST] = blocks[-1]
-    book[kernel.EVERY] = (1 << len(blocks)) - 1
-    book[kernel.FIRST] = blocks[0]
-    book[kernel.GRADE] = blocks.step if isinstance(blocks, range) and in_steps else 0
-    book[kernel.SPREAD] = max(root.heights) + (sum(blocks) if rules.target is None else rules.target)
+    in_steps = rules.fit == "any" and rules.towers == "shared"
+    encoded[kernel.BLOCK_COUNT] = len(blocks)
+    encoded[kernel.TARGET] = -1 if rules.target is None else rules.target
+    encoded[kernel.SHARED_TOWERS] = int(rules.towers == "shared")
+    encoded[kernel.SUPPLY] = _SUPPLIES[rules.supply]
+    encoded[kernel.SKIPS] = int(rules.stuck == "skips")
+    encoded[kernel.FIT] = kernel.OTHER if rules.step is not None else _FITS.get(rules.fit, kernel.OTHER)
+    encoded[kernel.ANY_OPENING] = int(rules.opening is None)
+    encoded[kernel.LARGEST] = blocks[-1]
+    encoded[kernel.ALL_BLOCKS] = (1 << len(blocks)) - 1
+    encoded[kernel.SMALLEST] = blocks[0]
+    encoded[kernel.BLOCK_STEP] = blocks.step if isinstance(blocks, range) and in_steps else 0
+    encoded[kernel.HEIGHT_OFFSET] = max(root.heights) + (sum(blocks) if rules.target is None else rules.target)
 
 
-def _encode_layout(book: list[int], root: Position, count: int, *, plies: bool) -> int:
-    """Lay out scores and keys; return how many bits the largest word of the table has."""
+def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: bool) -> int:
+    """Lay out scores, keys and entries; return the bits of the largest word of the table."""
     rules = root.rules
-    longest = min(_bound_plies(rules, count), MAX_PLIES) if plies else 0
-    book[kernel.STEP] = int(plies)
-    book[kernel.DRAWN] = longest + 3
-    book[kernel.WON] = 2 * longest + 8
+    longest = min(rules.most_plies, MAX_PLIES) if plies else 0
+    encoded[kernel.PLY] = int(plies)
+    encoded[kernel.MAX_DRAW] = longest + 3
+    encoded[kernel.WIN] = 2 * longest + 8
     towers = 1 if rules.towers == "shared" else 2
     mine = 0 if rules.supply == "endless" else count
     yours = count if rules.supply == "own" else 0
     top = 0 if rules.fit == "any" and rules.opening is None else (count + 1).bit_length()
     gap = 0 if rules.target is None else max(*root.heights, rules.target).bit_length()
-    other_gap = 0 if towers == 1 else (2 * book[kernel.SPREAD]).bit_length() if rules.stuck == "skips" else gap
+    other_gap = (
+        0 if towers == 1 else (2 * encoded[kernel.HEIGHT_OFFSET]).bit_length() if rules.stuck == "skips" else gap
+    )
     first, second = mine + towers * top, yours + gap + other_gap
-    entry = (2 * book[kernel.WON]).bit_length() + 6
-    book[kernel.MINE_BITS], book[kernel.YOURS_BITS] = mine, yours
-    book[kernel.TOP_BITS], book[kernel.GAP_BITS] = top, gap
-    book[kernel.KEY_BITS], book[kernel.ENTRY_BITS] = first, entry
-    for words, bits in ((kernel.PACKED, first + second + entry), (kernel.NARROW, first + second)):
-        book[kernel.WORDS] = words
-        if bits <= WORD_BITS:
-            return bits
-    if max(first, second) <= WORD_BITS:
-        book[kernel.WORDS] = kernel.WIDE
-        return max(first, second)
-    book[kernel.WORDS] = kernel.PACKED
-    return first + second + entry
-
-
-def _bound_plies(rules: Rules, count: int) -> int:
-    """Return a number of plies that no game exceeds."""
-    if rules.supply == "shared":
-        return count
-    if rules.supply == "own" or rules.fit == "ascending" or rules.target is None:
-        return 2 * count
-    return 2 * (rules.target // rules.blocks[0])
+    entry = (2 * encoded[kernel.WIN]).bit_length() + 6
+    encoded[kernel.MINE_BITS], encoded[kernel.YOURS_BITS] = mine, yours
+    encoded[kernel.TOP_BITS], encoded[kernel.GAP_BITS] = top, gap
+    encoded[kernel.KEY_BITS], encoded[kernel.ENTRY_BITS] = first, entry
+    sizes = {
+        kernel.PACKED: first + second + entry,
+        kernel.NARROW: first + second,
+        kernel.WIDE: max(first, second),
+    }
+    words = next((words for words, bits in sizes.items() if bits <= WORD_BITS), kernel.PACKED)
+    encoded[kernel.SLOT_WORDS] = words
+    return sizes[words]
 
 
 def _make_room_table(rules: Rules, blocks: Sequence[int]) -> list[int]:
-    """Return the blocks for every gap that is too small for some; very large blocks are looked up instead."""
+    """Return the blocks that fit into each gap below the largest block; an empty table if that would be too long."""
     largest = blocks[-1]
     return [rules.up_to(gap) for gap in range(largest)] if rules.target and largest < _MAX_ROOM_TABLE else []
 
 
-def _make_sum_table(sizes: Sequence[int]) -> list[int]:
-    """Return what every choice among the first eight blocks adds up to, among the next eight, and so on."""
+def _make_sum_table(blocks: Sequence[int]) -> list[int]:
+    """Return the sums of all subsets of the first eight blocks, then of the next eight, and so on."""
     sums: list[int] = []
-    for start in range(0, len(sizes), 8):
+    for start in range(0, len(blocks), 8):
         chunk = [0]
-        for size in sizes[start : start + 8]:
-            chunk += [size + other for other in chunk]
+        for block in blocks[start : start + 8]:
+            chunk += [block + other for other in chunk]
         sums += chunk + [0] * (256 - len(chunk))
     return sums

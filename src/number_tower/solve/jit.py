@@ -1,8 +1,8 @@
-"""The same functions, interpreted or compiled: Numba is an extra, and is loaded only where the work is worth it.
+"""Compile kernels with Numba, which is an optional extra and is loaded only where the work is worth it.
 
-A kernel is a plain function over sequences of whole numbers (lists, or numpy arrays) that calls nothing but
-other kernels of its module. So one source is run by Python itself or by the machine, with the same result. It has to
-be one module: what was compiled is kept until the file changes that it came from, and no other file is looked at.
+A kernel is a plain function over sequences of integers (lists or numpy arrays) that calls only kernels of its own
+module. The same source runs interpreted or compiled, with the same result. Kernels that call each other have to be in
+one module: Numba's cache on disk is valid until the file of the function changes, and ignores all other files.
 """
 
 from __future__ import annotations
@@ -12,72 +12,80 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
-_DISABLED: list[bool] = []
+COMPILE_SECONDS = 10
+"""Time that compiling may take when nothing is cached; with less time left it is not started."""
 
 
 def disable_jit() -> None:
-    """Do without the compiler in this process: where answers are wanted within seconds, compiling takes too long."""
-    _DISABLED.append(True)
+    """Do not compile in this process: where answers are needed within seconds, compiling takes too long."""
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
     is_available.cache_clear()
-    load_compiler.cache_clear()
 
 
 @cache
 def is_available() -> bool:
-    """Say whether kernels can be compiled here: with the extra, `pip install number-tower[solve]`.
+    """Say whether Numba is installed (`pip install number-tower[solve]`) and not switched off.
 
-    Numba's own switch counts as well: without its compiler, kernels on its arrays would be slower than on lists.
+    With Numba's own switch off, kernels on numpy arrays would be slower than on lists.
     """
-    switched_off = os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}
-    return not _DISABLED and not switched_off and find_spec("numba") is not None
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in {"", "0"} and find_spec("numba") is not None
 
 
-COMPILE_SECONDS = 10
-"""What compiling may take where nothing was kept; nobody who has less time should begin it."""
+def is_loaded() -> bool:
+    """Say whether Numba is loaded already, so that using it costs nothing more."""
+    return "numba" in sys.modules
 
 
 @cache
 def load_compiler() -> bool:
-    """Load the compiler, and say whether it is there; one that is installed and does not load is done without."""
-    if not is_available():
-        return False
+    """Load Numba, and say whether that worked."""
     try:
-        import numba  # noqa: F401, PLC0415 - heavy, and not always there
+        _load_numba()
     except ImportError:
         return False
     return True
 
 
-def is_loaded() -> bool:
-    """Say whether the compiler is there already, so that using it costs nothing more."""
-    return "numba" in sys.modules
+def compile_function(function: Function) -> Function:
+    """Compile a function on its first call; the machine code is cached on disk if there is a folder for it."""
+    try:
+        return cast("Function", _load_numba().njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # there is no folder
+        return cast("Function", _load_numba().njit(nogil=True)(function))
 
 
-@cache
-def compile_kernel(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel compiled, with all others of its module that it calls; the machine's code is kept on disk."""
-    twin: Callable[..., Any] = _compile_module(kernel.__module__)[kernel.__name__]
-    return twin
+def compile_kernel(kernel: Function) -> Function:
+    """Return a kernel compiled, with the other kernels of its module that it calls."""
+    return cast("Function", _compile_module(kernel.__module__)[kernel.__name__])
 
 
 @cache
 def _compile_module(module: str) -> dict[str, Any]:
-    import numba  # noqa: PLC0415 - heavy, and not always there
-
     namespace = dict(vars(sys.modules[module]))
     kernels = [thing for thing in namespace.values() if isinstance(thing, FunctionType) and thing.__module__ == module]
     for kernel in kernels:
-        twin = FunctionType(kernel.__code__, namespace, kernel.__name__)
-        twin.__module__ = module
-        twin.__qualname__ = kernel.__qualname__
-        try:
-            namespace[kernel.__name__] = numba.njit(cache=True, nogil=True)(twin)
-        except RuntimeError:  # there is no folder to keep it in
-            namespace[kernel.__name__] = numba.njit(nogil=True)(twin)
+        copy = FunctionType(kernel.__code__, namespace, kernel.__name__)
+        copy.__module__ = module
+        copy.__qualname__ = kernel.__qualname__
+        namespace[kernel.__name__] = compile_function(copy)
     return namespace
+
+
+def _load_numba() -> Any:
+    import numba  # noqa: PLC0415 - heavy and optional
+
+    return numba
+
+
+def load_numpy() -> Any:
+    """Return NumPy, which is installed with Numba."""
+    import numpy  # noqa: ICN001, PLC0415 - heavy and optional
+
+    return numpy

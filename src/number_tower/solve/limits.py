@@ -1,4 +1,4 @@
-"""How long and how large a search may become; what it reports while it works; and how it gives up."""
+"""Limits of a search: time, memory and positions; the progress it reports; and the error when a limit is reached."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ MIB = 1 << 20
 
 
 class NotSolvedError(Exception):
-    """The answer was not known when a limit was reached; there is no guess."""
+    """A limit was reached before the answer was found; there is no guess."""
 
 
 class Progress(NamedTuple):
-    """How far a search has come: positions looked at, seconds spent, and how full its table is (0 to 1)."""
+    """Progress of a search: positions searched, seconds used, and how full its table is (0 to 1)."""
 
     positions: int
     seconds: float
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
 
 
 class SearchLimits:
-    """Keeps the limits of one question, over all the work that is done for it and not over the time between."""
+    """The limits of one question. Only time within `measure` counts, not the time between two calls."""
 
     def __init__(
         self,
@@ -44,36 +44,32 @@ class SearchLimits:
         self.is_timed = seconds is not None
         self.seconds = seconds
         self.positions = positions
-        self._searched = 0
         self.memory = DEFAULT_MEMORY if memory is None else memory
         self.progress = progress
+        self._searched = 0
         self._seconds_before = 0.0
         self._started_at: float | None = None
         self._parts: list[SearchLimits] = []
 
     def split_positions(self, positions: int) -> SearchLimits:
-        """Return a watch for a part of the work that has a limit of positions of its own."""
+        """Return limits for a part of the work that has its own limit of positions."""
         part = SearchLimits(memory=self.memory, positions=positions, progress=self._report)
         self._parts.append(part)
         return part
 
     def restart_positions(self) -> None:
-        """Count positions from 0 again, for a question that has a limit of its own."""
+        """Count positions from 0 again."""
         self._searched = 0
 
     def lift_positions(self) -> None:
-        """Remove the limits of positions, here and from all parts."""
+        """Remove the limit of positions, here and in all parts."""
         self.positions = None
         for part in self._parts:
             part.lift_positions()
 
-    def _report(self, progress: Progress) -> None:
-        if self.progress is not None:
-            self.progress(progress)
-
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Count the time of some work."""
+        """Count the time of the enclosed work; nested calls count once."""
         if self._started_at is not None:
             yield
             return
@@ -86,15 +82,15 @@ class SearchLimits:
             self._started_at = None
 
     @contextmanager
-    def limit_share(self, part: float) -> Iterator[None]:
-        """Let some work use a part of the time that is left, and keep the rest for what is still to come."""
-        whole = self.seconds
-        if whole is not None:
-            self.seconds = self._seconds_used + part * (whole - self._seconds_used)
+    def limit_share(self, share: float) -> Iterator[None]:
+        """Let the enclosed work use only a share of the seconds that are left."""
+        seconds = self.seconds
+        if seconds is not None:
+            self.seconds = self._seconds_used + share * self.seconds_left
         try:
             yield
         finally:
-            self.seconds = whole
+            self.seconds = seconds
 
     @property
     def seconds_left(self) -> float:
@@ -103,7 +99,8 @@ class SearchLimits:
 
     @property
     def _seconds_used(self) -> float:
-        return self._seconds_before + (perf_counter() - self._started_at if self._started_at is not None else 0.0)
+        running = 0.0 if self._started_at is None else perf_counter() - self._started_at
+        return self._seconds_before + running
 
     @property
     def positions_left(self) -> int | None:
@@ -115,22 +112,25 @@ class SearchLimits:
         self._searched += more
 
     def check(self, more: int = 0, filled: float = 0.0) -> None:
-        """Count more positions, report progress, and raise `NotSolved` if a limit has been reached."""
-        spent = self._seconds_used
+        """Count more positions, report progress, and raise `NotSolvedError` if a limit has been reached."""
+        used = self._seconds_used
         self._searched += more
-        if self.seconds is not None and spent >= self.seconds:
+        if self.seconds is not None and used >= self.seconds:
             unit = "second" if self.seconds == 1 else "seconds"
             raise NotSolvedError(f"not solved within {self.seconds:g} {unit}")
         if self.positions is not None and self._searched >= self.positions:
             raise NotSolvedError(f"not solved within {self.positions:,} positions")
-        if self.progress is not None:
-            self.progress(Progress(self._searched, spent, filled))
+        self._report(Progress(self._searched, used, filled))
 
-    def has_memory(self, amount: int) -> bool:
-        """Say whether so many bytes are within the memory that was given."""
+    def _report(self, progress: Progress) -> None:
+        if self.progress is not None:
+            self.progress(progress)
+
+    def has_memory(self, amount: float) -> bool:
+        """Say whether so many bytes are within the limit."""
         return amount <= self.memory * MIB
 
-    def require_memory(self, amount: int) -> None:
-        """Give up if so many bytes are needed and not given."""
+    def require_memory(self, amount: float) -> None:
+        """Raise `NotSolvedError` if so many bytes are more than the limit."""
         if not self.has_memory(amount):
             raise NotSolvedError(f"not solved within {self.memory:,} MiB of memory")

@@ -1,44 +1,51 @@
-"""One tower, one pool, and a fit that holds both ways: who wins is a matter of pairing up the blocks."""
+"""One tower, one pool, and a fit that holds both ways: the winner follows from pairing up the blocks.
+
+Such a game is a walk in the graph of blocks that fit on each other, which visits nothing twice. A player who can always
+answer with the partner in a maximum matching wins; so a move wins exactly if some maximum matching of the blocks left
+misses it.
+"""
 
 from __future__ import annotations
 
 from array import array
 from itertools import accumulate, compress
+from math import inf
 from typing import TYPE_CHECKING
 
 from number_tower.solve import jit
 from number_tower.solve.deep import Search
-from number_tower.solve.limits import DEFAULT_MEMORY, MIB, NotSolvedError
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily, zeros
 from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from number_tower.position import Position
     from number_tower.solve.limits import SearchLimits
     from number_tower.solve.max_matching import Numbers
 
 _MAX_PLY_POSITIONS = 50_000
-
-
-"""Positions that are searched for plies nobody asked to limit."""
-
+"""Positions that are searched for plies when no time limit is set."""
 
 _MAX_PLY_BLOCKS = 56
+"""Blocks up to which plies are searched for at all when no time limit is set."""
 
+_MAX_TABLE_RATIO = 8
+"""The longest table of the blocks' places, as a multiple of their count."""
 
-"""Blocks among which they are looked for at all."""
+_PAIRS_TO_LOAD_COMPILER, _PAIRS_TO_COMPILE = 200_000, 20_000
+"""Pairs of blocks from which compiled kernels pay: with Numba still to load, and with Numba loaded."""
 
 
 class MatchingSolver(Solver):
-    """Pairs the blocks left as well as they can be paired; a move wins exactly if they can be paired without it."""
+    """Finds a maximum matching of the blocks left; a move wins exactly if some maximum matching misses it."""
 
     method = "matching"
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether a game is a walk from block to block, none visited twice, that whoever is stuck loses."""
+        """Say whether a game is a walk from block to block, none visited twice, in which a stuck player loses."""
         rules = position.rules
         return (
             rules.towers == rules.supply == "shared"
@@ -47,30 +54,26 @@ class MatchingSolver(Solver):
             and rules.stuck == "loses"
         )
 
-    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:
-        self._limits = watch
+    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:
+        self._limits = limits
         self._pool = -1
         self._partners: dict[int, int | None] = {}
         self._final_blocks: frozenset[int] = frozenset()
         self._ply_search: Search | None = None
         self._root = root
-        self._wants_plies = plies and (watch.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS)
+        self._wants_plies = plies and (limits.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS)
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return what a position is worth: a win if some legal move wins."""
-        over = get_final_worth(position)
-        if over is not None:
-            return over
-        answers = self._find_partners(position)
-        legal = position.legal
-        value: Value = "win" if any(answers[block] is None for block in legal) else "loss"
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find out whether some legal move wins."""
+        partners, legal = self._find_partners(position), position.legal
+        value: Value = "win" if any(partners[block] is None for block in legal) else "loss"
         if not self._final_blocks.isdisjoint(legal):
             return Worth(value, 1)
         return Worth(value, self._count_plies(position, value))
 
     def evaluate_move(self, position: Position, block: int) -> Worth:
-        """Return what placing a block is worth; all blocks are found at once."""
-        value: Value = "win" if self._find_partners(position)[block] is None else "loss"
+        """Return the worth of placing a block; the values of all blocks are found at once."""
+        value: Value = "win" if self.find_partner(position, block) is None else "loss"
         if block in self._final_blocks:
             return Worth(value, 1)
         if not self._wants_plies:
@@ -84,15 +87,16 @@ class MatchingSolver(Solver):
         return self._find_partners(position)[block]
 
     def _find_partners(self, position: Position) -> dict[int, int | None]:
-        """Return for each block left its partner, or None if the others can be paired as well without it.
+        """Return the partner of each block left, or None if some maximum matching misses it.
 
-        A block on which none of the others fits ends the game at once: so much is known of the plies as well.
+        A block on which no other fits ends the game at once, so its plies are known as well.
         """
         left = position.left[position.to_move]
         if left != self._pool:
             rules = position.rules
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
-            found = self._decompose(blocks, rules.fit)
+            with self._limits.measure():
+                found = decompose_blocks(blocks, rules.fit, self._limits)
             self._pool = left
             self._partners = {
                 block: None if missed else blocks[partner]
@@ -101,115 +105,82 @@ class MatchingSolver(Solver):
             self._final_blocks = frozenset(compress(blocks, found.isolated))
         return self._partners
 
-    def _decompose(self, blocks: Sequence[int], fit: str) -> Decomposition:
-        try:
-            with self._limits.measure():
-                hurried = self._limits.seconds_left < jit.COMPILE_SECONDS and not jit.is_loaded()
-                return decompose_blocks(
-                    blocks, fit, compiled=False if hurried else None, most_bytes=self._limits.memory * MIB,
-                    pause=self._limits.check,
-                )  # fmt: skip
-        except MemoryError:
-            raise NotSolvedError(f"not solved within {self._limits.memory:,} MiB of memory") from None
-
     def _count_plies(self, position: Position, value: Value) -> int | None:
-        """Search for the plies, as the pairs say nothing of them; None once that takes longer than it may."""
+        """Search for the plies, of which the matching says nothing; None once that exceeds the limits."""
         if not self._wants_plies:
             return None
+        limits = self._limits
         try:
-            with self._limits.measure(), self._limits.limit_share(0.9):
+            with limits.measure(), limits.limit_share(0.9):
                 if self._ply_search is None:
-                    watch = self._limits if self._limits.is_timed else self._limits.split_positions(_MAX_PLY_POSITIONS)
-                    self._ply_search = Search(self._root, watch, plies=True)
+                    part = limits if limits.is_timed else limits.split_positions(_MAX_PLY_POSITIONS)
+                    self._ply_search = Search(self._root, part, plies=True)
                 return self._ply_search.win_score - abs(self._ply_search.score(position, value))
         except NotSolvedError:
             self._wants_plies = False
             return None
 
 
-_MAX_TABLE_RATIO = 8
-
-
-"""How many times as long as the list of blocks the table of their places may be."""
-
-
-_PAIRS_TO_LOAD_COMPILER, _PAIRS_TO_COMPILE = 200_000, 20_000
-
-
-"""The pairs to look at for which compiled kernels pay: with the compiler still to load, and without."""
+# The graph of the blocks -----------------------------------------------------------------------------------
 
 
 def decompose_blocks(
-    blocks: Sequence[int],
-    fit: str,
-    *,
-    compiled: bool | None = None,
-    most_bytes: int = DEFAULT_MEMORY * MIB,
-    pause: Callable[[], None] = lambda: None,
+    blocks: Sequence[int], fit: str, limits: SearchLimits, *, compiled: bool | None = None
 ) -> Decomposition:
-    """Decompose the graph of some rising blocks under a symmetric fit; `pause` is called often, and may raise."""
+    """Decompose the graph of some rising blocks under a symmetric fit; compiled if that pays, unless told."""
     if fit not in {"any", "related", "unrelated"}:
         raise ValueError(f"expected a symmetric fit: any, related or unrelated; got {fit}")
     if fit == "any" or not blocks:
         return _decompose_complete(len(blocks))
-    hand = KernelRunner(_should_compile(blocks, fit) if compiled is None else compiled, pause)
-    graph = _build_graph(blocks, fit, most_bytes, hand)
-    return decompose_graph(graph, match_greedily(graph, hand), hand)
+    runner = KernelRunner(_should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check)
+    graph = _build_graph(blocks, fit, limits, runner)
+    return decompose_graph(graph, match_greedily(graph, runner), runner)
 
 
 def _decompose_complete(size: int) -> Decomposition:
-    """Match any two blocks: an even number of them leaves none out, and of an odd number any one can be."""
+    """Decompose a complete graph: of an even number no vertex is missed, of an odd number any one can be."""
     partner = array("i", (place ^ 1 for place in range(size)))
     if size % 2:
         partner[-1] = -1
     return Decomposition(bytes([size % 2]) * size, partner, size // 2, bytes([size == 1]) * size)
 
 
-def _should_compile(blocks: Sequence[int], fit: str) -> bool:
+def _should_compile(blocks: Sequence[int], fit: str, limits: SearchLimits) -> bool:
+    if not jit.is_loaded() and limits.seconds_left < jit.COMPILE_SECONDS:
+        return False
     size, largest = len(blocks), blocks[-1]
     pairs = size * size
     if fit == "related":
         pairs = sum(min(largest // block, size - place) for place, block in enumerate(blocks))
-    worth = pairs >= (_PAIRS_TO_COMPILE if jit.is_loaded() else _PAIRS_TO_LOAD_COMPILER)
-    return worth and jit.is_available() and jit.load_compiler()
+    pays = pairs >= (_PAIRS_TO_COMPILE if jit.is_loaded() else _PAIRS_TO_LOAD_COMPILER)
+    return pays and jit.is_available() and jit.load_compiler()
 
 
-# The graph -----------------------------------------------------------------------------------------------
-
-
-def _build_graph(blocks: Sequence[int], fit: str, most_bytes: int, hand: KernelRunner) -> Graph:
-    """Count the neighbours, then write them down if there is room for them."""
+def _build_graph(blocks: Sequence[int], fit: str, limits: SearchLimits, runner: KernelRunner) -> Graph:
+    """Count the neighbours, then list them if there is memory for them."""
     size, numbers = len(blocks), array("q", blocks)
     table = array("i", [-1]) * (min(blocks[-1], _MAX_TABLE_RATIO * size) + 1)
     for place, block in enumerate(blocks):
         if block < len(table):
             table[block] = place
     degrees = zeros(size)
-    hand.run(_connect_multiples, numbers, table, degrees, zeros(0), zeros(1), hand.budget)
+    runner.run(_connect_multiples, numbers, table, degrees, zeros(0), zeros(1), runner.budget)
     related = sum(degrees)
     unrelated = size * (size - 1) - related if fit == "unrelated" else 0
-    _check_memory(size, related + unrelated, most_bytes)
+    count = related + unrelated
+    needed = 4 * count + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
+    limits.require_memory(needed if count < 1 << 31 else inf)  # the places of neighbours are 32-bit numbers
     graph = Graph(array("i", accumulate(degrees, initial=0)), zeros(related))
-    hand.run(_connect_multiples, numbers, table, graph.starts[:-1], graph.neighbours, zeros(1), hand.budget)
+    runner.run(_connect_multiples, numbers, table, graph.starts[:-1], graph.neighbours, zeros(1), runner.budget)
     if fit == "related":
         return graph
     rest = Graph(array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)), zeros(unrelated))
-    hand.run(_complement, graph, rest, zeros(1), hand.budget)
+    runner.run(_complement, graph, rest, zeros(1), runner.budget)
     return rest
 
 
-def _check_memory(size: int, neighbours: int, most_bytes: int) -> None:
-    needed = 4 * neighbours + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
-    allowed = min(most_bytes, 4 << 31)  # the places of neighbours are 32-bit numbers
-    if needed > allowed:
-        raise MemoryError(
-            f"{size:,} blocks and {neighbours // 2:,} pairs of them need about {needed >> 20:,} MiB;"
-            f" {allowed >> 20:,} MiB are allowed"
-        )
-
-
 def _find_place(number: int, blocks: Numbers, table: Numbers) -> int:
-    """Find where a number is among the blocks; -1 if it is none of them."""
+    """Return the place of a number among the blocks; -1 if it is none of them."""
     if number < len(table):
         return table[number]
     low, high = 0, len(blocks) - 1
@@ -225,9 +196,9 @@ def _find_place(number: int, blocks: Numbers, table: Numbers) -> int:
 def _connect_multiples(
     blocks: Numbers, table: Numbers, filled: Numbers, neighbours: Numbers, at: Numbers, budget: int
 ) -> bool:
-    """Meet each block's multiples: look for each multiple, or try each larger block, whichever are fewer.
+    """Connect each block with its multiples: look each multiple up, or try each larger block, whichever are fewer.
 
-    Every block meets its neighbours in rising order. Without room for them, they are only counted.
+    Every block meets its neighbours in rising order. If `neighbours` is empty, they are only counted.
     """
     size, largest, writing = len(blocks), blocks[-1], len(neighbours) > 0
     while at[0] < size and budget > 0:
@@ -252,7 +223,7 @@ def _connect_multiples(
 
 
 def _complement(graph: Graph, rest: Graph, at: Numbers, budget: int) -> bool:
-    """Make neighbours of all that are none."""
+    """Connect all vertices that are not connected in a graph."""
     starts, neighbours = graph
     size = len(starts) - 1
     while at[0] < size and budget > 0:

@@ -1,10 +1,10 @@
 """A maximum matching of any graph, and the vertices that some maximum matching misses.
 
-Gallai and Edmonds: those are the vertices that alternating trees from all exposed vertices reach in an even number of
-steps, once no tree meets another.
+By Gallai and Edmonds, those are the vertices that alternating trees from all exposed vertices reach in an even number
+of steps, once no tree meets another.
 
-What a `Hand` runs are kernels (see `compiling`). Long work is done in pieces: a kernel stops when its budget is spent,
-keeps in `at` how far it got, and returns whether there is more to do.
+`KernelRunner` runs kernels (see `jit`). Long work is done in pieces: a kernel stops when its budget is spent, keeps its
+progress in `at`, and returns whether there is more to do.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ if TYPE_CHECKING:
     Numbers = array[int]
 
 _FREE, _ODD, _EVEN, _BOTH = range(4)
-"""How alternating trees reach a vertex: not, in an odd or even number of steps, or in both, around an odd circle."""
+"""How alternating trees reach a vertex: not, in an odd or even number of steps, or in both, around a blossom."""
 
 _HEAD, _TAIL, _STAMP, _AUGMENTED = range(4)
-"""What a forest keeps in `at`: the two ends of its queue, the last walk that left marks, the pairs gained."""
+"""What a forest keeps in `at`: the two ends of its queue, the number of the last walk, the pairs gained."""
 
 
 class Decomposition(NamedTuple):
-    """Of each block, by its place: whether some maximum matching misses it, and its partner in one (-1: none).
-
-    And whether it has no neighbour at all.
-    """
+    """Of each vertex: whether some maximum matching misses it, its partner in one (-1: none), if it is isolated."""
 
     missed: Sequence[int]
     partner: Sequence[int]
@@ -48,7 +45,7 @@ class Graph(NamedTuple):
 
 
 class KernelRunner(NamedTuple):
-    """Whoever runs the kernels: compiled or not, with a pause after each piece, in which others can interrupt."""
+    """Runs kernels, compiled or not, and calls `pause` after each piece, which may raise."""
 
     compiled: bool
     pause: Callable[[], None] = lambda: None
@@ -58,22 +55,23 @@ class KernelRunner(NamedTuple):
         """The neighbours to look at in one piece: some hundredths of a second."""
         return 1_000_000 if self.compiled else 50_000
 
-    def run(self, kernel: Callable[..., Any], *given: Any) -> None:
+    def run(self, kernel: Callable[..., Any], *arguments: Any) -> None:
         """Run a kernel until there is no more to do."""
         if self.compiled:
             kernel = jit.compile_kernel(kernel)
-            given = tuple(map(_to_numpy, given))
+            arguments = tuple(map(_to_numpy, arguments))
         more = True
         while more:
-            more = kernel(*given)
+            more = kernel(*arguments)
             self.pause()
 
 
 class _Forest(NamedTuple):
-    """Alternating trees from all exposed vertices: how each vertex is reached, and how to get back to the root.
+    """Alternating trees from all exposed vertices: how each vertex is reached, and the way back to the root.
 
-    An odd vertex has a parent, an even one its partner. A vertex that is both lies on an odd circle: its even way
-    back leads down to `near`, over to `far`, and up from there. All of a circle has one base, its highest vertex.
+    An odd vertex has a parent, an even one its partner. A vertex that is both lies on a blossom, which is an odd
+    circle: its even way back leads down to `near`, over to `far`, and up from there. All vertices of a blossom have one
+    base, its highest vertex.
     """
 
     reached: Numbers
@@ -89,50 +87,48 @@ class _Forest(NamedTuple):
     at: Numbers
 
 
-def match_greedily(graph: Graph, hand: KernelRunner) -> Numbers:
-    """Match greedily, and return the partner of each vertex (-1: none); few pairs are missing to a maximum."""
+def match_greedily(graph: Graph, runner: KernelRunner) -> Numbers:
+    """Return the partner of each vertex (-1: none) in a greedy matching; few pairs are missing to a maximum."""
     size = len(graph.starts) - 1
     partner = array("i", [-1]) * size
     degree = array("i", (end - start for start, end in pairwise(graph.starts)))
     stack = array("i", range(size)) + array("i", (vertex for vertex in range(size) if degree[vertex] == 1))
     at = array("i", [len(stack)])
-    hand.run(_match, graph, partner, degree, stack + zeros(size), at, hand.budget)
+    runner.run(_match, graph, partner, degree, stack + zeros(size), at, runner.budget)
     return partner
 
 
-def decompose_graph(graph: Graph, partner: Numbers, hand: KernelRunner) -> Decomposition:
-    """Decompose any graph: gain pairs along alternating paths, from any matching, until there is no such path."""
+def decompose_graph(graph: Graph, partner: Numbers, runner: KernelRunner) -> Decomposition:
+    """Decompose a graph: augment any matching along alternating paths until there is no such path."""
     size = len(partner)
     forest = _Forest(*(zeros(size + 4) for _ in _Forest._fields))
-    gained = True
-    while gained:
-        hand.run(_start_forest, partner, forest)
-        hand.run(_grow_forest, graph, partner, forest, hand.budget)
-        gained = forest.at[_AUGMENTED] > 0
+    augmented = True
+    while augmented:
+        runner.run(_start_forest, partner, forest)
+        runner.run(_grow_forest, graph, partner, forest, runner.budget)
+        augmented = forest.at[_AUGMENTED] > 0
     missed = bytes(reached >= _EVEN for reached in forest.reached[:size])
-    alone = bytes(map(eq, graph.starts, graph.starts[1:]))
-    return Decomposition(missed, partner, sum(other >= 0 for other in partner) // 2, alone)
+    isolated = bytes(map(eq, graph.starts, graph.starts[1:]))
+    return Decomposition(missed, partner, sum(other >= 0 for other in partner) // 2, isolated)
 
 
 def zeros(size: int) -> Numbers:
-    """Make room for so many numbers."""
+    """Return an array of zeros."""
     return array("i", [0]) * size
 
 
-def _to_numpy(given: Any) -> Any:
-    """Return the same memory as compiled kernels read it."""
-    import numpy as np  # noqa: PLC0415 - heavy, and there only with the compiler
-
-    if isinstance(given, array):
-        return np.asarray(given)
-    return type(given)(*map(_to_numpy, given)) if isinstance(given, tuple) else given
+def _to_numpy(argument: Any) -> Any:
+    """Return an argument as compiled kernels take it, in the same memory."""
+    if isinstance(argument, array):
+        return jit.load_numpy().asarray(argument)
+    return type(argument)(*map(_to_numpy, argument)) if isinstance(argument, tuple) else argument
 
 
-# A good matching -----------------------------------------------------------------------------------------
+# A greedy matching ---------------------------------------------------------------------------------------
 
 
 def _detach(vertex: int, graph: Graph, degree: Numbers, stack: Numbers, at: Numbers) -> None:
-    """Take a matched vertex from its neighbours; those that have one neighbour left are to be matched next."""
+    """Remove a matched vertex from its neighbours; push those that have one neighbour left, to be matched next."""
     for edge in range(graph.starts[vertex], graph.starts[vertex + 1]):
         other = graph.neighbours[edge]
         degree[other] -= 1
@@ -142,9 +138,9 @@ def _detach(vertex: int, graph: Graph, degree: Numbers, stack: Numbers, at: Numb
 
 
 def _match(graph: Graph, partner: Numbers, degree: Numbers, stack: Numbers, at: Numbers, budget: int) -> bool:
-    """Match each vertex from the stack, if it is still free, with the free neighbour that has the fewest such itself.
+    """Match each free vertex from the stack with the free neighbour that has the fewest free neighbours.
 
-    One with a single free neighbour comes first, and loses nothing by it (Karp and Sipser).
+    A vertex with a single free neighbour comes first, and loses nothing by it (Karp and Sipser).
     """
     starts, neighbours = graph
     while at[0] > 0 and budget > 0:
@@ -168,7 +164,7 @@ def _match(graph: Graph, partner: Numbers, degree: Numbers, stack: Numbers, at: 
 
 
 def _start_forest(partner: Numbers, forest: _Forest) -> None:
-    """Begin a forest: each exposed vertex is the root of a tree."""
+    """Start a forest: each exposed vertex is the root of a tree."""
     tail = 0
     for vertex in range(len(partner)):
         forest.reached[vertex] = _FREE
@@ -202,7 +198,7 @@ def _find_common_base(one: int, other: int, partner: Numbers, forest: _Forest) -
 
 
 def _shrink_blossom(near: int, far: int, top: int, partner: Numbers, forest: _Forest) -> None:
-    """Make one side of an odd circle even: from `near`, which meets `far` on the other side, up to the top."""
+    """Make one side of a blossom even: from `near`, which meets `far` on the other side, up to the top."""
     even = _find_base(near, forest.base)
     while even != top:
         odd = partner[even]
@@ -214,9 +210,9 @@ def _shrink_blossom(near: int, far: int, top: int, partner: Numbers, forest: _Fo
 
 
 def _trace_path(vertex: int, count: int, partner: Numbers, forest: _Forest) -> int:
-    """Write down the unmatched edges between an even vertex and its root behind `count` numbers; return the new count.
+    """Append the unmatched edges between an even vertex and its root after `count` numbers; return the new count.
 
-    Their order does not matter: where the way leads down, around a circle, that part is noted and traced upwards later.
+    Their order does not matter: where the way leads down, around a blossom, that part is noted and traced later.
     """
     steps, detours = forest.steps, forest.detours
     end, noted = forest.root[vertex], 0
@@ -238,9 +234,9 @@ def _trace_path(vertex: int, count: int, partner: Numbers, forest: _Forest) -> i
 
 
 def _augment(one: int, other: int, partner: Numbers, forest: _Forest) -> None:
-    """Match two neighbours of different trees, and whoever loses a partner by it with the next towards the root.
+    """Match two neighbours of different trees, and rematch along the paths to both roots.
 
-    With its root matched a tree is dead: the rest of the forest passes it by.
+    A tree whose root is matched is dead: the rest of the forest passes it by.
     """
     count = _trace_path(other, _trace_path(one, 0, partner, forest), partner, forest)
     for step in range(0, count, 2):
@@ -251,7 +247,7 @@ def _augment(one: int, other: int, partner: Numbers, forest: _Forest) -> None:
 
 
 def _grow_forest(graph: Graph, partner: Numbers, forest: _Forest, budget: int) -> bool:
-    """Let each even vertex reach out: for a free neighbour and its partner, around a circle, or to another tree."""
+    """From each even vertex, reach a free neighbour and its partner, shrink a blossom, or join another tree."""
     starts, neighbours = graph
     reached, root, at = forest.reached, forest.root, forest.at
     while at[_HEAD] < at[_TAIL] and budget > 0:

@@ -1,4 +1,4 @@
-"""Two separate towers and blocks that nobody can take away: a race in which the players never meet."""
+"""Two separate towers, and blocks that the other player cannot take: a race in which the players never meet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from number_tower.blocks import parse_blocks
 from number_tower.rules import EMPTY
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
-from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _NEVER = 1 << 60
 _BLOCKS_PER_POSITION = 10_000
-"""Blocks to look through that take as long as a position of a search."""
+"""Blocks to look through that take as long as one position of a search."""
 
 _ENTRY_BYTES = 400
-"""Bytes that remembering one tower takes, about."""
+"""Memory of one remembered tower, about."""
 
 _LARGEST_SUM = 1 << 24
-"""The largest target for which what blocks add up to is kept as bits; beyond, few blocks are better searched."""
+"""The largest target for which sums are stored as bits; beyond it, few blocks are better searched."""
 
 _MAX_TOWER_BLOCKS = 240
-"""Blocks that a tower can have whose every order is looked at; what takes more is out of reach."""
+"""The most blocks of a tower of which every order is tried; more is out of reach."""
 
 TowerState = tuple[int, int, int]
-"""The blocks left for a tower, its top, and the gap to the target (-1: none)."""
+"""The blocks left for a tower, its top, and the gap to the target (-1: no target)."""
 
 
 class Prospect(NamedTuple):
@@ -50,14 +50,14 @@ class Prospect(NamedTuple):
 
 
 class _PendingTower:
-    """A tower that waits for the prospects of those that each next block leaves, to choose among them."""
+    """A tower that waits for the prospects after each next block, to choose among them."""
 
-    def __init__(self, state: TowerState, after: Iterator[TowerState]) -> None:
-        self.state, self.next_states = state, after
+    def __init__(self, state: TowerState, next_states: Iterator[TowerState]) -> None:
+        self.state, self.next_states = state, next_states
         self.prospect = Prospect(_NEVER, 0)
 
     def add_option(self, after: Prospect) -> None:
-        """Take the prospect after one more block into account."""
+        """Add the prospect after one more block."""
         fewest = min(self.prospect.fewest, after.fewest + 1)
         self.prospect = Prospect(fewest, max(self.prospect.most, after.most + 1))
 
@@ -69,41 +69,34 @@ class SeparateTowersSolver(Solver):
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether neither player can ever be in the other's way, and sums are small enough to be kept."""
+        """Say whether the players can never be in each other's way, and sums are small enough to be stored."""
         rules = position.rules
-        by_counting = rules.fit in {"any", "descending"} and (
-            rules.supply == "endless" or isinstance(rules.blocks, range)
-        )
-        return (
-            rules.towers == "own"
-            and rules.supply != "shared"
-            and rules.stuck == "loses"
-            and (by_counting or rules.target is None or _count_units(rules, rules.target) <= _LARGEST_SUM)
-        )
+        if rules.towers != "own" or rules.supply == "shared" or rules.stuck != "loses":
+            return False
+        if rules.fit in {"any", "descending"} and (rules.supply == "endless" or isinstance(rules.blocks, range)):
+            return True
+        return rules.target is None or rules.target <= _LARGEST_SUM or rules.target // _find_unit(rules) <= _LARGEST_SUM
 
-    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
+    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
         self._rules = root.rules
-        self._limits = watch
+        self._limits = limits
         self._known: dict[TowerState, Prospect] = {}
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return who arrives first; if nobody can arrive, who lasts longer."""
-        over = get_final_worth(position)
-        if over is not None:
-            return over
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find out who arrives first or, if neither player can arrive, who lasts longer."""
         with self._limits.measure():
             mine = self.find_prospect(position, position.to_move)
             yours = self.find_prospect(position, 1 - position.to_move)
-        if mine.fewest < _NEVER and mine.fewest <= yours.fewest:
+        if mine.arrives and mine.fewest <= yours.fewest:
             return Worth("win", min(2 * mine.fewest - 1, 2 * yours.most + 1))
-        if yours.fewest < _NEVER:
+        if yours.arrives:
             return Worth("loss", min(2 * yours.fewest, 2 * mine.most))
         if mine.most > yours.most:
             return Worth("win", 2 * yours.most + 1)
         return Worth("loss", 2 * mine.most)
 
     def find_prospect(self, position: Position, player: int) -> Prospect:
-        """Return what a player's tower can still become."""
+        """Return the prospect of a player's tower."""
         gap = -1
         if self._rules.target is not None:
             gap = self._rules.target - position.heights[player]
@@ -112,42 +105,42 @@ class SeparateTowersSolver(Solver):
         return self.compute_prospect(position.left[player], position.tops[player], gap)
 
     def compute_prospect(self, left: int, top: int, gap: int) -> Prospect:
-        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: none).
+        """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: no target).
 
-        Towers that depend on others wait on a stack of our own: how deep Python may call depends on the caller.
+        Towers that depend on others wait on an explicit stack, as Python's recursion limit depends on the caller.
         """
-        waiting: list[_PendingTower] = []
-        found = self._start((left, top, gap), waiting)
-        while waiting:
-            choice = waiting[-1]
-            if found is not None:
-                choice.add_option(found)
-            state = next(choice.next_states, None)
+        pending: list[_PendingTower] = []
+        prospect = self._start((left, top, gap), pending)
+        while pending:
+            tower = pending[-1]
+            if prospect is not None:
+                tower.add_option(prospect)
+            state = next(tower.next_states, None)
             if state is not None:
-                found = self._start(state, waiting)
+                prospect = self._start(state, pending)
             else:
-                found = self._remember(choice.state, choice.prospect)
-                waiting.pop()
-        assert found is not None  # noqa: S101 - the last that waited is the first
-        return found
+                prospect = self._remember(tower.state, tower.prospect)
+                pending.pop()
+        assert prospect is not None  # noqa: S101 - the last tower to wait is the first
+        return prospect
 
-    def _start(self, state: TowerState, waiting: list[_PendingTower]) -> Prospect | None:
-        """Return the prospect of a tower; None if it has to wait for those that each next block leaves."""
+    def _start(self, state: TowerState, pending: list[_PendingTower]) -> Prospect | None:
+        """Return the prospect of a tower; None if it has to wait for those after each next block."""
         if state in self._known:
             return self._known[state]
         left, top, gap = state
         self._limits.check(1 + left.bit_count() // _BLOCKS_PER_POSITION)
         legal = left & self._rules.fits(top) & (self._rules.every if gap < 0 else self._rules.up_to(gap))
-        if gap != 0 and self._must_branch(top):
-            if len(waiting) == _MAX_TOWER_BLOCKS:
-                raise NotSolvedError(f"not solved within towers of {_MAX_TOWER_BLOCKS} blocks")
-            blocks = self._rules.numbers(legal)
-            waiting.append(_PendingTower(state, (self._place_block(left, block, gap) for block in blocks)))
-            return None
-        return self._remember(state, Prospect(0, 0) if gap == 0 else self._compute_directly(legal, left, gap))
+        if gap == 0 or not self._must_branch(top):
+            return self._remember(state, self._compute_directly(legal, left, gap))
+        if len(pending) == _MAX_TOWER_BLOCKS:
+            raise NotSolvedError(f"not solved within towers of {_MAX_TOWER_BLOCKS} blocks")
+        blocks = self._rules.numbers(legal)
+        pending.append(_PendingTower(state, (self._place_block(left, block, gap) for block in blocks)))
+        return None
 
     def _remember(self, state: TowerState, prospect: Prospect) -> Prospect:
-        """Remember a prospect; where none depends on others, it can be forgotten when there is no more room."""
+        """Store a prospect; where none depends on others, they can be dropped when there is no more room."""
         self._known[state] = prospect
         needed = len(self._known) * (_ENTRY_BYTES + len(self._rules.blocks) // 8)
         if self._must_branch(EMPTY):
@@ -157,31 +150,31 @@ class SeparateTowersSolver(Solver):
         return prospect
 
     def _must_branch(self, top: int) -> bool:
-        """Say whether each next block has to be looked at by itself."""
+        """Say whether each next block has to be tried by itself."""
         rules = self._rules
         if top == EMPTY and rules.opening is not None:
             return True
         return rules.supply == "own" and rules.fit in {"related", "unrelated"}
-
-    def _compute_directly(self, legal: int, left: int, gap: int) -> Prospect:
-        rules = self._rules
-        if rules.fit in {"any", "descending"}:
-            return (
-                self._compute_endless(rules.numbers(legal), gap)
-                if rules.supply == "endless"
-                else self._compute_single_use(legal, gap)
-            )
-        return self._compute_chain(legal, left, gap)
 
     def _place_block(self, left: int, block: int, gap: int) -> TowerState:
         if self._rules.supply == "own":
             left &= ~self._rules.bit(block)
         return left, block, gap if gap < 0 else gap - block
 
+    def _compute_directly(self, legal: int, left: int, gap: int) -> Prospect:
+        rules = self._rules
+        if gap == 0:
+            return Prospect(0, 0)
+        if rules.fit not in {"any", "descending"}:
+            return self._compute_chain(legal, left, gap)
+        if rules.supply == "endless":
+            return self._compute_endless(rules.numbers(legal), gap)
+        return self._compute_single_use(legal, gap)
+
     # Blocks that may lie upon each other in some order ---------------------------------------------------------
 
     def _compute_single_use(self, legal: int, gap: int) -> Prospect:
-        """Return the prospect with each block to be used once: the smallest last longest."""
+        """Return the prospect where each block can be used once: the smallest last longest."""
         blocks = self._rules.blocks
         if gap < 0:
             return Prospect(_NEVER, legal.bit_count())
@@ -194,15 +187,15 @@ class SeparateTowersSolver(Solver):
         return Prospect(_NEVER if fewest is None else fewest, most)
 
     def _compute_endless(self, numbers: tuple[int, ...], gap: int) -> Prospect:
-        """Return the prospect with every block to be used as often as wanted."""
+        """Return the prospect where every block can be used any number of times."""
         if not numbers:
             return Prospect(_NEVER, 0)
         most = gap // numbers[0]
-        in_steps = _to_range(numbers)
-        if in_steps is not None:
-            low, high, step = in_steps[0], in_steps[-1], in_steps.step
-            counts = range(-(-gap // high), most + 1)[:step]
-            return Prospect(next((count for count in counts if (gap - count * low) % step == 0), _NEVER), most)
+        blocks = parse_blocks(numbers)
+        if isinstance(blocks, range):
+            counts = range(-(-gap // blocks[-1]), most + 1)[: blocks.step]
+            reaching = (count for count in counts if (gap - count * blocks[0]) % blocks.step == 0)
+            return Prospect(next(reaching, _NEVER), most)
         unit = gcd(*numbers)
         if gap % unit:
             return Prospect(_NEVER, most)
@@ -214,7 +207,7 @@ class SeparateTowersSolver(Solver):
         return Prospect(min(_NEVER, spare + self._count_coins(numbers, gap - spare * largest)), most)
 
     def _count_coins(self, numbers: Sequence[int], gap: int) -> int:
-        """Return the fewest numbers, each as often as wanted, that add up to a gap."""
+        """Return the fewest numbers, each used any number of times, that add up to a gap."""
         within = (2 << gap) - 1
         heights, count = 1, 0
         while heights and not heights >> gap & 1:
@@ -250,7 +243,7 @@ class SeparateTowersSolver(Solver):
         return Prospect(fewest, most)
 
     def _find_heights_beneath(self, blocks: Sequence[int], ends: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """Give for each block the heights of the towers that it may be placed on."""
+        """Yield for each block the heights of the towers that it may be placed on."""
         fits = self._rules.fits
         for block in blocks:
             self._limits.check(1)
@@ -258,21 +251,10 @@ class SeparateTowersSolver(Solver):
             yield block, reduce(or_, (heights for end, heights in ends.items() if fits(end) & bit), 0)
 
 
-def _to_range(numbers: tuple[int, ...]) -> range | None:
-    """Return numbers in equal steps as a range; None if they are not."""
-    compact = parse_blocks(numbers) if numbers else None
-    return compact if isinstance(compact, range) else None
-
-
 def _find_unit(rules: Rules) -> int:
     """Return the largest number that divides all blocks: heights can be counted in it."""
     blocks = rules.blocks
     return gcd(blocks[0], blocks.step) if isinstance(blocks, range) else gcd(*blocks)
-
-
-def _count_units(rules: Rules, height: int) -> int:
-    """Return how often the unit of the blocks goes into a height; a small height is not worth the division."""
-    return height if height <= _LARGEST_SUM else height // _find_unit(rules)
 
 
 def _count_longest_climb(blocks: Sequence[int], first: Sequence[int], step: int | None) -> int:

@@ -1,4 +1,4 @@
-"""A solved position: what it is worth, what each move is worth, and which moves are best."""
+"""A solved position: its worth, the worth of each move, and the best moves."""
 
 from __future__ import annotations
 
@@ -23,28 +23,25 @@ if TYPE_CHECKING:
 GAME_OVER = "nothing left to play"
 
 
-def choose_solver(position: Position, watch: SearchLimits, *, plies: bool) -> Solver:
-    """Return the quickest method that is exact for a position: a theory that covers its rules, or the deep search."""
+def choose_solver(position: Position, limits: SearchLimits, *, plies: bool) -> Solver:
+    """Return the fastest exact method for a position: a theory that covers its rules, or the deep search."""
     for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
-            return theory(position, watch, plies=plies)
-    return DeepSolver(position, watch, plies=plies)
+            return theory(position, limits, plies=plies)
+    return DeepSolver(position, limits, plies=plies)
 
 
 class Solution:
-    """What a position is worth to the player to move, and all that follows from it."""
+    """The worth of a position to the player to move, and what follows from it."""
 
     def __init__(
-        self, position: Position, watch: SearchLimits, *, plies: bool = True, solver: Solver | None = None
+        self, position: Position, limits: SearchLimits, *, plies: bool = True, solver: Solver | None = None
     ) -> None:
         self.position = position
-        self._limits = watch
+        self._limits = limits
         self._wants_plies = plies
         self._solver = solver
-        worth = get_final_worth(position)
-        if worth is None:
-            worth = self._strip_plies(self.solver.evaluate(position))
-        self.worth = worth
+        self.worth = get_final_worth(position) or self._strip_plies(self.solver.evaluate(position))
 
     def __repr__(self) -> str:
         plies = "" if self.plies is None else f" in {self.plies}"
@@ -52,7 +49,7 @@ class Solution:
 
     @property
     def value(self) -> Value:
-        """Win, draw or loss for the player to move; once the game is over, for whoever's turn it would be."""
+        """Win, draw or loss for the player to move; once the game is over, for the player whose turn it would be."""
         return self.worth.value
 
     @property
@@ -62,13 +59,15 @@ class Solution:
 
     @property
     def method(self) -> str:
-        """How this was found out."""
+        """The method that found it."""
         return GAME_OVER if self._solver is None else self._solver.method
 
     @cached_property
     def moves(self) -> Mapping[int, Worth]:
-        """What each legal move is worth to whoever makes it, its plies including the move; found when asked for."""
-        return _LazyMoves(self.position, self._evaluate_move)
+        """The worth of each legal move to the player who makes it, its plies including the move; computed on access."""
+        return _LazyMoves(
+            self.position.legal, lambda block: self._strip_plies(self.solver.evaluate_move(self.position, block))
+        )
 
     @cached_property
     def best(self) -> tuple[int, ...]:
@@ -80,7 +79,7 @@ class Solution:
         return exact or tuple(block for block, plies in same.items() if plies is None)
 
     def line(self) -> Iterator[int]:
-        """Give one best move after another, to the end of the game."""
+        """Yield one best move after another, to the end of the game."""
         solution = self
         while solution.moves:
             with self._limits.measure():
@@ -90,16 +89,16 @@ class Solution:
             yield block
 
     def after(self, block: int) -> Solution:
-        """Solve the position after a move, with all that is known already."""
+        """Solve the position after a move, with the same solver."""
         return self.of(self.position.place(block))
 
     def of(self, position: Position) -> Solution:
-        """Solve a position that can come of this one, with all that is known already."""
+        """Solve a position that can follow from this one, with the same solver."""
         return Solution(position, self._limits, plies=self._wants_plies, solver=self._solver)
 
     @property
     def solver(self) -> Solver:
-        """The method behind it, for those who want to know more than values: partners, or blocks to go."""
+        """The solver behind it, which may know more than values: partners, or blocks to go."""
         if self._solver is None:
             self._solver = choose_solver(self.position, self._limits, plies=self._wants_plies)
         return self._solver
@@ -107,16 +106,13 @@ class Solution:
     def _strip_plies(self, worth: Worth) -> Worth:
         return worth if self._wants_plies else Worth(worth.value)
 
-    def _evaluate_move(self, block: int) -> Worth:
-        return self._strip_plies(self.solver.evaluate_move(self.position, block))
-
 
 class _LazyMoves(Mapping[int, Worth]):
-    """The legal moves, each valued when it is looked at."""
+    """The legal moves, each evaluated when it is first read."""
 
-    def __init__(self, position: Position, value: Callable[[int], Worth]) -> None:
-        self._legal = position.legal
-        self._evaluate = value
+    def __init__(self, legal: tuple[int, ...], evaluate: Callable[[int], Worth]) -> None:
+        self._legal = legal
+        self._evaluate = evaluate
         self._known: dict[int, Worth] = {}
 
     def __repr__(self) -> str:

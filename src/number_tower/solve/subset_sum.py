@@ -1,4 +1,10 @@
-"""Subset sums: the fewest of some distinct numbers that add up to a total; `runs` has those in equal steps."""
+"""Subset sums: the fewest of some distinct numbers that add up to a total.
+
+`RunSubsetSum` is for numbers in equal steps, of which some may be missing: their size and count hardly matter. Of
+consecutive such numbers, a fixed count reaches every step between its smallest and its largest sum, since any but the
+largest choice can exchange one number for the next. So only the count from each run has to be found.
+`SubsetSum` is for any other numbers.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +21,10 @@ if TYPE_CHECKING:
     from number_tower.solve.limits import SearchLimits
 
 _MAX_BY_COUNT = 32
+"""Counts up to which a sum for each count is faster than a count for each sum."""
 
-
-"""Numbers up to which a sum for each count of them is quicker than a count for each sum."""
+_SUBPROBLEM_BYTES = 250
+"""Memory of one remembered subproblem, about."""
 
 
 class SubsetSum:
@@ -30,76 +37,68 @@ class SubsetSum:
     def __init__(self, numbers: Sequence[int], total: int) -> None:
         self.numbers, self.total = numbers, total
         self.prefix_sums = [0, *accumulate(numbers)]
-        """What the first so many numbers add up to."""
         self.most = bisect_right(self.prefix_sums, total) - 1
         """The most numbers that do not exceed the total."""
 
-    def find_fewest(self, watch: SearchLimits) -> int | None:
+    def find_fewest(self, limits: SearchLimits) -> int | None:
         """Return the fewest of the numbers that add up to the total; None if none do.
 
-        The memory that may be needed is claimed first, even if there is a way without it: what is enough for some
-        numbers is then enough for fewer of them and a smaller total.
+        The memory that may be needed is required first, even if a method without it applies: a limit that is enough
+        for some numbers is then enough for fewer of them and a smaller total.
         """
         size, most, total = len(self.numbers), self.most, self.total
         if most == 0 or self.prefix_sums[-1] < total:
             return None
         unit, planes = gcd(*self.numbers), most.bit_length()
-        watch.require_memory((3 * planes + 8) * (total // unit) // 8)
+        limits.require_memory((3 * planes + 8) * (total // unit) // 8)
         if total % unit:
             return None
         least = size + 1 - bisect_right(self.prefix_sums, self.prefix_sums[-1] - total)
-        if self.numbers[-1] - self.numbers[0] == (size - 1) * self.step:
-            return next((count for count in range(least, most + 1) if self.find_rank_sum(count) >= 0), None)
+        if self.numbers[-1] - self.numbers[0] == (size - 1) * self._step:
+            return next((count for count in range(least, most + 1) if self._find_rank_sum(count) >= 0), None)
         limit = min(least + 2, most)
-        if limit <= _MAX_BY_COUNT and watch.has_memory((limit + 1) * self.max_rank_sum // 4):
-            fewest = _find_by_count(self, limit, watch)
+        if limit <= _MAX_BY_COUNT and limits.has_memory((limit + 1) * self._max_rank_sum // 4):
+            fewest = self._find_by_count(limit, limits)
             if fewest is not None or limit == most:
                 return fewest
-        return _find_by_sum([number // unit for number in self.numbers], total // unit, planes, watch)
+        return _find_by_sum([number // unit for number in self.numbers], total // unit, planes, limits)
 
     @cached_property
-    def step(self) -> int:
+    def _step(self) -> int:
         """The largest step that all numbers have in common."""
         return gcd(*map(sub, self.numbers[1:], self.numbers)) or 1
 
     @cached_property
-    def max_rank_sum(self) -> int:
-        """The highest sum of ranks that can be of use."""
+    def _max_rank_sum(self) -> int:
+        """The highest sum of ranks that can be needed."""
         first, size = self.numbers[0], len(self.numbers)
-        return min(self.total - first, self.prefix_sums[-1] - size * first) // self.step
+        return min(self.total - first, self.prefix_sums[-1] - size * first) // self._step
 
-    @cached_property
-    def ranks(self) -> list[int]:
-        """The steps of each number above the first."""
-        first, step = self.numbers[0], self.step
-        return [(number - first) // step for number in self.numbers]
-
-    def find_rank_sum(self, count: int) -> int:
-        """Return what the ranks of so many numbers must add up to; -1 if these cannot have the total."""
-        steps, rest = divmod(self.total - count * self.numbers[0], self.step)
+    def _find_rank_sum(self, count: int) -> int:
+        """Return the sum of ranks with which so many numbers have the total; -1 if they cannot have it."""
+        steps, rest = divmod(self.total - count * self.numbers[0], self._step)
         return steps if rest == 0 else -1
 
+    def _find_by_count(self, limit: int, limits: SearchLimits) -> int | None:
+        """Find the fewest numbers, up to a limit.
 
-def _find_by_count(sums: SubsetSum, limit: int, watch: SearchLimits) -> int | None:
-    """Find the fewest numbers, up to a limit.
-
-    What exactly so many of them can add up to is a set of bits; each number moves all sets on by one.
-    """
-    within = (2 << sums.max_rank_sum) - 1
-    reached = [1, *[0] * limit]
-    for done, rank in enumerate(sums.ranks):
-        for count in range(min(done + 1, limit), 0, -1):
-            reached[count] |= reached[count - 1] << rank & within
-        watch.check(1 + limit // 10)
-    wanted = [sums.find_rank_sum(count) for count in range(limit + 1)]
-    found = (count for count, total in enumerate(wanted) if count and total >= 0 and reached[count] >> total & 1)
-    return next(found, None)
+        For each count, the sums of ranks that it reaches are a set of bits; each number extends all sets by one.
+        """
+        within = (2 << self._max_rank_sum) - 1
+        reached = [1, *[0] * limit]
+        for done, number in enumerate(self.numbers):
+            rank = (number - self.numbers[0]) // self._step
+            for count in range(min(done + 1, limit), 0, -1):
+                reached[count] |= reached[count - 1] << rank & within
+            limits.check(1 + limit // 10)
+        wanted = ((count, self._find_rank_sum(count)) for count in range(1, limit + 1))
+        return next((count for count, ranks in wanted if ranks >= 0 and reached[count] >> ranks & 1), None)
 
 
-def _find_by_sum(numbers: Sequence[int], total: int, planes: int, watch: SearchLimits) -> int | None:
+def _find_by_sum(numbers: Sequence[int], total: int, planes: int, limits: SearchLimits) -> int | None:
     """Find the fewest numbers for every sum up to the total at once.
 
-    The counts of all sums are kept as binary digits: one set of bits for the ones, one for the twos, and so on.
+    The counts of all sums are stored as binary digits: one set of bits for the ones, one for the twos, and so on.
     """
     within = (2 << total) - 1
     reached, counts = 1, [0] * planes
@@ -118,16 +117,13 @@ def _find_by_sum(numbers: Sequence[int], total: int, planes: int, watch: SearchL
         better = moved & ~reached | fewer
         counts = [old ^ (old ^ new) & better for old, new in zip(counts, longer, strict=True)]
         reached |= moved
-        watch.check(1 + planes)
+        limits.check(1 + planes)
     if not reached >> total & 1:
         return None
     return sum((digit >> total & 1) << place for place, digit in enumerate(counts))
 
 
-_SUBPROBLEM_BYTES = 250
-
-
-"""Bytes that remembering one question takes, about."""
+# Numbers in equal steps --------------------------------------------------------------------------------------------
 
 
 def find_runs(mask: int) -> list[range]:
@@ -144,7 +140,7 @@ def find_runs(mask: int) -> list[range]:
 
 
 class _Subproblem(NamedTuple):
-    """Whether so many numbers of the first so many runs can have ranks that add up to something in an interval."""
+    """Whether `chosen` numbers from the first so many runs can have ranks with a sum from `low` to `high`."""
 
     runs: int
     chosen: int
@@ -166,31 +162,23 @@ class RunSubsetSum:
 
     def find_most(self, total: int) -> int:
         """Return the most numbers that do not exceed a total."""
-        return (
-            bisect_right(
-                range(self.size + 1), total, key=lambda count: self._compute_total(count, self._sum_lowest(count))
-            )
-            - 1
-        )
+        counts = range(self.size + 1)
+        return bisect_right(counts, total, key=lambda count: self._compute_total(count, self._sum_lowest(count))) - 1
 
-    def find_fewest(self, total: int, watch: SearchLimits) -> int | None:
+    def find_fewest(self, total: int, limits: SearchLimits) -> int | None:
         """Return the fewest numbers that add up to a total; None if none do."""
-        most = self.find_most(total)
-        if self._compute_total(self.size, self._sum_lowest(self.size)) < total:
+        runs, counts = len(self._runs), range(self.size + 1)
+        if self._compute_total(self.size, self._sums[runs]) < total:
             return None
-        least = bisect_left(
-            range(self.size + 1),
-            total,
-            key=lambda count: self._compute_total(count, self._sum_highest(len(self._runs), count)),
-        )
-        for count in self._find_possible_counts(total, least, most):
+        least = bisect_left(counts, total, key=lambda count: self._compute_total(count, self._sum_highest(runs, count)))
+        for count in self._find_possible_counts(total, least, self.find_most(total)):
             ranks = (total - count * self._first) // self._step
-            if self._is_solvable(_Subproblem(len(self._runs), count, ranks, ranks), watch):
+            if self._is_solvable(_Subproblem(runs, count, ranks, ranks), limits):
                 return count
         return None
 
     def _find_possible_counts(self, total: int, least: int, most: int) -> range:
-        """Return how many numbers can have a total, as far as the remainder by the step tells."""
+        """Return the counts of numbers that can have a total, by its remainder modulo the step."""
         common = gcd(self._first, self._step)
         if total % common:
             return range(0)
@@ -202,39 +190,37 @@ class RunSubsetSum:
         return count * self._first + ranks * self._step
 
     def _sum_lowest(self, count: int) -> int:
-        """Return what the lowest so many ranks add up to."""
+        """Return the sum of the lowest so many ranks."""
         run = bisect_right(self._counts, count) - 1
         more = count - self._counts[run]
         return self._sums[run] + (_sum_consecutive(self._runs[run].start, more) if more else 0)
 
     def _sum_highest(self, runs: int, count: int) -> int:
-        """Return what the highest so many ranks of the first so many runs add up to."""
+        """Return the sum of the highest so many ranks of the first so many runs."""
         return self._sums[runs] - self._sum_lowest(self._counts[runs] - count)
 
-    # How many numbers of each run --------------------------------------------------------------------------------
-
-    def _is_solvable(self, question: _Subproblem, watch: SearchLimits) -> bool:
-        """Answer a question: each run from the last to the first gives so many numbers, as many as possible first."""
+    def _is_solvable(self, problem: _Subproblem, limits: SearchLimits) -> bool:
+        """Search depth-first for a count of numbers from each run, from the last run to the first."""
         seen: set[_Subproblem] = set()
-        waiting = [iter((question,))]
-        while waiting:
-            asked = next(waiting[-1], None)
-            if asked is None:
-                waiting.pop()
+        pending = [iter((problem,))]
+        while pending:
+            current = next(pending[-1], None)
+            if current is None:
+                pending.pop()
                 continue
-            known = self._solve_by_bounds(asked)
-            if known:
+            solvable = self._solve_by_bounds(current)
+            if solvable:
                 return True
-            if known is None and asked not in seen:
-                seen.add(asked)
-                watch.require_memory(len(seen) * _SUBPROBLEM_BYTES)
-                watch.check(1)
-                waiting.append(self._split(asked))
+            if solvable is None and current not in seen:
+                seen.add(current)
+                limits.require_memory(len(seen) * _SUBPROBLEM_BYTES)
+                limits.check(1)
+                pending.append(self._split(current))
         return False
 
-    def _solve_by_bounds(self, question: _Subproblem) -> bool | None:
-        """Answer a question by the smallest and the largest sum; None if the answer is not that simple."""
-        runs, count, low, high = question
+    def _solve_by_bounds(self, problem: _Subproblem) -> bool | None:
+        """Decide a subproblem by its smallest and its largest sum; None if these do not decide it."""
+        runs, count, low, high = problem
         if count > self._counts[runs]:
             return False
         smallest, largest = self._sum_lowest(count), self._sum_highest(runs, count)
@@ -248,28 +234,28 @@ class RunSubsetSum:
             return True
         return None
 
-    def _split(self, question: _Subproblem) -> Iterator[_Subproblem]:
-        """Give what is left to ask once the last run has given some numbers.
+    def _split(self, problem: _Subproblem) -> Iterator[_Subproblem]:
+        """Yield what remains for the other runs, for each count from the last run, the largest first.
 
-        The more of them it gives, the higher are the smallest and the largest sum: so the counts for which the
+        The more numbers it gives, the higher are the smallest and the largest sum: so the counts for which the
         interval is within reach are found by bisection.
         """
-        runs, count, low, high = question
+        runs, count, low, high = problem
         run, rest = self._runs[runs - 1], runs - 1
         counts = range(max(0, count - self._counts[rest]), min(len(run), count) + 1)
-        first = bisect_left(
-            counts,
-            low,
-            key=lambda taken: self._sum_highest(rest, count - taken) + _sum_consecutive(run.stop - taken, taken),
-        )
-        last = bisect_right(
-            counts, high, key=lambda taken: self._sum_lowest(count - taken) + _sum_consecutive(run.start, taken)
-        )
+
+        def sum_lowest(taken: int) -> int:
+            return _sum_consecutive(run.start, taken)
+
+        def sum_highest(taken: int) -> int:
+            return _sum_consecutive(run.stop - taken, taken)
+
+        first = bisect_left(counts, low, key=lambda taken: self._sum_highest(rest, count - taken) + sum_highest(taken))
+        last = bisect_right(counts, high, key=lambda taken: self._sum_lowest(count - taken) + sum_lowest(taken))
         for taken in reversed(counts[first:last]):
-            smallest, largest = _sum_consecutive(run.start, taken), _sum_consecutive(run.stop - taken, taken)
-            yield _Subproblem(rest, count - taken, low - largest, high - smallest)
+            yield _Subproblem(rest, count - taken, low - sum_highest(taken), high - sum_lowest(taken))
 
 
 def _sum_consecutive(start: int, count: int) -> int:
-    """Return the sum of so many whole numbers in a row."""
+    """Return the sum of so many consecutive integers."""
     return count * start + count * (count - 1) // 2

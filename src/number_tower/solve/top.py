@@ -1,4 +1,4 @@
-"""Games in which only the top counts: one tower that only rises, or only falls, until someone is stuck."""
+"""Games in which only the top counts: one tower that only rises, or only falls, until a player is stuck."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from number_tower.rules import EMPTY
-from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,13 +19,13 @@ _CHECK_EVERY = 100_000
 
 
 class TopSolver(Solver):
-    """Gives each top a score, from the end of the game backwards: what may lie on it is a window of those beyond it."""
+    """Scores each top, from the end of the game backwards; the blocks that fit on it are a window of those beyond."""
 
     method = "the top alone"
 
     @staticmethod
     def covers(position: Position) -> bool:
-        """Say whether nothing but the top decides: a block once passed can never be placed again, by either player."""
+        """Say whether only the top decides: a block once passed can never be placed again, by either player."""
         rules = position.rules
         if rules.towers != "shared" or rules.target is not None:
             return False
@@ -34,55 +34,49 @@ class TopSolver(Solver):
         mine, yours = (left & ~rules.up_to(position.tops[0]) for left in position.left)
         return rules.fit == "ascending" and mine == yours
 
-    def __init__(self, root: Position, watch: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies cost nothing
+    def __init__(self, root: Position, limits: SearchLimits, *, plies: bool = True) -> None:  # noqa: ARG002 - plies are free
         rules = root.rules
-        self._limits = watch
-        self._step = rules.step
+        self._limits = limits
         self._draws = rules.stuck == "skips"
         beyond = root.left[root.to_move]
         if root.tops[0] != EMPTY:
             below = rules.up_to(root.tops[0])
             beyond &= below if rules.fit == "descending" else ~below
         blocks = rules.numbers(beyond)
-        with watch.measure():
-            watch.require_memory(len(blocks) * 200)
+        with limits.measure():
+            limits.require_memory(len(blocks) * 200)
             rising = blocks if rules.fit == "ascending" else [-block for block in reversed(blocks)]
-            scores = self._compute_scores(rising)
-        self._score_by_block = dict(zip((abs(block) for block in rising), scores, strict=True))
+            step = max(blocks, default=0) if rules.step is None else rules.step
+            scores = self._compute_scores(rising, step)
+        self._score_by_block = dict(zip(map(abs, rising), scores, strict=True))
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return what a position is worth: the best that a move onto its top leaves to the other player."""
-        return get_final_worth(position) or self._to_worth(
-            self._find_best_score([self._score_by_block[block] for block in position.legal])
-        )
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find the best score of a top that a move can leave to the other player."""
+        best = max if self._draws else min
+        return self._to_worth(self._back_up(best(self._score_by_block[block] for block in position.legal)))
 
     def evaluate_move(self, position: Position, block: int) -> Worth:  # noqa: ARG002 - only the top counts
-        """Return what placing a block is worth, whatever lies beneath it."""
-        return self._to_worth(self._find_best_score([self._score_by_block[block]]))
+        """Return the worth of placing a block, whatever lies beneath it."""
+        return self._to_worth(self._back_up(self._score_by_block[block]))
 
-    def _compute_scores(self, rising: Sequence[int]) -> list[int]:
-        """Return for each block what it is worth to face it as the top; each may lie on any before it, within the step.
+    def _compute_scores(self, rising: Sequence[int], step: int) -> list[int]:
+        """Return for each block the score of facing it as the top; each fits on any before it, within the step.
 
-        The window of what may lie on a block moves down with it. Whoever moves chooses the lowest score to leave, or
-        if all is drawn the highest; a block counts only while no later one in the window is as good.
+        The window of blocks that fit moves down with the top. The mover leaves the lowest score or, if every game is a
+        draw, the highest; so a block leaves the window as soon as a later one is as good.
         """
         scores = [0] * len(rising)
-        step = max(map(abs, rising), default=0) if self._step is None else self._step
         sign = -1 if self._draws else 1
         window: deque[tuple[int, int]] = deque()
         for place in range(len(rising) - 1, -1, -1):
             block = rising[place]
             while window and window[0][0] > block + step:
                 window.popleft()
-            if not window:
-                score = 0 if self._draws else -_WIN_SCORE
-            elif self._draws:
-                score = 1 - window[0][1]
+            if window:
+                scores[place] = self._back_up(sign * window[0][1])
             else:
-                left = window[0][1]
-                score = -left - 1 if left < 0 else 1 - left
-            scores[place] = score
-            cost = sign * score
+                scores[place] = 0 if self._draws else -_WIN_SCORE
+            cost = sign * scores[place]
             while window and window[-1][1] >= cost:
                 window.pop()
             window.append((block, cost))
@@ -90,11 +84,10 @@ class TopSolver(Solver):
                 self._limits.check()
         return scores
 
-    def _find_best_score(self, left: Sequence[int]) -> int:
-        """Return the score of whoever can leave one of these to the other player."""
+    def _back_up(self, score: int) -> int:
+        """Return the score of a player who leaves this score to the other."""
         if self._draws:
-            return 1 + max(left)
-        score = min(left)
+            return score + 1
         return -score - 1 if score < 0 else 1 - score
 
     def _to_worth(self, score: int) -> Worth:

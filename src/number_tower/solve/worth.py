@@ -9,20 +9,12 @@ if TYPE_CHECKING:
 
 Value = Literal["win", "draw", "loss"]
 
-
 VALUE_VERBS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
-
-
-"""What a move or a player does whose value this is."""
-
+"""What a move or a player of this value does."""
 
 _OPPOSITE: dict[Value, Value] = {"win": "loss", "draw": "draw", "loss": "win"}
-
-
-_UNKNOWN_PLIES = 1 << 62
-
-
 _RANKS: dict[Value, int] = {"win": 1, "draw": 0, "loss": -1}
+_UNKNOWN_PLIES = 1 << 62
 
 
 class Worth(NamedTuple):
@@ -32,19 +24,19 @@ class Worth(NamedTuple):
     plies: int | None = None
 
     def before(self, *, turned: bool) -> Worth:
-        """Return what this is worth a ply earlier, to whoever moved into it: the other player, or the same."""
+        """Return the worth one ply earlier, for the player who made the move; `turned` if that is the other player."""
         return Worth(_OPPOSITE[self.value] if turned else self.value, None if self.plies is None else self.plies + 1)
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Where this stands among others: quick wins first, then long draws, then slow losses; unknown plies last."""
+        """Sorting key: quick wins are highest, then long draws, then slow losses; unknown plies rank lowest."""
         if self.value == "win":
             return _RANKS[self.value], -(_UNKNOWN_PLIES if self.plies is None else self.plies)
         return _RANKS[self.value], -1 if self.plies is None else self.plies
 
 
 def get_final_worth(position: Position) -> Worth | None:
-    """Return what a finished game is worth to whoever's turn it would be; None while it goes on."""
+    """Return the worth of a finished game to the player whose turn it would be; None while the game goes on."""
     outcome = position.outcome
     if outcome is None:
         return None
@@ -54,31 +46,33 @@ def get_final_worth(position: Position) -> Worth | None:
 
 
 class Solver(Protocol):
-    """A way to find out what positions are worth; which rules it is right for is said where it is chosen."""
+    """A method to find the worth of positions; `solution.choose_solver` says which rules each method covers."""
 
     method: str
 
     def evaluate(self, position: Position) -> Worth:
-        """Return what a position is worth to the player to move."""
+        """Return the worth of a position to the player to move."""
+        return get_final_worth(position) or self._evaluate_running(position)
+
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Return the worth of a position that is not over."""
 
     def evaluate_move(self, position: Position, block: int) -> Worth:
-        """Return what placing a block is worth to the player who places it, counted from before the move."""
+        """Return the worth of placing a block to the player who places it, counted from before the move."""
         after = position.place(block)
         return self.evaluate(after).before(turned=after.to_move != position.to_move)
 
 
 class PlainSolver(Solver):
-    """Searches with nothing but the rules: right because it is short, and slow for the same reason."""
+    """Searches every move of every position, using only the rules: slow, and the reference for every other method."""
 
     method = "plain search"
 
     def __init__(self) -> None:
         self._known: dict[Position, Worth] = {}
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return what a position is worth to the player to move: the best of what its moves are worth."""
+    def _evaluate_running(self, position: Position) -> Worth:
         if position not in self._known:
-            self._known[position] = get_final_worth(position) or max(
-                (self.evaluate_move(position, block) for block in position.legal), key=lambda worth: worth.rank
-            )
+            worths = (self.evaluate_move(position, block) for block in position.legal)
+            self._known[position] = max(worths, key=lambda worth: worth.rank)
         return self._known[position]

@@ -1,33 +1,37 @@
-"""What values look like in a page: a word, a sign, a shade and a length, so that nothing is told by colour alone."""
+"""Values on a page: the moves of a position by value, and the value line of a game.
+
+Each value has a word, a sign and a shade, so that nothing is told by colour alone.
+"""
 
 from __future__ import annotations
 
 from itertools import groupby
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.solve.worth import VALUE_VERBS
 from number_tower.text import summarize_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
     from number_tower.solve.worth import Value
-    from number_tower.web.tasks import GameReviewText
+    from number_tower.web.tasks import AnalysedMove, GameReviewText, PositionAnalysis
 
 MOST_SHOWN = 160
 """Moves of a position that are shown one by one."""
 
-_WORDS: dict[Value | None, str] = {"win": "wins", "draw": "draws", "loss": "loses", None: "not known"}
 _SIGNS: dict[Value | None, str] = {"win": "+", "draw": "=", "loss": "\u2212", None: "?"}
 _SOON, _NEAR = 2, 6
 """Plies to the end up to which a colour is strongest, and up to which it is strong."""
 
 _WIDE, _BROADEST, _SLIMMEST = 300.0, 100.0, 12.0
 _TOP, _LEVEL, HEIGHT = 16.0, 32.0, 96.0
+_MIDDLE = _TOP + _LEVEL
 
 
 class MoveOption(NamedTuple):
-    """A move that can be looked at: its block, its value in every way that it is shown, and where it leads."""
+    """A move as a link: its value in every way that it is shown, its reason, and where it leads."""
 
     block: int
     value: str
@@ -40,57 +44,51 @@ class MoveOption(NamedTuple):
 
 
 class MoveOptions(NamedTuple):
-    """The moves of a position: some with their reasons, some without, and the rest summed up."""
+    """The moves of a position: those with a reason, those without, and the rest in summary."""
 
-    told: tuple[MoveOption, ...]
-    brief: tuple[MoveOption, ...]
+    explained: tuple[MoveOption, ...]
+    others: tuple[MoveOption, ...]
     rest: tuple[str, ...]
 
 
 def list_options(
-    analysis: PositionAnalysis, address: Callable[[int], str], played: int | None, most: int = MOST_SHOWN
+    analysis: PositionAnalysis, address: Callable[[int], str], played: int | None = None, most: int = MOST_SHOWN
 ) -> MoveOptions:
-    """Return the moves of a position as they are shown, the best first."""
+    """Return the moves of a position as they are shown, the best first; `address` is where a move leads."""
     most = min(most, MOST_SHOWN)
-    shown = [_make_option(move, address(move.block), move.block == played) for move in analysis.moves[:most]]
-    told = tuple(option for option in shown if option.reason)
-    brief = tuple(option for option in shown if not option.reason)
-    return MoveOptions(told, brief, tuple(_summarize_rest(analysis.moves[most:])))
+    shown = [_make_option(move, address(move.block), played=move.block == played) for move in analysis.moves[:most]]
+    explained = tuple(option for option in shown if option.reason)
+    others = tuple(option for option in shown if not option.reason)
+    return MoveOptions(explained, others, tuple(_summarize_rest(analysis.moves[most:])))
 
 
-def _make_option(move: AnalysedMove, address: str, played: bool) -> MoveOption:  # noqa: FBT001 - one caller
-    shade = 1
-    if move.plies is not None:
-        shade = 3 if move.plies <= _SOON else 2 if move.plies <= _NEAR else 1
+def _make_option(move: AnalysedMove, address: str, *, played: bool) -> MoveOption:
+    verb = VALUE_VERBS[move.value]
+    plies = inf if move.plies is None else move.plies
     return MoveOption(
-        move.block,
-        move.value or "unknown",
-        format_value(move.value, move.plies),
-        _SIGNS[move.value],
-        shade,
-        move.reason.removeprefix(f"{_WORDS[move.value]}: "),
-        address,
-        played,
+        block=move.block,
+        value=move.value or "unknown",
+        word=verb if move.plies is None or move.value is None else f"{verb} in {move.plies:,}",
+        sign=_SIGNS[move.value],
+        shade=3 if plies <= _SOON else 2 if plies <= _NEAR else 1,
+        reason=move.reason.removeprefix(f"{verb}: "),
+        address=address,
+        played=played,
     )
 
 
-def format_value(value: Value | None, plies: int | None = None) -> str:
-    """Say what a move is worth, and how soon."""
-    return _WORDS[value] if plies is None or value is None else f"{_WORDS[value]} in {plies:,}"
-
-
 def _summarize_rest(moves: Sequence[AnalysedMove]) -> Iterator[str]:
-    for value in ("win", "draw", "loss", None):
+    for value, verb in VALUE_VERBS.items():
         blocks = sorted(move.block for move in moves if move.value == value)
         if blocks:
-            yield f"{len(blocks):,} more: {format_value(value)}: {summarize_numbers(blocks)}"
+            yield f"{len(blocks):,} more: {verb}: {summarize_numbers(blocks)}"
 
 
 # The value line -------------------------------------------------------------------------------------------------------
 
 
 class ValuePoint(NamedTuple):
-    """A position on the line: where it is, what it leads to, and what is said of it."""
+    """A position on the line, as a link to it."""
 
     ply: int
     edge: float
@@ -98,34 +96,33 @@ class ValuePoint(NamedTuple):
     y: float | None
     mark: str
     address: str
-    said: str
+    title: str
     here: bool
     turning: bool
 
 
 class ValueLine(NamedTuple):
-    """The values over a game: high where the first player wins, low where the second does."""
+    """The values of a game's positions: high where the first player wins, low where the second does."""
 
     width: float
     column: float
     points: tuple[ValuePoint, ...]
     stretches: tuple[str, ...]
-    """The line itself; it is broken where nothing is known."""
+    """The line itself; it is broken where no value is known."""
 
     ahead: tuple[str, str]
-    """What lies between the line and the middle, for each player."""
+    """The area between the line and the middle, for each player."""
 
-    levels: tuple[str, str, str]
     draws: bool
-    said: tuple[str, ...]
+    description: tuple[str, ...]
     height: float = HEIGHT
-    middle: float = _TOP + _LEVEL
+    middle: float = _MIDDLE
 
 
 def draw_value_line(
     reviewed: GameReviewText, names: tuple[str, str], at: int, address: Callable[[int], str], *, draws: bool
 ) -> ValueLine:
-    """Draw the value line of a game that was gone through."""
+    """Draw the value line of a reviewed game; `at` is the ply that the page shows."""
     count = len(reviewed.values)
     column = max(_SLIMMEST, min(_BROADEST, _WIDE / count))
     ys = [None if value is None else _TOP + _LEVEL * (1 - value) for value in reviewed.values]
@@ -137,16 +134,16 @@ def draw_value_line(
             y,
             reviewed.moves[ply - 1].mark if ply else "",
             address(ply),
-            f"{_format_moment(ply, reviewed)}: {_format_leader(reviewed.values[ply], names)}",
+            f"{f'After move {ply}, {reviewed.moves[ply - 1].block}' if ply else 'At the start'}:"
+            f" {_format_leader(reviewed.values[ply], names)}",
             ply == at,
             ply == reviewed.turning,
         )
         for ply, y in enumerate(ys)
     )
-    levels = f"{names[0]} wins", "draw", f"{names[1]} wins"
     ahead = _draw_area(reviewed.values, 1, column), _draw_area(reviewed.values, -1, column)
-    said = tuple(_describe_line(reviewed.values, names))
-    return ValueLine(count * column, column, points, tuple(_draw_stretches(ys, column)), ahead, levels, draws, said)
+    words = tuple(_describe_line(reviewed.values, names))
+    return ValueLine(count * column, column, points, tuple(_draw_stretches(ys, column)), ahead, draws, words)
 
 
 def _draw_stretches(ys: list[float | None], column: float) -> Iterator[str]:
@@ -156,16 +153,15 @@ def _draw_stretches(ys: list[float | None], column: float) -> Iterator[str]:
 
 
 def _draw_area(values: Sequence[int | None], side: int, column: float) -> str:
-    middle = _TOP + _LEVEL
     return "".join(
-        f"M{ply * column:g} {middle:g}v{-side * _LEVEL:g}h{column:g}v{side * _LEVEL:g}z"
+        f"M{ply * column:g} {_MIDDLE:g}v{-side * _LEVEL:g}h{column:g}v{side * _LEVEL:g}z"
         for ply, value in enumerate(values)
         if value == side
     )
 
 
 def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iterator[str]:
-    """Say the line in words: who is ahead, from when to when."""
+    """Put the line into words: who is ahead, from when to when."""
     ply = 0
     for value, run in groupby(values):
         last = ply + len(list(run)) - 1
@@ -173,10 +169,6 @@ def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iter
         when = f"at {began}" if ply == last == 0 else f"after {began}" if ply == last else f"from {began} to {ended}"
         yield f"{when[0].upper()}{when[1:]}: {_format_leader(value, names)}."
         ply = last + 1
-
-
-def _format_moment(ply: int, reviewed: GameReviewText) -> str:
-    return f"After move {ply}, {reviewed.moves[ply - 1].block}" if ply else "At the start"
 
 
 def _format_leader(value: int | None, names: tuple[str, str]) -> str:

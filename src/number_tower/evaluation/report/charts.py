@@ -153,8 +153,6 @@ def _format_estimate(estimate: Estimate, *, percent: bool) -> str:
 # Results --------------------------------------------------------------------------------------------------------------
 
 _RESULTS = (("won", 1.0), ("drawn", 0.35), ("lost", 0.0))
-
-
 """Results, and how full their bars are."""
 
 
@@ -228,8 +226,6 @@ def _draw_bar_key(sheet: Sheet, left: float) -> float:
 
 
 _MAX_COLUMNS = 7
-
-
 """Players side by side in the grid of all games; others are in the table."""
 
 
@@ -237,8 +233,6 @@ _MAX_PANELS = 12
 
 
 _ENOUGH = 10
-
-
 """Decisions that say something about how far the game was."""
 
 

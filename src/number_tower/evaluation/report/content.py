@@ -35,8 +35,6 @@ _MAX_BLUNDERS = 12
 
 
 _MAX_BLUNDERS_EACH = 2
-
-
 """Examples in all, and of one player."""
 
 

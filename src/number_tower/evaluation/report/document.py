@@ -28,8 +28,6 @@ class StrongText(str):
 
 
 Words = str | tuple[str, ...]
-
-
 """What is said: plain text, some of it code or strong."""
 
 

@@ -1,4 +1,4 @@
-"""Everything that a page does, for programs: games, help and puzzles as JSON."""
+"""The HTTP API: everything that the pages do, as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import Depends
 
-from number_tower.web.api import analysis, catalogue, games, moves, puzzles, showing
+from number_tower.web.api import analysis, games, moves, puzzles
 from number_tower.web.api.deps import require_json
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def install_api(app: FastAPI) -> None:
-    """Put the routes into an app; those that are asked for most are looked through first."""
-    for part in (moves, showing, games, catalogue, analysis, puzzles):
+    """Add the routes to an app; the most used come first, since they are matched in this order."""
+    for router in (moves.router, games.router, games.catalogue_router, analysis.router, puzzles.router):
         app.include_router(
-            part.router,
+            router,
             prefix="/api",
             dependencies=[Depends(require_json)],
             generate_unique_id_function=lambda route: route.name,

@@ -1,35 +1,28 @@
-"""What positions and games are worth, exactly and in words; worked out in processes of their own, within limits."""
+"""The exact values of positions and reviews of games, worked out in worker processes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from number_tower import record
-from number_tower.web import tasks
+from number_tower.solve.worth import Value  # noqa: TC001 - pydantic reads it at run time
 from number_tower.web.api.deps import describe_refusals
-from number_tower.web.api.schemas import (
-    RecordRequest,
-    ResponseModel,
-    SeatNumber,
-)
+from number_tower.web.api.schemas import RecordRequest, ResponseModel, SeatNumber, number_seat
 from number_tower.web.errors import ProblemError
-from number_tower.web.limits import GAME_TIMEOUT, POSITION_TIMEOUT
-from number_tower.web.questions import ask_cached, read_record
+from number_tower.web.limits import MAX_REVIEWED_MOVES
+from number_tower.web.questions import ask_analysis, ask_review, read_record
 
 if TYPE_CHECKING:
-    from number_tower.catalogue import Rulebook
     from number_tower.table import Table
 
 router = APIRouter(tags=["analysis"])
 
-Value = Literal["win", "draw", "loss"]
-
 
 class MoveValueResponse(ResponseModel):
-    """A move and what it is worth to whoever makes it; null where that was not found in the time there is."""
+    """A move and its value to the player who makes it; null where it was not found in time."""
 
     block: int
     value: Value | None
@@ -79,62 +72,31 @@ class ReviewResponse(ResponseModel):
 @router.post("/analyse", responses=describe_refusals(503, body=True))
 async def analyse_position(given: RecordRequest, request: Request) -> AnalysisResponse:
     """Say what a position is worth, and every move in it, with the reasons in words."""
-    table, book = await _read_open_record(request, given.record)
-    line = record.to_line(table)
-    found = await ask_cached(request, (line, book.title), tasks.analyse_table, table, book, seconds=POSITION_TIMEOUT)
-    return AnalysisResponse(
-        record=line,
-        to_move=None if table.outcome is not None else _number_seat(table.game.to_move),
-        value=found.value,
-        plies=found.plies,
-        verdict=found.verdict,
-        method=found.method,
-        moves=[MoveValueResponse(**move._asdict()) for move in found.moves],
-        note=found.note,
-    )
+    table = await _read_open_record(request, given.record)
+    analysis = await ask_analysis(request, table)
+    fields = analysis._asdict() | {
+        "record": record.to_line(table),
+        "to_move": None if table.outcome is not None else number_seat(table.game.to_move),
+        "moves": [move._asdict() for move in analysis.moves],
+    }
+    return AnalysisResponse(**fields)
 
 
 @router.post("/review", responses=describe_refusals(503, body=True))
 async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     """Go through a game move by move: which moves gave something away, what was better, and why."""
-    table, book = await _read_open_record(request, given.record)
-    if len(table.game.moves) > tasks.MAX_REVIEWED_MOVES:
-        words = f"Here a game of at most {tasks.MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
+    table = await _read_open_record(request, given.record)
+    if len(table.game.moves) > MAX_REVIEWED_MOVES:
+        words = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
         raise ProblemError(422, "too_large", words)
-    line = record.to_line(table)
-    found = await ask_cached(request, (line, book.title), tasks.review_table, table, book, seconds=GAME_TIMEOUT)
-    return ReviewResponse(
-        record=line,
-        headline=found.headline,
-        standing=found.standing,
-        values=list(found.values),
-        moves=[_format_move(move) for move in found.moves],
-        turning=found.turning,
-        turning_point=found.turning_point,
-        accuracy=list(found.accuracy),
-        unsolved=found.unsolved,
-    )
+    review = await ask_review(request, table)
+    moves = [{**move._asdict(), "seat": number_seat(move.player)} for move in review.moves]
+    return ReviewResponse(**review._asdict() | {"record": record.to_line(table), "moves": moves})
 
 
-async def _read_open_record(request: Request, line: str) -> tuple[Table, Rulebook]:
-    """Read a game that may be looked into: not while its blocks are hidden from those who play it."""
-    table, book = await read_record(request, line)
+async def _read_open_record(request: Request, line: str) -> Table:
+    """Read a game that may be analysed: not one whose blocks are still hidden from its players."""
+    table, _ = await read_record(request, line)
     if table.secret:
         raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; look into it then.")
-    return table, book
-
-
-def _format_move(move: tasks.ReviewedMove) -> ReviewedMoveResponse:
-    return ReviewedMoveResponse(
-        ply=move.ply,
-        seat=_number_seat(move.player),
-        block=move.block,
-        before=move.before,
-        after=move.after,
-        mark=move.mark,
-        remarks=list(move.remarks),
-    )
-
-
-def _number_seat(player: int) -> SeatNumber:
-    return 2 if player else 1
+    return table

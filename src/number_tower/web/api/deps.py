@@ -1,4 +1,4 @@
-"""What every operation needs: the lobby, the game it is about, whoever asks, and how refusals are described."""
+"""Dependencies of the operations: the lobby, the room, the sender's credentials; and the description of refusals."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from number_tower.store.rooms import TAG_PATTERN, Credentials, Revision, parse_tag
-from number_tower.web.cached_room import CachedRoom
-from number_tower.web.errors import MEDIA_TYPE, REASONS, Problem, ProblemError
+from number_tower.web.errors import MEDIA_TYPE, STATUSES, ProblemError, describe_status
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.workers import BUSY
+from number_tower.web.room_cache import CachedRoom
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
@@ -32,19 +31,16 @@ Address = Annotated[
 
 
 async def require_json(request: Request) -> None:
-    """Refuse a body that is no JSON: what a page elsewhere could make a browser send never gets further."""
-    if request.method != "POST":
-        return
+    """Reject a body that is not JSON, such as another site's page could make a browser send."""
     given = request.headers.get("content-type")
-    if given == "application/json":
+    if request.method != "POST" or given == "application/json":
         return
     if given is None and not await request.body():
         return
     content = Message()
     content["content-type"] = given or ""
-    kind = content.get_content_type()
-    if not given or not (kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))):
-        raise ProblemError(415, "not_json", "Send the body as JSON, with the header Content-Type: application/json.")
+    if not given or not re.fullmatch(r"application/(.*\+)?json", content.get_content_type()):
+        raise ProblemError(415, "not_json")
 
 
 async def _get_lobby(request: Request) -> Lobby:
@@ -68,10 +64,10 @@ async def _parse_seen(
     return None if seen is None else parse_tag(seen)
 
 
-SeenMoment = Annotated[Revision | None, Depends(_parse_seen)]
+SeenRevision = Annotated[Revision | None, Depends(_parse_seen)]
 
 
-async def _find_room(address: Address, lobby: LobbyDep, seen: SeenMoment) -> CachedRoom:
+async def _find_room(address: Address, lobby: LobbyDep, seen: SeenRevision) -> CachedRoom:
     return await lobby.find_room(address, seen)
 
 
@@ -82,7 +78,7 @@ BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
 async def _read_credentials(request: Request, given: BearerDep) -> Credentials | None:
-    """Return the token that came with a request, or else the browser's cookies; None if neither can hold a seat."""
+    """Return the token of a request, or else the browser's cookies; None if neither can hold a seat."""
     if given is None:
         return get_browser_session(request).get_credentials(request.path_params["address"]) or None
     return Credentials(given.credentials) if _TOKEN.fullmatch(given.credentials) else None
@@ -92,60 +88,33 @@ OptionalCredentials = Annotated[Credentials | None, Depends(_read_credentials)]
 
 
 async def _require_credentials(request: Request, given: BearerDep) -> Credentials:
-    """Return the credentials of a request that needs some; a browser's cookie counts where it holds a seat."""
+    """Return the credentials of a request that needs some; a browser's cookie counts if it holds a seat."""
     credentials = await _read_credentials(request, given)
     if credentials is not None and credentials.token is not None:
         return credentials
-    known = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
-    if credentials is None or not known.held(credentials):
-        raise ProblemError(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
+    cached = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
+    if credentials is None or not cached.find_seats(credentials):
+        raise ProblemError(401, "no_token")
     return credentials
 
 
 RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
 
 
-def respond_with_state(known: CachedRoom, status: int = 200) -> Response:
-    """Answer with a game as it stands, which is encoded already."""
-    return Response(known.state, status, {"Cache-Control": "no-store"}, "application/json")
+def respond_with_state(cached: CachedRoom) -> Response:
+    """Answer with the state of a game, which is encoded already."""
+    return Response(cached.state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
-_EXAMPLES = {
-    400: "The body of the request is no JSON that can be read.",
-    401: "Send the token of your seat, with the header Authorization: Bearer …",
-    403: "You hold no seat here; you can watch.",
-    404: "There is no game at this address; perhaps a letter of it is missing.",
-    409: "The game has moved on since; the state shows how it stands.",
-    413: "The request is larger than any that is needed here.",
-    415: "Send the body as JSON, with the header Content-Type: application/json.",
-    422: "/block: Input should be a valid integer.",
-    429: "Too many requests from one place; try again in a few seconds.",
-    503: BUSY,
-    507: "This server has no space for new games just now. Games that have begun can go on.",
-}
-_REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
-_DESCRIPTIONS = {
-    400: "The body is no JSON.",
-    401: "No token was sent, and one is needed.",
-    403: "The token holds no seat in this game.",
-    404: "There is no such game, or whatever else was asked for.",
-    409: "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
-    413: "The request is too large.",
-    415: "The body is sent as something else than JSON.",
-    422: "What was sent is not as described, or makes no game.",
-    429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The server cannot do it now; `Retry-After` says when to try again.",
-    507: "The database is full; games that have begun go on.",
-}
 _BODY_STATUSES = (400, 413, 415, 422)
 
 
 def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """Describe how an operation can be refused; every one can be when too many requests come."""
+    """Describe how an operation can be refused, for OpenAPI; each can be if there are too many requests."""
     return {status: _describe_refusal(status) for status in sorted({*statuses, *(_BODY_STATUSES if body else ()), 429})}
 
 
 def _describe_refusal(status: int) -> dict[str, Any]:
-    example = Problem(status, _REASONS[status], _EXAMPLES[status])
+    example = describe_status(status)
     content = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}, "example": example.content}
-    return {"description": _DESCRIPTIONS[status], "content": {MEDIA_TYPE: content}}
+    return {"description": STATUSES[status].description, "content": {MEDIA_TYPE: content}}

@@ -1,86 +1,249 @@
-"""Games begin and people come to them: create, join, and take a seat to another device."""
+"""Games: the catalogue, and for each game its state, events, dialogue, export, creation and seats."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from secrets import randbelow
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
 
-from number_tower import catalogue
-from number_tower.game import Game
-from number_tower.rules import UNNAMED, Rules
+from number_tower import catalogue, record
+from number_tower.brief import describe_rules
+from number_tower.players import LEVELS
+from number_tower.rules import UNNAMED
 from number_tower.table import Table
+from number_tower.voice import get_voice, narrate
 from number_tower.web import limits
 from number_tower.web.api import schemas
-from number_tower.web.api.deps import Address, LobbyDep, RequiredCredentials, describe_refusals
+from number_tower.web.api.deps import (
+    Address,
+    LobbyDep,
+    OptionalCredentials,
+    RequiredCredentials,
+    RoomDep,
+    SeenRevision,
+    describe_refusals,
+    respond_with_state,
+)
 from number_tower.web.errors import ProblemError
+from number_tower.web.live import pick_newest_moment, stream_room
 from number_tower.web.lobby import NewRoom
 from number_tower.web.questions import read_record
-from number_tower.web.quota import admit_room
+from number_tower.web.view import MOST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.web.cached_room import CachedRoom
+    from number_tower.catalogue import First
+    from number_tower.room import Room
+    from number_tower.web.room_cache import CachedRoom
 
 router = APIRouter(tags=["games"])
+catalogue_router = APIRouter(tags=["catalogue"])
 
 OWN_NAME = "own rules"
-"""What a game is called whose rule file has no name of its own."""
+"""The name of a game whose rule file has none."""
+
+MOST_EVENTS = 10_000
+"""Events of one stream."""
+
+MOST_CHANGES = 50
+"""Changes of a game in one part of its dialogue."""
+
+_EXPORTS: dict[str, Any] = {
+    "text/plain": {"schema": {"type": "string"}},
+    "application/json": {"schema": {"type": "object"}},
+}
+_EVENT = {key: {"type": "string"} for key in ("event", "id", "data")}
+_EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}}
+_READ_REFUSALS = describe_refusals(404, 409, 422, 503)
+_SEAT_REFUSALS = describe_refusals(404, 409, 503, body=True)
+
+Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="After how many events the stream ends.")]
+Since = Annotated[int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version that is told.")]
+Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="How many changes are told at most.")]
+LastEvent = Annotated[
+    str | None,
+    Header(description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."),
+]
+Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one line, or as a document.")]
+
+
+# The catalogue --------------------------------------------------------------------------------------------------------
+
+
+@catalogue_router.get("/rulebooks", responses=describe_refusals())
+async def list_rulebooks() -> schemas.RulebookList:
+    """Give the games of the catalogue, with their rules and the options that they take."""
+    return schemas.RulebookList(rulebooks=[_describe_rulebook(book) for book in catalogue.load_all()])
+
+
+@catalogue_router.get("/rulebooks/{name}", responses=describe_refusals(404))
+async def show_rulebook(name: str = Path(examples=list(catalogue.list_names()[:1]))) -> schemas.RulebookResponse:
+    """Give one game of the catalogue."""
+    if name not in catalogue.list_names():
+        games = ", ".join(catalogue.list_names())
+        raise ProblemError(404, "no_such_rulebook", f"There is no such game; the games are {games}.")
+    return _describe_rulebook(catalogue.load_named(name))
+
+
+@catalogue_router.get("/levels", responses=describe_refusals())
+async def list_levels() -> schemas.LevelList:
+    """Give the computer's levels, the weakest first."""
+    levels = [schemas.LevelResponse(name=level.name, about=level.about) for level in LEVELS.values()]
+    return schemas.LevelList(levels=levels)
+
+
+def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
+    voice = get_voice(book)
+    return schemas.RulebookResponse(
+        name=book.name,
+        title=book.title,
+        summary=book.summary,
+        about=book.about,
+        noun=voice.noun,
+        players=list(voice.players),
+        options=list(book.options),
+        rules=cast("dict[str, str | int]", book.rules.written()),
+        how=list(describe_rules(book.rules, voice.noun)),
+    )
+
+
+# Reading a game -------------------------------------------------------------------------------------------------------
+
+
+@router.get("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
+async def show_game(cached: RoomDep) -> Response:
+    """Give a game as it stands, by its address or its watch address."""
+    return respond_with_state(cached)
+
+
+@router.get("/games/{address}/seat", responses=_READ_REFUSALS, openapi_extra={"security": [{}]})
+async def show_seat(
+    address: Address, lobby: LobbyDep, credentials: OptionalCredentials, seen: SeenRevision
+) -> schemas.SeatStatus:
+    """Say which seats you hold, and what you may do now."""
+    cached = await lobby.find_room_for(address, credentials, seen)
+    held = cached.find_seats(credentials)
+    return schemas.SeatStatus(
+        seats=[schemas.number_seat(seat) for seat in sorted(held)], may=_list_actions(cached.room, held)
+    )
+
+
+@router.get("/games/{address}/events", response_class=Response, responses={200: {"content": _EVENTS}, **_READ_REFUSALS})
+async def follow_game(
+    address: Address,
+    lobby: LobbyDep,
+    seen: SeenRevision,
+    limit: Limit = MOST_EVENTS,
+    last_event_id: LastEvent = None,
+) -> Response:
+    """Follow a game as server-sent events: how it stands at once, and again whenever something happens.
+
+    Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
+    """
+    seen = pick_newest_moment(seen, last_event_id)
+    await lobby.find_room(address, seen)  # so that a game that does not exist is refused before the stream begins
+    return stream_room(lobby, address, limit=limit, seen=seen)
+
+
+@router.get("/games/{address}/log", responses=_READ_REFUSALS)
+async def show_log(cached: RoomDep, since: Since = 0, limit: Changes = MOST_CHANGES) -> schemas.DialogueLog:
+    """Give the dialogue of the current game, in the game's own voice.
+
+    A long game is told in parts: `next` in the answer is the `since` of the part that follows.
+    """
+    table = cached.room.table
+    last = since + limit - 1
+    lines: list[schemas.DialogueLine] = []
+    size = 0
+    for message in narrate(table, since, last):
+        if size > MOST_TEXT and lines[-1].version < message.version:
+            last = message.version - 1
+            break
+        size += len(message.text)
+        lines.append(
+            schemas.DialogueLine(
+                version=message.version,
+                moment=message.moment,
+                seat=schemas.number_seat(message.player),
+                text=message.text.strip("\n"),
+            )
+        )
+    return schemas.DialogueLog(game=cached.room.number, said=lines, next=last + 1 if last < table.version else None)
+
+
+@router.get(
+    "/games/{address}/export", response_class=Response, responses={200: {"content": _EXPORTS}, **_READ_REFUSALS}
+)
+async def export_game(cached: RoomDep, form: Form = "line") -> Response:
+    """Take a game away: as one line of text, or as a JSON document that `tower` and this API can read."""
+    if form == "line":
+        return Response(record.to_line(cached.room.table) + "\n", media_type="text/plain")
+    return Response(record.to_json(cached.room.table), media_type="application/json")
+
+
+def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]:
+    allowed: dict[schemas.ActionName, bool] = {
+        "join": room.waiting and not held,
+        "move": room.may_move(held),
+        "undo": room.may_undo(held),
+        "resign": room.may_resign(held),
+        "offer_takeback": room.may_offer(held, "takeback"),
+        "offer_rematch": room.may_offer(held, "rematch"),
+        "accept": room.may_answer(held),
+        "decline": room.may_answer(held) or room.may_withdraw(held),
+        "rematch": room.may_rematch(held),
+        "hint": room.may_hint(held),
+    }
+    return [action for action, may in allowed.items() if may]
+
+
+# Creating a game, and its seats ---------------------------------------------------------------------------------------
 
 
 @router.post(
     "/games", status_code=201, response_model=schemas.CreatedGame, responses=describe_refusals(503, 507, body=True)
 )
 async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep) -> Response:
-    """Begin a game, at one table, against the computer, or with whoever opens the link.
+    """Begin a game, at one table, against the computer, or with the person who opens the link.
 
-    The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to whoever shall take
-    the other seat, and the `watch` link to spectators.
+    The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to the person who shall
+    take the other seat, and the `watch` link to spectators.
     """
-    wished = await read_wish(request, wanted)
-    with admit_room(request, wished):
-        known, token = await lobby.open_room(wished)
-    here = f"/api/games/{known.address}"
-    links = {"play": f"/g/{known.address}", "watch": f"/w/{known.watch}", "api": here, "events": f"{here}/events"}
-    addresses: dict[str, object] = {"address": known.address, "watch": known.watch, "links": links}
-    return _respond_with_seat(known, token, known.find_seats(token), 201, addresses, {"Location": here})
+    room = await read_new_room(request, wanted)
+    cached, token = await lobby.open_room(room)
+    here = f"/api/games/{cached.address}"
+    links = {"play": f"/g/{cached.address}", "watch": f"/w/{cached.watch}", "api": here, "events": f"{here}/events"}
+    addresses: dict[str, object] = {"address": cached.address, "watch": cached.watch, "links": links}
+    return _respond_with_seat(cached, token, 201, addresses, {"Location": here})
 
 
-@router.post(
-    "/games/{address}/join", response_model=schemas.SeatToken, responses=describe_refusals(404, 409, 503, body=True)
-)
+@router.post("/games/{address}/join", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
 async def join_game(address: Address, lobby: LobbyDep, who: schemas.JoinRequest | None = None) -> Response:
     """Take the free seat of a game; the answer holds its token."""
-    known, token = await lobby.join(address, None if who is None else who.name)
-    return _respond_with_seat(known, token, known.find_seats(token))
+    return _respond_with_seat(*await lobby.join(address, None if who is None else who.name))
 
 
 @router.post("/games/{address}/handover", responses=describe_refusals(401, 403, 404, 503))
-async def hand_over(address: Address, token: RequiredCredentials, lobby: LobbyDep) -> schemas.HandoverCode:
+async def hand_over(address: Address, credentials: RequiredCredentials, lobby: LobbyDep) -> schemas.HandoverCode:
     """Get a code by which another device can take your seat, once and within ten minutes."""
-    code = await lobby.make_handover_code(address, token)
-    known = await lobby.find_room(address)
-    return schemas.HandoverCode(code=code, page=f"/g/{known.address}/take/{code}")
+    code = await lobby.make_handover_code(address, credentials)
+    cached = await lobby.find_room(address)
+    return schemas.HandoverCode(code=code, page=f"/g/{cached.address}/take/{code}")
 
 
-@router.post(
-    "/games/{address}/take", response_model=schemas.SeatToken, responses=describe_refusals(404, 409, 503, body=True)
-)
+@router.post("/games/{address}/take", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
 async def take_seat(address: Address, taking: schemas.TakeSeatRequest, lobby: LobbyDep) -> Response:
     """Take over a seat by its code; the answer holds its new token, and the old one is void."""
-    known, token = await lobby.take_over(address, taking.code)
-    return _respond_with_seat(known, token, known.find_seats(token))
+    return _respond_with_seat(*await lobby.take_over(address, taking.code))
 
 
-async def read_wish(request: Request, wanted: schemas.NewGame) -> NewRoom:
-    """Say what somebody wants to play, or why it cannot be played."""
-    book, table = await _read_table(request, wanted)
+async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
+    """Return the room that was asked for, or refuse it."""
+    table = await _read_table(request, wanted)
     limits.check_rules(table.game.rules)
     if table.outcome is not None:
         raise ProblemError(422, "over", "That game is over; send one that can be played on.")
@@ -90,53 +253,45 @@ async def read_wish(request: Request, wanted: schemas.NewGame) -> NewRoom:
     elif level is not None:
         raise ProblemError(422, "bad_request", 'Only a computer has a level; expected opponent.kind "computer".')
     first, second = (*wanted.names, None, None)[:2]
-    return NewRoom(
-        book, table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints
-    )
+    names = first, second
+    return NewRoom(table.book, table, wanted.opponent.kind, level, names, best_of=wanted.best_of, hints=wanted.hints)
 
 
-async def _read_table(request: Request, wanted: schemas.NewGame) -> tuple[Rulebook, Table]:
-    given = [key for key in ("game", "rules", "rulefile", "record") if getattr(wanted, key) is not None]
-    if len(given) != 1:
+async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
+    sources = (wanted.game, wanted.rules, wanted.rulefile, wanted.record)
+    if sum(source is not None for source in sources) != 1:
         raise ProblemError(422, "bad_request", "Say which game: expected one of game, rules, rulefile and record.")
     options = wanted.options.model_dump(exclude_none=True)
     limits.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
         if options or wanted.hidden:
-            raise ProblemError(
-                422, "bad_request", "A record says by which options it is played; expected none beside it."
-            )
+            expected = "A record says by which options it is played; expected none beside it."
+            raise ProblemError(422, "bad_request", expected)
         limits.check_text(wanted.record.rpartition(":")[0])
-        table, book = await read_record(request, wanted.record)
-        return book, table
-    book = _read_rulebook(wanted)
-    if wanted.hidden:
-        book.check_options(["hidden"])
-    rules = book.apply_options(options)
-    first = randbelow(2) if wanted.first == "toss" else wanted.first - 1
-    return book, Table(Game(rules, first), hidden=wanted.hidden, book=book)
+        return (await read_record(request, wanted.record))[0]
+    first: First = "random" if wanted.first == "toss" else wanted.first
+    return Table.start(catalogue.choose(_read_rulebook(wanted), options, hidden=wanted.hidden, first=first))
 
 
-def _read_rulebook(wanted: schemas.NewGame) -> Rulebook:
+def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:
     if wanted.game is not None:
         return catalogue.load_named(wanted.game)
     if wanted.rules is not None:
         limits.check_text(f"{wanted.rules.blocks},{wanted.rules.opening}")
-        rules = Rules.read(wanted.rules.model_dump(exclude_none=True))
-        return catalogue.find_rulebook(UNNAMED, rules)
+        return catalogue.choose(wanted.rules.model_dump(exclude_none=True)).book
     own = limits.read_rule_file((wanted.rulefile or "").encode(), OWN_NAME, "rulefile")
     return replace(own, source=UNNAMED)
 
 
 def _respond_with_seat(
-    known: CachedRoom,
+    cached: CachedRoom,
     token: str,
-    seats: Collection[int],
     status: int = 200,
     more: dict[str, object] | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Answer with a seat's token, and the game as it stands."""
-    about = json.dumps({"token": token, "seats": [seat + 1 for seat in sorted(seats)], **(more or {})}).encode()
-    content = b'%s, "state": %s}' % (about[:-1], known.state)
+    seats = [seat + 1 for seat in sorted(cached.find_seats(token))]
+    about = json.dumps({"token": token, "seats": seats, **(more or {})}).encode()
+    content = b'%s, "state": %s}' % (about[:-1], cached.state)
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")

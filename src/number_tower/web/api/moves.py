@@ -1,10 +1,11 @@
-"""What players do in a game; each answer is the game as it stands then."""
+"""Actions of the players; each answer is the game as it stands then."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
 
 from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
@@ -21,94 +22,96 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["playing"])
 
 _REFUSALS = describe_refusals(401, 403, 404, 409, 503, body=True)
+_post_action = partial(router.post, response_model=schemas.StateResponse, responses=_REFUSALS)
 
 OptionalGame = schemas.GameReference | None
 
 
-@router.post("/games/{address}/moves", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def place_block(
-    address: Address, move: schemas.MoveRequest, token: RequiredCredentials, lobby: LobbyDep
-) -> Response:
+class Player(NamedTuple):
+    """The sender of a request, and the room where they act."""
+
+    lobby: Lobby
+    address: str
+    credentials: Credentials
+
+    async def act(self, action: Action) -> Response:
+        """Perform an action, and answer with the game as it stands then."""
+        try:
+            return respond_with_state(await self.lobby.act(self.address, self.credentials, action))
+        except StaleError:
+            raise
+        except TableError as error:
+            raise RoomError("not_now", str(error)) from None
+
+
+async def _get_player(lobby: LobbyDep, address: Address, credentials: RequiredCredentials) -> Player:
+    return Player(lobby, address, credentials)
+
+
+PlayerDep = Annotated[Player, Depends(_get_player)]
+
+
+@_post_action("/games/{address}/moves")
+async def place_block(player: PlayerDep, move: schemas.MoveRequest) -> Response:
     """Place a block for the player to move.
 
     A move names the version of the game that it answers. Sent twice it counts once; one that answers a game as it was,
     and not as it is, is refused with the game as it is. The computer's answer comes as an event.
     """
-    return await _perform(lobby, address, token, Move(move.version, move.block, move.game))
+    return await player.act(Move(move.version, move.block, move.game))
 
 
-@router.post("/games/{address}/undo", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def take_back(
-    address: Address, undo: schemas.UndoRequest, token: RequiredCredentials, lobby: LobbyDep
-) -> Response:
+@_post_action("/games/{address}/undo")
+async def take_back(player: PlayerDep, undo: schemas.UndoRequest) -> Response:
     """Take the last move back, at one table or against the computer; over a link, offer a takeback instead."""
-    return await _perform(lobby, address, token, Undo(undo.version, undo.game))
+    return await player.act(Undo(undo.version, undo.game))
 
 
-@router.post("/games/{address}/resign", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def resign(address: Address, token: RequiredCredentials, lobby: LobbyDep, of: OptionalGame = None) -> Response:
+@_post_action("/games/{address}/resign")
+async def resign(player: PlayerDep, of: OptionalGame = None) -> Response:
     """Give the game up."""
-    return await _perform(lobby, address, token, Resign(_get_game_number(of)))
+    return await player.act(Resign(_get_game_number(of)))
 
 
-@router.post("/games/{address}/offers", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def offer(
-    address: Address, offered: schemas.OfferRequest, token: RequiredCredentials, lobby: LobbyDep
-) -> Response:
+@_post_action("/games/{address}/offers")
+async def offer(player: PlayerDep, offered: schemas.OfferRequest) -> Response:
     """Offer the other player a takeback or a rematch; a takeback lapses with the next move."""
-    return await _perform(lobby, address, token, MakeOffer(offered.kind, offered.game))
+    return await player.act(MakeOffer(offered.kind, offered.game))
 
 
-@router.post("/games/{address}/offers/accept", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def accept_offer(
-    address: Address, token: RequiredCredentials, lobby: LobbyDep, of: OptionalGame = None
-) -> Response:
+@_post_action("/games/{address}/offers/accept")
+async def accept_offer(player: PlayerDep, of: OptionalGame = None) -> Response:
     """Accept what the other player offers."""
-    return await _perform(lobby, address, token, Accept(_get_game_number(of)))
+    return await player.act(Accept(_get_game_number(of)))
 
 
-@router.post("/games/{address}/offers/decline", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def decline_offer(
-    address: Address, token: RequiredCredentials, lobby: LobbyDep, of: OptionalGame = None
-) -> Response:
+@_post_action("/games/{address}/offers/decline")
+async def decline_offer(player: PlayerDep, of: OptionalGame = None) -> Response:
     """Decline what the other player offers, or withdraw what you offered."""
-    return await _perform(lobby, address, token, Decline(_get_game_number(of)))
+    return await player.act(Decline(_get_game_number(of)))
 
 
-@router.post("/games/{address}/rematch", response_model=schemas.StateResponse, responses=_REFUSALS)
-async def next_game(address: Address, token: RequiredCredentials, lobby: LobbyDep, of: OptionalGame = None) -> Response:
+@_post_action("/games/{address}/rematch")
+async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
     """Begin the next game, where nobody else has to agree: at one table, against the computer, or in a match."""
-    return await _perform(lobby, address, token, Rematch(_get_game_number(of)))
+    return await player.act(Rematch(_get_game_number(of)))
 
 
-@router.post("/games/{address}/hint", responses=describe_refusals(401, 403, 404, 409, 503, body=True))
+@router.post("/games/{address}/hint", responses=_REFUSALS)
 async def give_hint(
-    address: Address,
-    token: RequiredCredentials,
-    lobby: LobbyDep,
-    request: Request,
-    asked: schemas.HintRequest | None = None,
+    player: PlayerDep, request: Request, asked: schemas.HintRequest | None = None
 ) -> schemas.HintResponse:
     """Get help with the next move, in three steps: what to look for, the move, and why."""
-    known = await lobby.find_room_for(address, token)
-    held = known.find_seats(token)
+    cached = await player.lobby.find_room_for(player.address, player.credentials)
+    held = cached.find_seats(player.credentials)
     if not held:
         raise RoomError("not_yours", "you hold no seat here; you can watch")
-    if not known.room.may_hint(held):
+    if not cached.room.may_hint(held):
         raise RoomError("not_now", "there are no hints in this game, or it is not your turn")
     step = 1 if asked is None else asked.step
-    hinted = await ask_for_hint(request, known, held, step)
-    return schemas.HintResponse(step=step, texts=list(hinted.texts), more=hinted.more, block=hinted.block)
+    hint = await ask_for_hint(request, cached, held, step)
+    return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)
 
 
-def _get_game_number(of: schemas.GameReference | None) -> int | None:
+def _get_game_number(of: OptionalGame) -> int | None:
     return None if of is None else of.game
-
-
-async def _perform(lobby: Lobby, address: str, token: Credentials, action: Action) -> Response:
-    try:
-        return respond_with_state(await lobby.act(address, token, action))
-    except StaleError:
-        raise
-    except TableError as wrong:
-        raise RoomError("not_now", str(wrong)) from None

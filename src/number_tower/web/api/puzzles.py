@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, Field, model_validator
 
 from number_tower import catalogue
 from number_tower.coach.puzzles import GRADES
-from number_tower.web import tasks
 from number_tower.web.api.deps import describe_refusals
 from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text
 from number_tower.web.errors import ProblemError
-from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages.puzzles import FIRST_DAY
-from number_tower.web.questions import ask_cached
+from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
+
+if TYPE_CHECKING:
+    from number_tower.web.tasks import PuzzleQuestion
 
 router = APIRouter(tags=["puzzles"], prefix="/puzzles")
 
 
 def _check_day(text: str) -> str:
-    """Refuse what looks like a day and is none, such as the 31st of February."""
+    """Reject a date that does not exist, such as the 31st of February."""
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -92,7 +93,7 @@ class PuzzleAnswer(RequestModel):
 
 
 class PuzzleVerdict(ResponseModel):
-    """What is said to an answer."""
+    """Whether an answer is right, and why."""
 
     right: bool
     said: str
@@ -102,8 +103,8 @@ class PuzzleVerdict(ResponseModel):
 @router.get("/daily", responses=describe_refusals(404, 422, 503))
 async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
     """Give the puzzle of a day, the same for everyone; the grade rises from Monday to Sunday."""
-    day = day or _get_today()
-    return _format_puzzle(await _ask_daily_puzzle(request, day)).model_copy(update={"day": day})
+    day = day or _format_today()
+    return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
 
 
 @router.get("", responses=describe_refusals(404, 422, 503))
@@ -115,51 +116,46 @@ async def endless_puzzle(
     game: Annotated[GameName | None, Query()] = None,
 ) -> PuzzleResponse:
     """Give a puzzle of an endless row by its number."""
-    posed = await _ask_numbered_puzzle(request, seed, number, grade, game)
-    return _format_puzzle(posed).model_copy(update={"seed": seed, "number": number})
+    puzzle = await _find_numbered_puzzle(request, seed, number, grade, game)
+    return _format_puzzle(puzzle, seed=seed, number=number)
 
 
 @router.post("/answer", responses=describe_refusals(404, 503, body=True))
 async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
     """Answer a puzzle, and be told why it is right or not; try as often as you like."""
     if attempt.seed is None or attempt.number is None:
-        posed = await _ask_daily_puzzle(request, attempt.day or _get_today())
+        puzzle = await _find_daily_puzzle(request, attempt.day or _format_today())
     else:
-        posed = await _ask_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
+        puzzle = await _find_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
     if attempt.block is None:
-        return PuzzleVerdict(right=False, said=posed.solution_text, answer=posed.answer)
-    choice = posed.find_choice(attempt.block)
+        return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
+    choice = puzzle.find_choice(attempt.block)
     if choice is None:
         return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
-    return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=posed.answer if choice.is_right else None)
+    return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=puzzle.answer if choice.is_right else None)
 
 
-def _get_today() -> str:
+def _format_today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-async def _ask_daily_puzzle(request: Request, day: str) -> tasks.PuzzleQuestion:
-    if not FIRST_DAY <= date.fromisoformat(day) <= datetime.now(UTC).date():
+async def _find_daily_puzzle(request: Request, day: str) -> PuzzleQuestion:
+    if not FIRST_DAY.isoformat() <= day <= _format_today():
         words = f"There are puzzles of the days from {FIRST_DAY} to today, in UTC."
         raise ProblemError(404, "no_such_puzzle", words)
-    return await ask_cached(request, day, tasks.make_daily_puzzle, day, seconds=PUZZLE_TIMEOUT)
+    return await ask_daily_puzzle(request, day)
 
 
-async def _ask_numbered_puzzle(
+async def _find_numbered_puzzle(
     request: Request, seed: str, number: int, grade: int | None, game: str | None
-) -> tasks.PuzzleQuestion:
-    question = seed, number, grade, game or ""
+) -> PuzzleQuestion:
     try:
-        return await ask_cached(
-            request, question, tasks.make_numbered_puzzle, seed, number, grade, game, seconds=PUZZLE_TIMEOUT
-        )
-    except LookupError as none:
-        words = f"There is none: {none.args[0]}." if none.args else "There is none; try another grade."
+        return await ask_numbered_puzzle(request, seed, number, grade, game)
+    except LookupError as error:
+        words = f"There is none: {error.args[0]}." if error.args else "There is none; try another grade."
         raise ProblemError(404, "no_such_puzzle", words) from None
 
 
-def _format_puzzle(posed: tasks.PuzzleQuestion) -> PuzzleResponse:
-    choices = [choice.block for choice in posed.choices]
-    return PuzzleResponse(
-        game=posed.game, record=posed.line, grade=posed.grade, plies=posed.plies, nudge=posed.nudge, choices=choices
-    )
+def _format_puzzle(puzzle: PuzzleQuestion, **place: str | int) -> PuzzleResponse:
+    choices = [choice.block for choice in puzzle.choices]
+    return PuzzleResponse(**puzzle._asdict() | {"record": puzzle.line, "choices": choices} | place)

@@ -1,4 +1,4 @@
-"""What the API takes: closed models, every text and number within bounds that the description names."""
+"""The JSON of the API: requests, with bounds for every text and number, then responses. Seats are counted from 1."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from number_tower.table import LONGEST_NAME
 from number_tower.web.limits import MAX_RECORD_LENGTH
 
 MOST_VERSIONS = 2**31 - 1
-
-
 DEFAULT_LEVEL = list(LEVELS)[len(LEVELS) // 2]
 
 
 def _check_text(text: str) -> str:
-    """Refuse what is no letter at all, and what no database takes: halves of characters, and the character zero."""
+    """Reject what no database takes: lone surrogates and the NUL character."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError("expected text without NUL characters and lone surrogates")
     return text
@@ -36,39 +34,30 @@ def _check_level(name: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$"), AfterValidator(_check_text)]
-
-
 Number = Annotated[int, Field(strict=True, ge=1, le=LARGEST_NUMBER)]
-
-
 Version = Annotated[int, Field(strict=True, ge=0, le=MOST_VERSIONS)]
-
-
 Name = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
     AfterValidator(_check_text),
 ]
-
-
 Line = Annotated[
     str,
     Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[^\x00]*$", examples=["rules(target=15):9,4"]),
     AfterValidator(_check_text),
 ]
-
-
 LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), AfterValidator(_check_level)]
-
-
 Blocks = Annotated[
     str,
     Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[0-9 ,-]*$", examples=["1-9", "1,3,5"]),
 ]
 
 
+# Requests -------------------------------------------------------------------------------------------------------------
+
+
 class RequestModel(BaseModel):
-    """A body in which every key means something."""
+    """The body of a request; unknown keys are rejected."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -95,7 +84,7 @@ class GameOptions(RequestModel):
 
 
 class Opponent(RequestModel):
-    """Whom to play against: someone at the same table, the computer, or whoever opens the link."""
+    """Whom to play against: someone at the same table, the computer, or the person who opens the link."""
 
     kind: Literal["table", "computer", "link"] = "link"
     level: LevelName | None = Field(
@@ -197,20 +186,22 @@ class RecordRequest(RequestModel):
     record: Line
 
 
+# Responses ------------------------------------------------------------------------------------------------------------
+
+
 Kind = TypeVar("Kind")
-
-
 SeatNumber = Literal[1, 2]
-
-
 Pair = Annotated[list[Kind], Field(min_length=2, max_length=2)]
-
-
 """Something of seat 1 and of seat 2."""
 
 
+def number_seat(seat: int) -> SeatNumber:
+    """Return the number of a seat, counted from 1."""
+    return 2 if seat else 1
+
+
 class ResponseModel(BaseModel):
-    """What the server says."""
+    """A JSON object of a response."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -336,7 +327,7 @@ class GameLinks(ResponseModel):
 
 
 class CreatedGame(SeatToken):
-    """A game that has begun, its addresses, and the seat of whoever began it."""
+    """A game that has begun, its addresses, and the seat of its creator."""
 
     address: str
     watch: str = Field(description="The address for spectators.")

@@ -1,4 +1,4 @@
-"""What every page needs: the templates, and the visitor's theme."""
+"""What all pages share: templates, forms, the visitor's theme, and questions that may stay unanswered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
@@ -14,11 +14,16 @@ from starlette.templating import Jinja2Templates
 
 from number_tower.text import format_value
 from number_tower.web.limits import MAX_RULE_FILE
+from number_tower.web.questions import RETRY_HEADER, UnansweredError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from fastapi import Request
     from fastapi.responses import Response
     from starlette.datastructures import FormData
+
+T = TypeVar("T")
 
 WEB_DIRECTORY = Path(__file__).parent.parent
 STATIC_DIRECTORY = WEB_DIRECTORY / "static"
@@ -40,16 +45,25 @@ def render_page(request: Request, name: str, /, *, status: int = 200, **context:
     """Answer with a page, or with its main part alone if that is what the page's script asked for."""
     layout = "fragment.html" if is_fragment(request) else "base.html"
     given = {"layout": layout, "theme": read_theme(request), "here": _find_return_path(request), **context}
-    return templates.TemplateResponse(request, name, given, status_code=status)
+    headers = RETRY_HEADER if status == 503 else None
+    return templates.TemplateResponse(request, name, given, status_code=status, headers=headers)
+
+
+async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
+    """Return the answer to a question, why there is none, and the status of the page."""
+    try:
+        return await question, "", 200
+    except UnansweredError as error:
+        return None, error.message, error.status
 
 
 def is_fragment(request: Request) -> bool:
-    """Say whether the main part of a page is asked for, and not all of it."""
+    """Say whether the request is for the main part of a page only."""
     return request.headers.get("x-fragment") == "1" or request.url.path.endswith("/table")
 
 
 async def read_form(request: Request) -> FormData:
-    """Read what a form of ours sends, unless it is larger than any that is filled in."""
+    """Read a form, unless it is larger than any of ours."""
     if len(await request.body()) > LARGEST_FORM:
         raise HTTPException(413, f"A form may have at most {LARGEST_FORM // 1024} KiB.")
     form = await request.form(max_files=1, max_fields=MOST_FIELDS)
@@ -60,24 +74,19 @@ async def read_form(request: Request) -> FormData:
 
 
 def read_theme(request: Request) -> Theme:
-    """Return the colours that this visitor chose; auto is what the device prefers."""
-    match request.cookies.get("theme"):
-        case "light":
-            return "light"
-        case "dark":
-            return "dark"
-        case _:
-            return "auto"
+    """Return the colours that the visitor chose; auto follows the device."""
+    theme = request.cookies.get("theme")
+    return cast("Theme", theme) if theme in get_args(Theme) else "auto"
 
 
 @cache
 def build_static_url(path: str) -> str:
-    """Return the address of a file that we serve, which changes with what is in it: it may be kept for ever."""
+    """Return the address of a static file; it changes with the content, so that browsers may cache it for ever."""
     return f"/static/{path}?{sha256((STATIC_DIRECTORY / path).read_bytes()).hexdigest()[:12]}"
 
 
 def _find_return_path(request: Request) -> str:
-    """Return where this page can be looked at again; what was done in a room is shown at the room's own address."""
+    """Return the address at which this page can be loaded again; after an action in a room, that of the room."""
     path = request.url.path
     if request.method == "POST" and path.startswith("/g/"):
         path = "/".join(path.split("/")[:3])

@@ -7,29 +7,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
 
 from number_tower import catalogue, record
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
-from number_tower.voice import Voice
-from number_tower.web import charts, drawing, limits, tasks
-from number_tower.web.limits import GAME_TIMEOUT, POSITION_TIMEOUT
-from number_tower.web.lobby import Lobby, NewRoom
-from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.pages import read_form, render_page
-from number_tower.web.questions import UnansweredError, add_retry_header, ask_cached, read_record
-from number_tower.web.quota import admit_room
+from number_tower.voice import get_voice
+from number_tower.web import charts, drawing
+from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
+from number_tower.web.lobby import NewRoom
+from number_tower.web.pages import await_answer, read_form, render_page
+from number_tower.web.pages.new_game import open_room
+from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
-    from number_tower.catalogue import Rulebook
-    from number_tower.coach.analysis import PositionAnalysis
     from number_tower.web.tasks import GameReviewText
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 MOST_ADDRESSES, FEWEST_SHOWN = 100_000, 10
 """Characters of all links to the moves of a position, and moves that are linked all the same."""
@@ -38,7 +35,7 @@ _EXAMPLE = EXAMPLE.removeprefix("such as ")
 
 
 class NavigationLink(NamedTuple):
-    """A way through the game; without an address where it leads nowhere."""
+    """A link to another position of the game; without an address if this is that position."""
 
     word: str
     rel: str
@@ -47,90 +44,73 @@ class NavigationLink(NamedTuple):
 
 @router.get("/analysis")
 async def show_analysis(request: Request, game: str = "", ply: str = "") -> Response:
-    """Show a position of a game, what every move there is worth, and how the game went."""
+    """Show a position of a game, the value of every move there, and a review of the game."""
     if not game.strip():
         return _render_form(request)
     try:
         table, book = await read_record(request, game)
-    except UnreadableRecordError as wrong:
-        return _render_form(request, game, str(wrong), 400)
+    except UnreadableRecordError as error:
+        return _render_form(request, game, str(error), 400)
     except BusyError as busy:
-        return add_retry_header(_render_form(request, game, str(busy), 503))
-    at = _parse_ply(ply, len(table.game.moves))
+        return _render_form(request, game, str(busy), 503)
+    moves, voice, line = table.game.moves, get_voice(book), record.to_line(table)
+    at = _parse_ply(ply, len(moves))
     here = restore_position(table, at)
-    line = record.to_line(table)
-    voice = Voice(book)
     names = voice.get_name(table, 0), voice.get_name(table, 1)
-    secret = table.secret
     context: dict[str, Any] = {
         "book": book,
-        "voice": voice,
-        "table": here,
+        "noun": voice.noun,
         "names": names,
         "line": line,
         "here_line": record.to_line(here),
         "at": at,
-        "last": len(table.game.moves),
+        "last": len(moves),
         "towers": drawing.draw_towers(here, names),
-        "steps": list_steps(line, at, len(table.game.moves)),
+        "steps": list_steps(line, at, len(moves)),
         "levels": LEVELS.values(),
-        "secret": secret,
+        "secret": table.secret,
         "mover": here.game.to_move,
         "over": here.game.outcome is not None,
         "example": _EXAMPLE,
     }
-    if secret:
+    if table.secret:
         return render_page(request, "analysis.html", **context)
-    status, analysed, missing, reviewed, unreviewed = 200, None, "", None, ""
-    try:
-        analysed = await _ask_analysis(request, here, book)
-    except UnansweredError as unanswered:
-        status, missing = unanswered.status, unanswered.message
-    if table.game.moves and status == 200:  # a server that is too busy for one question is not asked another
-        try:
-            reviewed = await _ask_review(request, table, book)
-        except UnansweredError as unanswered:
-            status, unreviewed = unanswered.status, unanswered.message
-    played = table.game.moves[at] if at < len(table.game.moves) else None
-    context |= {"analysis": analysed, "missing": missing, "reviewed": reviewed, "unreviewed": unreviewed}
-    if analysed is not None:
+    analysis, missing, status = await await_answer(ask_analysis(request, here))
+    review, unreviewed = None, ""
+    if moves and status == 200:  # do not ask a busy server twice
+        review, unreviewed, status = await await_answer(_ask_review(request, table))
+    context |= {"analysis": analysis, "missing": missing, "review": review, "unreviewed": unreviewed}
+    if analysis is not None:
+        played = moves[at] if at < len(moves) else None
         before = build_analysis_url(context["here_line"] + ("," if at else ""))
         most = max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))
         links = {played: build_analysis_url(line, at + 1)}
         context["options"] = charts.list_options(
-            analysed, lambda block: links.get(block) or f"{before}{block}&ply={at + 1}", played, most
+            analysis, lambda block: links.get(block) or f"{before}{block}&ply={at + 1}", played, most
         )
-    if reviewed is not None:
+    if review is not None:
         draws = table.game.rules.stuck == "skips"
-        game = build_analysis_url(line)
-        context["values"] = charts.draw_value_line(reviewed, names, at, lambda each: f"{game}&ply={each}", draws=draws)
-        context["moves"] = tuple((move, f"{game}&ply={move.ply}") for move in reviewed.moves)
-    return add_retry_header(render_page(request, "analysis.html", status=status, **context))
+        whole = build_analysis_url(line)
+        context["values"] = charts.draw_value_line(review, names, at, lambda each: f"{whole}&ply={each}", draws=draws)
+        context["moves"] = tuple((move, f"{whole}&ply={move.ply}") for move in review.moves)
+    return render_page(request, "analysis.html", status=status, **context)
 
 
 @router.post("/analysis/play")
 async def play_on(request: Request) -> Response:
-    """Open a room against the computer that goes on from a position; whoever asks plays the seat chosen."""
+    """Open a room against the computer that goes on from a position; the visitor plays the chosen seat."""
     form = await read_form(request)
     game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
         table, book = await read_record(request, game)
-    except UnreadableRecordError as wrong:
-        return _render_form(request, game, str(wrong), 400)
+    except UnreadableRecordError as error:
+        return _render_form(request, game, str(error), 400)
     if table.game.outcome is not None:
-        return _render_form(
-            request, game, "That game is over: there is nothing to play on from. Choose an earlier move.", 400
-        )
+        over = "That game is over: there is nothing to play on from. Choose an earlier move."
+        return _render_form(request, game, over, 400)
     if level not in LEVELS:
         return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
-    lobby: Lobby = request.app.state.lobby
-    session = get_browser_session(request)
-    wish = NewRoom(book, arrange_seats(table, seat == "2"), "computer", level)
-    with admit_room(request, wish):
-        known, _ = await lobby.open_room(wish, session.current.secret)
-    session.renew()
-    await lobby.wait_for_computer(known)
-    return RedirectResponse(f"/g/{known.address}", 303)
+    return await open_room(request, NewRoom(book, arrange_seats(table, second=seat == "2"), "computer", level))
 
 
 def build_analysis_url(line: str, ply: int | None = None) -> str:
@@ -139,47 +119,40 @@ def build_analysis_url(line: str, ply: int | None = None) -> str:
 
 
 def restore_position(table: Table, ply: int) -> Table:
-    """Return a table as it stood after so many moves, with nothing declared yet; of a game that is over, open."""
+    """Return a table as it was after so many moves, without a declared result, and open once the game is over."""
     return Table(table.game.at(ply), names=table.names, hidden=table.secret, book=table.book)
 
 
-def arrange_seats(table: Table, second: bool) -> Table:  # noqa: FBT001 - which of two seats
-    """Return a table for whoever sits in the first seat of a room: to take the second, the players change places."""
+def arrange_seats(table: Table, *, second: bool) -> Table:
+    """Return a table for a visitor in the first seat of a room; to play the second player, swap the players."""
     game = replace(table.game, first=1 - table.game.first) if second else table.game
     return Table(game, hidden=table.hidden, book=table.book)
 
 
 def list_steps(line: str, at: int, last: int) -> tuple[NavigationLink, ...]:
-    """Return the ways through a game: first, previous, next and last."""
-    return (
-        NavigationLink("First", "first", build_analysis_url(line, 0) if at > 0 else None),
-        NavigationLink("Previous", "prev", build_analysis_url(line, at - 1) if at > 0 else None),
-        NavigationLink("Next", "next", build_analysis_url(line, at + 1) if at < last else None),
-        NavigationLink("Last", "last", build_analysis_url(line, last) if at < last else None),
+    """Return the links through a game: first, previous, next and last."""
+    steps = ("First", "first", 0), ("Previous", "prev", at - 1), ("Next", "next", at + 1), ("Last", "last", last)
+    return tuple(
+        NavigationLink(word, rel, build_analysis_url(line, ply) if ply != at and 0 <= ply <= last else None)
+        for word, rel, ply in steps
     )
 
 
-async def _ask_analysis(request: Request, here: Table, book: Rulebook) -> PositionAnalysis:
-    question = record.to_line(here), book.title
-    return await ask_cached(request, question, tasks.analyse_table, here, book, seconds=POSITION_TIMEOUT)
-
-
-async def _ask_review(request: Request, table: Table, book: Rulebook) -> GameReviewText:
-    if len(table.game.moves) > tasks.MAX_REVIEWED_MOVES:
-        most = f"{tasks.MAX_REVIEWED_MOVES:,}"
+async def _ask_review(request: Request, table: Table) -> GameReviewText:
+    if len(table.game.moves) > MAX_REVIEWED_MOVES:
+        most = f"{MAX_REVIEWED_MOVES:,}"
         words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
         raise UnansweredError(words, is_temporary=False)
-    question = record.to_line(table), book.title
-    return await ask_cached(request, question, tasks.review_table, table, book, seconds=GAME_TIMEOUT)
+    return await ask_review(request, table)
 
 
 def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:
     """Ask for a game."""
-    starts = [(book, build_analysis_url(f"{book.name}:")) for book in map(catalogue.load_named, catalogue.list_names())]
-    given = {"line": line[: 2 * limits.MAX_RECORD_LENGTH], "wrong": wrong, "starts": starts, "example": _EXAMPLE}
+    starts = [(book, build_analysis_url(f"{book.name}:")) for book in catalogue.load_all()]
+    given = {"line": line[: 2 * MAX_RECORD_LENGTH], "wrong": wrong, "starts": starts, "example": _EXAMPLE}
     return render_page(request, "analysis.html", status=status, asking=True, **given)
 
 
 def _parse_ply(text: str, last: int) -> int:
-    """Return the move that is asked for; without a number that can be, the last."""
+    """Return the requested ply; the last one if there is no such number."""
     return min(int(text), last) if text.isascii() and text.isdigit() and len(text) <= 6 else last

@@ -1,11 +1,9 @@
-"""Where a game begins: the first page, the form for a new game, and the choice of colours."""
+"""The form for a new game."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
-from secrets import randbelow
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -14,43 +12,32 @@ from starlette.datastructures import UploadFile
 from number_tower import catalogue
 from number_tower.blocks import parse_number
 from number_tower.brief import describe_rules
-from number_tower.game import Game
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
-from number_tower.store import StoreError
-from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 from number_tower.web import drawing, limits
 from number_tower.web.lobby import NewRoom
-from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import Theme, read_form, render_page
-from number_tower.web.quota import admit_room
-from number_tower.web.view import RoomView
+from number_tower.web.middleware.browser_cookie import get_browser_session
+from number_tower.web.pages import read_form, render_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.datastructures import FormData
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.room import Room
-    from number_tower.rules import Rules
-    from number_tower.web.lobby import Lobby
+    from number_tower.catalogue import First, Rulebook
 
 router = APIRouter(include_in_schema=False)
 
 OWN_RULES = "own"
-"""What the form calls a game of one's own rules."""
-
-MOST_LISTED = 50
-"""Games that the home page looks up for a browser: those that are not over, then the newest."""
+"""The name of a game with the visitor's own rules, in the form."""
 
 LONGEST_MATCH = 99
 LONGEST_GIVEN = 1_000
-"""Characters of a field in an address that the form is filled in with."""
+"""Characters of a field in an address that fills in the form."""
 
 _EXAMPLE = """\
 title = "My tower"
@@ -64,24 +51,48 @@ target = 30
 """
 
 
-class FieldMessage(NamedTuple):
-    """What cannot be wished for: which field, and why."""
-
-    field: str
-    text: str
-
-
 class FormError(ValueError):
-    """A wish that cannot be granted as it is."""
+    """A field of the form that is wrong, and why."""
 
     def __init__(self, field: str, text: str) -> None:
         super().__init__(field, text)
-        self.wrong = FieldMessage(field, text)
+        self.field = field
+        self.text = text
+
+
+@router.get("/new")
+async def show_form(request: Request) -> Response:
+    """Show the form, filled in from the address."""
+    given = {name: value for name, value in request.query_params.items() if len(value) <= LONGEST_GIVEN}
+    return _render_form(request, given)
+
+
+@router.post("/new")
+async def start_game(request: Request) -> Response:
+    """Open a room as the form says, and seat the visitor there."""
+    form = await read_form(request)
+    given = {key: value for key, value in form.items() if isinstance(value, str)}
+    try:
+        return await open_room(request, await _read_room(form, given))
+    except FormError as error:
+        return _render_form(request, given, error)
+    except TableError:
+        taken = "That is what the other player is called. Choose another name."
+        return _render_form(request, given, FormError("name_1", taken))
+
+
+async def open_room(request: Request, room: NewRoom) -> Response:
+    """Open a room for this browser, and redirect to it once a computer that begins has moved."""
+    lobby, session = request.app.state.lobby, get_browser_session(request)
+    cached, _ = await lobby.open_room(room, session.current.secret)
+    session.renew()
+    await lobby.wait_for_computer(cached)
+    return RedirectResponse(f"/g/{cached.address}", 303)
 
 
 @cache
 def _pick_default_game() -> Rulebook:
-    """Return the game that is played if nobody chooses: the first that cannot be over with its first block."""
+    """Return the game that is played if none is chosen: the first that cannot end with its first block."""
     for book in catalogue.load_all():
         start = Position.start(book.rules)
         if all(start.place(block).outcome is None for block in start.legal):
@@ -89,124 +100,52 @@ def _pick_default_game() -> Rulebook:
     return catalogue.load_all()[0]
 
 
-@router.get("/")
-async def show_home(request: Request) -> Response:
-    """Show the games, and those of one's own that are not over."""
-    going, over = await _list_games(request)
-    games = [(book, drawing.draw_sample(book)) for book in catalogue.load_all()]
-    return render_page(request, "home.html", games=games, going=going, over=over)
-
-
-async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]:
-    """Return this browser's games that go on, and those that are over, newest first; none while the database fails."""
-    lobby: Lobby = request.app.state.lobby
-    session = get_browser_session(request)
-    views: list[RoomView] = []
-    with suppress(StoreError):
-        addresses = await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []
-        for address in addresses:
-            credentials = session.get_credentials(address)
-            with suppress(RoomNotFoundError):
-                known = await lobby.find_room_for(address, credentials)
-                if held := known.find_seats(credentials):
-                    views.append(RoomView(known, held))
-    if views:
-        session.renew()
-    views.sort(key=lambda view: view.known.game.changed, reverse=True)
-    return [view for view in views if not _is_done(view.room)], [view for view in views if _is_done(view.room)]
-
-
-def _is_done(room: Room) -> bool:
-    """Say whether a game is over, and with it the match that it may be a part of."""
-    return room.over and (room.best_of is None or room.series_over)
-
-
-@router.get("/new")
-async def show_form(request: Request) -> Response:
-    """Ask what is to be played."""
-    given = {name: value for name, value in request.query_params.items() if len(value) <= LONGEST_GIVEN}
-    return _render_form(request, given)
-
-
-@router.post("/new")
-async def start_game(request: Request) -> Response:
-    """Open a room as wished, and seat whoever wished for it."""
-    form = await read_form(request)
-    given = {key: value for key, value in form.items() if isinstance(value, str)}
-    session = get_browser_session(request)
-    try:
-        wish = await _parse_wish(form, given)
-        with admit_room(request, wish):
-            known, _ = await request.app.state.lobby.open_room(wish, session.current.secret)
-    except FormError as refused:
-        return _render_form(request, given, refused.wrong)
-    except TableError:
-        return _render_form(
-            request, given, FieldMessage("name_1", "That is what the other player is called. Choose another name.")
-        )
-    session.renew()
-    await request.app.state.lobby.wait_for_computer(known)
-    return RedirectResponse(f"/g/{known.address}", 303)
-
-
-@router.post("/theme")
-async def set_theme(request: Request) -> Response:
-    """Remember which colours a visitor wants."""
-    form = await read_form(request)
-    back = str(form.get("back", "/"))
-    local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
-    answer = RedirectResponse(back if local else "/", 303)
-    chosen = str(form.get("theme", ""))
-    if chosen in get_args(Theme):
-        answer.set_cookie("theme", chosen, max_age=YEAR, path="/", samesite="lax")
-    return answer
-
-
-def _render_form(request: Request, given: Mapping[str, str], wrong: FieldMessage | None = None) -> Response:
-    """Show the form, with what was given kept in it."""
+def _render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
+    """Show the form with the values given."""
     name = given.get("game", "").lower()
-    book = (
-        None
-        if name == OWN_RULES
-        else catalogue.load_named(name)
-        if name in catalogue.list_names()
-        else _pick_default_game()
-    )
+    context: dict[str, object] = {
+        "book": None,
+        "usual": {},
+        "options": catalogue.OPTIONS,
+        "called": ("Player 1", "Player 2"),
+    }
+    if name != OWN_RULES:
+        book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
+        context = {
+            "book": book,
+            "rules": describe_rules(book.rules, get_voice(book).noun),
+            "usual": book.rules.written(),
+            "options": book.options,
+            "called": get_voice(book).players,
+            "sample": drawing.draw_sample(book),
+        }
     return render_page(
         request,
         "new.html",
         status=422 if wrong else 200,
         games=catalogue.load_all(),
-        book=book,
-        rules=() if book is None else describe_rules(book.rules, Voice(book).noun),
-        usual={} if book is None else book.rules.written(),
-        options=catalogue.OPTIONS if book is None else book.options,
-        called=("Player 1", "Player 2") if book is None else Voice(book).players,
-        idea=None if book is None else drawing.draw_sample(book),
         levels=LEVELS.values(),
         example=_EXAMPLE,
         given=given,
         wrong=wrong,
+        **context,
     )
 
 
-# What was wished for --------------------------------------------------------------------------------------------------
+# Reading the form -----------------------------------------------------------------------------------------------------
 
 
-async def _parse_wish(form: FormData, given: Mapping[str, str]) -> NewRoom:
-    book = await _read_rulebook(form, given)
-    rules = _read_rules(book, given)
-    first = {"other": 1, "toss": randbelow(2)}.get(given.get("first", ""), 0)
+async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
+    table = await _read_table(form, given)
     opponent = given.get("opponent", "computer")
     if opponent not in {"table", "computer", "link"}:
         raise FormError("opponent", "Choose whom you want to play.")
     level = given.get("level") or "easy"
     if level not in LEVELS:
         raise FormError("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
-    hidden = bool(given.get("hidden")) and "hidden" in book.options
     return NewRoom(
-        book=book,
-        table=Table(Game(rules, first), hidden=hidden, book=book),
+        book=table.book,
+        table=table,
         opponent=cast("Literal['table', 'computer', 'link']", opponent),
         level=level if opponent == "computer" else None,
         names=_read_names(given, opponent),
@@ -215,49 +154,54 @@ async def _parse_wish(form: FormData, given: Mapping[str, str]) -> NewRoom:
     )
 
 
+async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
+    book = await _read_rulebook(form, given)
+    options = _read_options(given)
+    starters: dict[str, First] = {"other": 2, "toss": "random"}
+    hidden = bool(given.get("hidden")) and "hidden" in book.options
+    try:
+        limits.check_text(",".join(map(str, options.values())))
+        choice = catalogue.choose(book, options, hidden=hidden, first=starters.get(given.get("first", ""), 1))
+        limits.check_rules(choice.rules)
+    except RulesError as error:
+        raise FormError(error.key, make_sentence(error.problem)) from None
+    except catalogue.OptionError as error:
+        raise FormError(error.option, make_sentence(f"{error}")) from None
+    except limits.TooLargeError as error:
+        raise FormError("blocks" if options else "rules_text", make_sentence(f"{error}")) from None
+    return Table.start(choice)
+
+
 async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
     name = given.get("game", "").lower() or _pick_default_game().name
-    try:
-        if name != OWN_RULES:
+    if name != OWN_RULES:
+        try:
             return catalogue.load_named(name)
-        upload = form.get("rules_file")
-        content = await upload.read() if isinstance(upload, UploadFile) else b""
-        content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
-        if not content.strip():
-            raise FormError("rules_text", "Paste your rules here, or choose a file that holds them.")
+        except catalogue.UnknownGameError as error:
+            raise FormError("game", make_sentence(f"{error}")) from None
+    upload = form.get("rules_file")
+    content = await upload.read() if isinstance(upload, UploadFile) else b""
+    content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
+    if not content.strip():
+        raise FormError("rules_text", "Paste your rules here, or choose a file that holds them.")
+    try:
         return limits.read_rule_file(content, "my rules", "my rules")
-    except catalogue.RuleFileError as wrong:
-        raise FormError("rules_text", _format_rule_error(wrong)) from None
-    except limits.TooLargeError as wrong:
-        raise FormError("rules_text", make_sentence(f"{wrong}")) from None
-    except catalogue.UnknownGameError as wrong:
-        raise FormError("game", make_sentence(f"{wrong}")) from None
+    except catalogue.RuleFileError as error:
+        problem = f"{error.key}: {error.problem.rstrip('.')}." if error.key else make_sentence(error.problem)
+        raise FormError("rules_text", problem) from None
+    except limits.TooLargeError as error:
+        raise FormError("rules_text", make_sentence(f"{error}")) from None
 
 
-def _format_rule_error(wrong: catalogue.RuleFileError) -> str:
-    """Say what is wrong with a rule file: where, as it stands there, and what was expected."""
-    return f"{wrong.key}: {wrong.problem.rstrip('.')}." if wrong.key else make_sentence(wrong.problem)
-
-
-def _read_rules(book: Rulebook, given: Mapping[str, str]) -> Rules:
-    chosen: dict[str, object] = {
+def _read_options(given: Mapping[str, str]) -> dict[str, object]:
+    options: dict[str, object] = {
         option: text for option in catalogue.RULE_OPTIONS if (text := given.get(option, "").strip())
     }
-    if "target" in chosen:
-        number = parse_number(str(chosen["target"]))
-        if number is None:
+    if "target" in options:
+        options["target"] = parse_number(str(options["target"]))
+        if options["target"] is None:
             raise FormError("target", "A target is a whole number, such as 21.")
-        chosen["target"] = number
-    try:
-        limits.check_text(",".join(map(str, chosen.values())))
-        rules = limits.check_rules(book.apply_options(chosen))
-    except RulesError as wrong:
-        raise FormError(wrong.key, make_sentence(wrong.problem)) from None
-    except catalogue.OptionError as wrong:
-        raise FormError(wrong.option, make_sentence(f"{wrong}")) from None
-    except limits.TooLargeError as wrong:
-        raise FormError("blocks" if chosen else "rules_text", make_sentence(f"{wrong}")) from None
-    return rules
+    return options
 
 
 def _read_names(given: Mapping[str, str], opponent: str) -> tuple[str | None, str | None]:
@@ -266,8 +210,8 @@ def _read_names(given: Mapping[str, str], opponent: str) -> tuple[str | None, st
         name = given.get(field, "").strip() if field == "name_1" or opponent == "table" else ""
         try:
             names.append(check_player_name(name) if name else None)
-        except TableError as wrong:
-            raise FormError(field, make_sentence(f"{wrong}")) from None
+        except TableError as error:
+            raise FormError(field, make_sentence(f"{error}")) from None
     first, second = names
     if first and second and first.casefold() == second.casefold():
         raise FormError("name_2", "Choose two different names, so that everybody can tell you apart.")

@@ -1,10 +1,15 @@
-"""Puzzles: one a day for everyone, and as many more as anybody likes; nothing is given away before it is asked for."""
+"""Puzzle pages: one puzzle a day for everyone, endless ones, and the first lesson of a game.
+
+The whole state of a page is in its address. No answer is in a page before the visitor has found it or asked for it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from math import inf
 from secrets import randbelow
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -13,31 +18,37 @@ from fastapi.responses import RedirectResponse, Response
 from number_tower import catalogue
 from number_tower.brief import describe_rules
 from number_tower.coach.puzzles import GRADES
+from number_tower.players import LEVELS
 from number_tower.text import make_sentence
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 from number_tower.web import drawing, tasks
 from number_tower.web.limits import PUZZLE_TIMEOUT
-from number_tower.web.pages import read_form, render_page
+from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
-from number_tower.web.questions import UnansweredError, add_retry_header, ask_cached
-from number_tower.web.tasks import parse_record
+from number_tower.web.pages.games import render_unknown_game
+from number_tower.web.questions import ask_cached, ask_daily_puzzle, ask_numbered_puzzle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from number_tower.catalogue import Rulebook
     from number_tower.table import Table
+    from number_tower.voice import Voice
     from number_tower.web.tasks import PuzzleQuestion
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 FIRST_DAY = date(2020, 1, 1)
 SHOW = "show"
-"""The answer of somebody who wants to be told."""
+"""The answer of a visitor who wants to see the solution."""
+
+LESSON_TRIES = 3
+"""Wrong moves in a lesson after which the right one is shown."""
 
 _SEEDS = 1_000_000
 _MOST_NUMBER = 1_000_000
 _MOST_TRIES = 100
+_COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 ABOUT_GRADES = {
     1: "wins at once",
@@ -47,25 +58,59 @@ ABOUT_GRADES = {
     5: "needs reading far ahead",
 }
 
+Answers = Annotated[list[str] | None, Query(alias="answer")]
 
-class QuestionView(NamedTuple):
-    """A question on a page, with all that is needed to draw it, and what came of the answers so far."""
 
-    posed: PuzzleQuestion
-    book: Rulebook
+@dataclass(frozen=True)
+class QuestionView:
+    """A question on a page, and what came of the answers so far."""
+
+    puzzle: PuzzleQuestion
     table: Table
-    voice: Voice
     tried: tuple[int, ...]
-    said: str
-    right: bool
-    shown: bool
-    towers: tuple[drawing.Tower, ...]
-    analysis: str
+    feedback: str
+    is_right: bool
+    is_shown: bool
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether there is nothing more to find."""
-        return self.right or self.shown
+        return self.is_right or self.is_shown
+
+    @property
+    def book(self) -> Rulebook:
+        """The rulebook of the game."""
+        return self.table.book
+
+    @property
+    def voice(self) -> Voice:
+        """The voice of the game."""
+        return get_voice(self.book)
+
+    @property
+    def seat(self) -> int:
+        """The seat of the visitor, who is to move."""
+        return self.table.game.to_move
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """The names of both players."""
+        return self.voice.get_name(self.table, 0), self.voice.get_name(self.table, 1)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the page calls the players: the visitor is "You"."""
+        return ("You", self.players[1]) if self.seat == 0 else (self.players[0], "You")
+
+    @property
+    def towers(self) -> tuple[drawing.Tower, ...]:
+        """The towers of the position."""
+        return drawing.draw_towers(self.table, self.players)
+
+    @property
+    def analysis_url(self) -> str:
+        """The address of the analysis of this position."""
+        return build_analysis_url(self.puzzle.line)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -73,63 +118,51 @@ class QuestionView(NamedTuple):
         return describe_rules(self.table.game.rules, self.voice.noun)
 
     @property
-    def left(self) -> str:
-        """Say what else there is to be reckoned with: the other's blocks, or the pool."""
-        supply, other = self.table.game.rules.supply, 1 - self.table.game.to_move
-        blocks = drawing.format_remaining(self.table, other)
+    def remaining(self) -> str:
+        """Say which other blocks matter: the opponent's, or those in the pool."""
+        blocks = drawing.format_remaining(self.table, 1 - self.seat)
         if blocks is None:
             return ""
-        return (
-            f"Left in the pool: {blocks}."
-            if supply == "shared"
-            else f"{self.voice.get_name(self.table, other)} has left: {blocks}."
-        )
+        if self.table.game.rules.supply == "shared":
+            return f"Left in the pool: {blocks}."
+        return f"{self.players[1 - self.seat]} has left: {blocks}."
 
     @property
     def options(self) -> str:
-        """How this game differs from the usual one."""
+        """The options by which this game differs from its rulebook."""
         chosen = self.book.find_options(self.table.game.rules) or {}
         return ", ".join(f"{key} {value}" for key, value in chosen.items())
 
 
-def build_question(posed: PuzzleQuestion, answers: Sequence[str]) -> QuestionView:
-    """Make a question of a position and the answers so far; what is no move of it is passed over."""
-    table, book = parse_record(posed.line)
-    voice = Voice(book)
-    choices = {f"{choice.block}": choice for choice in posed.choices}
-    given = [choices[each] for each in answers[-_MOST_TRIES:] if each in choices]
-    right = bool(given) and given[-1].is_right
-    shown = not right and bool(answers) and answers[-1] == SHOW
+def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf) -> QuestionView:
+    """Make a question of a puzzle and the answers so far; answers that are no legal move are ignored."""
+    table, _ = tasks.parse_record(puzzle.line)
+    choices = {f"{choice.block}": choice for choice in puzzle.choices}
+    given = [choices[answer] for answer in answers[-_MOST_TRIES:] if answer in choices]
+    is_right = bool(given) and given[-1].is_right
+    gave_up = not is_right and bool(answers) and answers[-1] == SHOW
+    tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
     return QuestionView(
-        posed,
-        book,
+        puzzle,
         table,
-        voice,
-        tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right)),
-        "" if shown or not given else given[-1].feedback,
-        right,
-        shown,
-        drawing.draw_towers(table, (voice.get_name(table, 0), voice.get_name(table, 1))),
-        build_analysis_url(posed.line),
+        tried,
+        feedback="" if gave_up or not given else given[-1].feedback,
+        is_right=is_right,
+        is_shown=gave_up or (not is_right and len(tried) >= most_tries),
     )
 
 
 @router.get("/puzzle")
-async def show_daily_puzzle(
-    request: Request, day: str = "", answer: Annotated[list[str] | None, Query()] = None
-) -> Response:
+async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = None) -> Response:
     """Show the puzzle of a day; the day changes at midnight in UTC."""
     today = datetime.now(UTC).date()
-    when = today if not day else _parse_day(day)
+    when = _parse_day(day) if day else today
     if when is None or not FIRST_DAY <= when <= today:
-        wrong = (
-            "That day has not come yet." if when and when > today else f"Expected a day such as {today.isoformat()}."
-        )
-        return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle", **_build_context())
-    heading = f"{when.day} {when:%B} {when.year}"
+        late = when is not None and when > today
+        wrong = "That day has not come yet." if late else f"Expected a day such as {today.isoformat()}."
+        return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
     context = {
-        **_build_context(),
-        "heading": heading,
+        "heading": f"{when.day} {when:%B} {when.year}",
         "kicker": "Puzzle of the day" if when == today else "Puzzle of a day",
         "fields": {"day": when.isoformat()} if day else {},
         "action": "/puzzle",
@@ -137,82 +170,91 @@ async def show_daily_puzzle(
         "after": None if when == today else f"/puzzle?day={when + timedelta(days=1)}",
         "onward": "/puzzles",
     }
-    return await _render_question(
-        request, when.isoformat(), answer or [], context, tasks.make_daily_puzzle, when.isoformat()
-    )
+    return await _render_puzzle(request, ask_daily_puzzle(request, when.isoformat()), answers, context)
 
 
 @router.get("/puzzles")
 async def show_puzzle(
-    request: Request,
-    grade: str = "",
-    game: str = "",
-    seed: str = "",
-    number: str = "1",
-    answer: Annotated[list[str] | None, Query()] = None,
+    request: Request, grade: str = "", game: str = "", seed: str = "", number: str = "1", answers: Answers = None
 ) -> Response:
-    """Show a puzzle of an endless row, or let somebody choose one."""
-    chosen = {"grade": grade, "game": game}
-    level = int(grade) if grade in {str(each) for each in GRADES} else None
+    """Show a puzzle of an endless row, or the form that chooses one."""
     wrong = _find_mistake(grade, game, number)
-    if wrong:
-        return render_page(request, "puzzles.html", status=404, wrong=wrong, **_build_context())
+    chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
+    if wrong or not (seed or chosen):
+        status = 404 if wrong else 200
+        books = catalogue.load_all()
+        return render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, games=books, wrong=wrong)
     if not seed:
-        if not grade and not game:
-            return render_page(request, "puzzles.html", **_build_context())
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
     seed, place = seed[:40], int(number)
-    context = {
-        **_build_context(),
+    context: dict[str, Any] = {
         "heading": f"Puzzle {place}",
         "kicker": f"Puzzles: {catalogue.load_named(game).title}" if game else "Puzzles",
-        "fields": {**{key: value for key, value in chosen.items() if value}, "seed": seed, "number": str(place)},
+        "fields": {**chosen, "seed": seed, "number": str(place)},
         "action": "/puzzles",
         "before": None if place == 1 else _build_puzzle_url(chosen, seed, place - 1),
-        "after": None,
         "onward": _build_puzzle_url(chosen, seed, min(place + 1, _MOST_NUMBER)),
     }
-    question = seed, place, level, game
-    return await _render_question(
-        request, question, answer or [], context, tasks.make_numbered_puzzle, seed, place, level, game or None
-    )
+    asking = ask_numbered_puzzle(request, seed, place, int(grade) if grade else None, game or None)
+    return await _render_puzzle(request, asking, answers, context)
 
 
 @router.post("/puzzle")
 @router.post("/puzzles")
 async def redirect_answer(request: Request) -> Response:
-    """Take an answer that was posted, and show it at an address of its own."""
+    """Accept a posted answer, and redirect to the address that shows it."""
     form = await read_form(request)
     fields = [(key, value) for key, value in form.multi_items() if isinstance(value, str)]
     return RedirectResponse(f"{request.url.path}?{urlencode([*request.query_params.multi_items(), *fields])}", 303)
 
 
-async def _render_question(
-    request: Request,
-    question: Hashable,
-    answers: list[str],
-    context: dict[str, Any],
-    task: Callable[..., PuzzleQuestion],
-    *args: object,
+@router.get("/learn/{name}")
+async def show_lesson(request: Request, name: str, at: str = "1", answers: Answers = None) -> Response:
+    """Show a step of a game's first lesson: a position with something to find, or the game at its end."""
+    if name not in catalogue.list_names():
+        return render_unknown_game(request, name)
+    book = catalogue.load_named(name)
+    lesson, wrong, status = await await_answer(
+        ask_cached(request, name, tasks.make_lesson, book, seconds=PUZZLE_TIMEOUT)
+    )
+    positions = lesson or ()
+    step = int(at) if at in {str(each) for each in range(1, len(positions) + 2)} else 1
+    context: dict[str, Any] = {
+        "book": book,
+        "rules": describe_rules(book.rules, get_voice(book).noun),
+        "level": next(iter(LEVELS)),
+        "line": f"{name}:",
+        "wrong": wrong,
+        "count": len(positions),
+        "at": step,
+        "announced": _COUNTS.get(len(positions), ""),
+    }
+    if step <= len(positions):
+        question = build_question(positions[step - 1], answers or [], LESSON_TRIES)
+        context |= {
+            "question": question,
+            "action": f"/learn/{name}",
+            "fields": {"at": str(step)},
+            "onward": f"/learn/{name}?{urlencode({'at': step + 1})}",
+            "tries_left": LESSON_TRIES - len(question.tried),
+        }
+    return render_page(request, "lesson.html", status=status, **context)
+
+
+async def _render_puzzle(
+    request: Request, asking: Awaitable[PuzzleQuestion], answers: Sequence[str] | None, context: dict[str, Any]
 ) -> Response:
     try:
-        posed = await ask_cached(request, question, task, *args, seconds=PUZZLE_TIMEOUT)
-    except UnansweredError as unanswered:
-        return add_retry_header(
-            render_page(request, "puzzle.html", status=unanswered.status, wrong=unanswered.message, **context)
-        )
-    except LookupError as none:
-        return render_page(request, "puzzle.html", status=404, wrong=make_sentence(str(none)), **context)
-    return render_page(request, "puzzle.html", asked=build_question(posed, answers), **context)
-
-
-def _build_context() -> dict[str, Any]:
-    return {"grades": ABOUT_GRADES, "games": [catalogue.load_named(name) for name in catalogue.list_names()]}
+        puzzle, wrong, status = await await_answer(asking)
+    except LookupError as error:
+        puzzle, wrong, status = None, make_sentence(str(error)), 404
+    question = None if puzzle is None else build_question(puzzle, answers or [])
+    context |= {"grades": ABOUT_GRADES, "question": question, "wrong": wrong}
+    return render_page(request, "puzzle.html", status=status, **context)
 
 
 def _build_puzzle_url(chosen: dict[str, str], seed: str, number: int) -> str:
-    given = {key: value for key, value in chosen.items() if value}
-    return f"/puzzles?{urlencode({**given, 'seed': seed, 'number': number})}"
+    return f"/puzzles?{urlencode({**chosen, 'seed': seed, 'number': number})}"
 
 
 def _find_mistake(grade: str, game: str, number: str) -> str:

@@ -1,0 +1,64 @@
+"""The home page, and the choice of colours."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, get_args
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from number_tower import catalogue
+from number_tower.store import StoreError
+from number_tower.store.rooms import RoomNotFoundError
+from number_tower.web import drawing
+from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
+from number_tower.web.pages import Theme, read_form, render_page
+from number_tower.web.view import RoomView
+
+if TYPE_CHECKING:
+    from number_tower.web.lobby import Lobby
+
+router = APIRouter(include_in_schema=False)
+
+MOST_LISTED = 50
+"""Games of a browser on the home page: those that are not over, then the newest."""
+
+
+@router.get("/")
+async def show_home(request: Request) -> Response:
+    """Show the games of the catalogue, and those of this browser."""
+    going, over = await _list_games(request)
+    games = [(book, drawing.draw_sample(book)) for book in catalogue.load_all()]
+    return render_page(request, "home.html", games=games, going=going, over=over)
+
+
+@router.post("/theme")
+async def set_theme(request: Request) -> Response:
+    """Remember the colours that a visitor chose."""
+    form = await read_form(request)
+    back = str(form.get("back", "/"))
+    local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
+    response = RedirectResponse(back if local else "/", 303)
+    theme = str(form.get("theme", ""))
+    if theme in get_args(Theme):
+        response.set_cookie("theme", theme, max_age=YEAR, path="/", samesite="lax")
+    return response
+
+
+async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]:
+    """Return this browser's unfinished games and those that are over, newest first; none while the database fails."""
+    lobby: Lobby = request.app.state.lobby
+    session = get_browser_session(request)
+    views: list[RoomView] = []
+    with suppress(StoreError):
+        for address in await lobby.list_rooms(session.secrets, MOST_LISTED) if session.secrets else []:
+            credentials = session.get_credentials(address)
+            with suppress(RoomNotFoundError):
+                cached = await lobby.find_room_for(address, credentials)
+                if held := cached.find_seats(credentials):
+                    views.append(RoomView(cached, held))
+    if views:
+        session.renew()
+    views.sort(key=lambda view: view.cached.game.changed, reverse=True)
+    return [view for view in views if not view.is_finished], [view for view in views if view.is_finished]

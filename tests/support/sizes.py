@@ -1,0 +1,17 @@
+"""How much the tests try: a sample, or everything where NUMBER_TOWER_THOROUGH=1 is set, as `make soak` does."""
+
+from __future__ import annotations
+
+import os
+
+THOROUGH = os.environ.get("NUMBER_TOWER_THOROUGH") == "1"
+
+
+def size(sample: int, full: int) -> int:
+    """Return how many of something to try."""
+    return full if THOROUGH else sample
+
+
+def examples(full: int) -> int:
+    """Return how many random examples to try: a fifth, since every run tries others."""
+    return size(max(10, full // 5), full)
