@@ -77,7 +77,7 @@ class LazyStore:
         from number_tower.store.database import Store  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
 
         if self._store is None:
-            self._store = Store(self.location, patience=self._timeout)
+            self._store = Store(self.location, timeout=self._timeout)
         return self._store
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:

@@ -25,14 +25,15 @@ from number_tower.cli.errors import (
 from number_tower.cli.history import normalize_game_name
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
-from number_tower.store import StoreError, get_data_folder, is_disabled
-from number_tower.store.backup import create_backup, locate_file, name_backup, restore_backup
+from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
+from number_tower.store.backup import create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
-from number_tower.store.engine import make_engine, upgrade
+from number_tower.store.engine import make_engine
 from number_tower.store.games import DamagedEntry, GameFilter
-from number_tower.store.integrity import check_database
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from number_tower.store.transfer import TransferError, export_games, import_games
+from number_tower.store.upgrade import upgrade
 from number_tower.text import format_count, format_path
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO, TextIO
 
     from number_tower.store.database import Store
-    from number_tower.store.engine import Backup
-    from number_tower.store.integrity import CheckReport
+    from number_tower.store.maintenance import CheckReport
     from number_tower.store.transfer import ImportResult
+    from number_tower.store.upgrade import BackupChoice
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of a line that is imported."""
@@ -123,7 +124,7 @@ def _upgrade(args: Namespace, terminal: Terminal) -> int:
     return FINISHED
 
 
-def _choose_backup(args: Namespace, store: LazyStore) -> Backup:
+def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
     """Return where the backup before an upgrade goes: beside a file, or, for a server, to the user's data folder."""
     if args.no_backup:
         return False
@@ -163,7 +164,7 @@ def _run_check(args: Namespace) -> tuple[str, CheckReport]:
         store = _require_store(args)
         name, location = store.name, store.location
     elif Path(args.file).is_file():
-        location = locate_file(Path(args.file))
+        location = locate_file(args.file)
         name = location.name
     else:
         problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
