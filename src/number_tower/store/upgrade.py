@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ALEMBIC_LOCK = Lock()
 """Alembic keeps its configuration in global variables."""
 
-_VERSIONS = ("0001", "0002", "0003", "0004", NEWEST)
+_VERSIONS = tuple(f"{number:04}" for number in range(1, int(NEWEST) + 1))
 
 _LOG = getLogger(__name__)
 _LOG.addHandler(NullHandler())  # a command that sets up no log prints none
