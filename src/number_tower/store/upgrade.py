@@ -107,14 +107,14 @@ def _migrate_with_backup(connection: Connection, location: Location, version: st
 
 def migrate(connection: Connection, version: str) -> None:
     """Run the migrations up to a version, in the transaction of the connection."""
-    from alembic import command  # noqa: PLC0415 - only when a database is upgraded
-    from alembic.config import Config  # noqa: PLC0415 - likewise
+    from alembic import command, config  # noqa: PLC0415 - only when a database is upgraded
 
-    config = Config()
-    config.set_main_option("script_location", os.path.join(os.path.dirname(__file__), "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
+    settings = config.Config()
+    folder = os.path.join(os.path.dirname(__file__), "migrations")
+    settings.set_main_option("script_location", folder.replace("%", "%%"))
+    settings.attributes["connection"] = connection
     with _ALEMBIC_LOCK:
-        command.upgrade(config, version)
+        command.upgrade(settings, version)
 
 
 def read_version(connection: Connection) -> str | None:
