@@ -37,7 +37,7 @@ _GRACE = 0.5
 """Seconds beyond its time that a question has, so that its own "not solved in time" can arrive."""
 
 _ORPHAN_GRACE = 2.5
-"""Seconds beyond its time after which a process ends itself: only if nobody else does, since the server is gone."""
+"""Seconds beyond its time after which a process ends itself, if the server is gone and cannot end it."""
 
 _OVERDUE_GRACE = 30.0
 """Seconds beyond its time after which a question is given up even if Pebble has not noticed."""
