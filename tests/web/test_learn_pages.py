@@ -333,6 +333,8 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
     posed = tasks.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
+    assert re.search(r"You are Player \w, and it is your turn\.", html)
+    assert re.search(r'aria-label="Your \w+s"', html)
     assert posed.solution_text not in html
     assert "Right!" not in html
     assert "wins:" not in html

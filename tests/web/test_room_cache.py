@@ -51,7 +51,11 @@ def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int
     identity = next(_numbers) if identity is None else identity
     table = Table(Game(book.rules, 0, moves), book.name)
     game = StoredGame(
-        identity, f"key {identity}", table, book, Seats(), tuple(format_now() for _ in range(table.version + 1))
+        identity,
+        f"key {identity}",
+        replace(table, rulebook=book.name, book=book),
+        Seats(),
+        tuple(format_now() for _ in range(table.version + 1)),
     )
     room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
     return StoredRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
