@@ -126,8 +126,7 @@ class Lobby:
     ) -> AsyncGenerator[CachedRoom | None, None]:
         """Yield a room as it is, and again after every change; None after a heartbeat without any.
 
-        States never go back, nor behind what the client has seen. A database that fails for a moment does not end a
-        stream: the room is read again later.
+        States never go back, nor behind what the client has seen. A database failure does not end a stream.
         """
         room_id = (await self.find_room(address)).id
         sent: Revision | None = None
