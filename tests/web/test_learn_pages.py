@@ -450,7 +450,7 @@ def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestC
 def test_the_theory_is_what_is_known() -> None:
     def told(name: str) -> str:
         book = catalogue.load_named(name)
-        return " ".join(games.describe_theory(analyse_table(Table(Game(book.rules), name), book), "block"))
+        return " ".join(games.describe_theory(analyse_table(Table(Game(book.rules), name)), "block"))
 
     assert "Whoever begins can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")

@@ -39,13 +39,7 @@ def travelled(thing: Thing) -> Thing:
     return pickle.loads(pickle.dumps(thing))  # type: ignore[no-any-return]  # noqa: S301 - our own
 
 
-def read(line: str) -> tuple[Table, catalogue.Rulebook]:
-    table = record.from_line(line)
-    return table, table.book
-
-
-def by_rules(game: Game) -> tuple[Table, catalogue.Rulebook]:
-    return Table(game), catalogue.find_rulebook("rules", game.rules)
+read = record.from_line
 
 
 # The computer and its hints -------------------------------------------------------------------------------------------
@@ -84,13 +78,13 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
-    table, _ = read("draft:9")
+    table = read("draft:9")
     assert tasks.give_hint(table, 0) == tasks.give_hint(table, 1)
     assert tasks.give_hint(table, 9) == tasks.give_hint(table, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
-    table, _ = read("summit(hidden=yes):9")
+    table = read("summit(hidden=yes):9")
     told = tasks.give_hint(table, 3)
     assert told.block is None
     assert not told.more
@@ -100,7 +94,7 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = tasks.give_hint(read(line)[0], 3)
+        told = tasks.give_hint(read(line), 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
@@ -111,7 +105,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
             return None
 
     monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
-    told = tasks.give_hint(read("draft:9")[0], 3)
+    told = tasks.give_hint(read("draft:9"), 3)
     assert told == HintText((fill_text("unknown", {}),), more=False)
 
 
@@ -121,7 +115,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
 @settings(max_examples=examples(150))
 @given(any_game())
 def test_every_value_is_what_solving_says(game: Game) -> None:
-    found = travelled(analyse_table(*by_rules(game), PATIENT))
+    found = travelled(analyse_table(Table(game), PATIENT))
     solution = nt.solve(game)
     assert (found.value, found.plies) == solution.worth
     assert {move.block: (move.value, move.plies) for move in found.moves} == {
@@ -138,8 +132,8 @@ def test_every_value_is_what_solving_says(game: Game) -> None:
 
 
 def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
-    table, book = read("draft:9,8")
-    found = analyse_table(table, book, seconds=0.0)
+    table = read("draft:9,8")
+    found = analyse_table(table, seconds=0.0)
     truth = nt.solve(table.game)
     assert found.value is None
     assert not found.complete
@@ -152,14 +146,14 @@ def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
 
 
 def test_a_game_too_vast_is_said_to_be_unknown() -> None:
-    found = analyse_table(*read(VAST), seconds=0.2)
+    found = analyse_table(read(VAST), seconds=0.2)
     assert found.value is None
     assert all(move.value is None for move in found.moves)
     assert "No move is valued" in found.note
 
 
 def test_of_many_moves_only_some_are_given_a_reason() -> None:
-    found = analyse_table(*read("climb(blocks=1-100):"))
+    found = analyse_table(read("climb(blocks=1-100):"))
     assert len(found.moves) == 100
     assert sum(bool(move.reason) for move in found.moves) == MAX_REASONS
     assert all(move.value for move in found.moves)
@@ -171,7 +165,7 @@ def test_of_many_moves_only_some_are_given_a_reason() -> None:
 @settings(max_examples=examples(60))
 @given(any_game(to_the_end=True))
 def test_a_review_is_the_coachs(game: Game) -> None:
-    found, seen = travelled(tasks.review_table(by_rules(game)[0], PATIENT, PATIENT)), review(game)
+    found, seen = travelled(tasks.review_table(Table(game), PATIENT, PATIENT)), review(game)
     assert found.values == seen.values
     assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
     assert found.turning == (None if seen.turning_point is None else seen.turning_point.ply)
@@ -180,13 +174,13 @@ def test_a_review_is_the_coachs(game: Game) -> None:
 
 
 def test_a_result_by_word_and_names_are_told() -> None:
-    found = tasks.review_table(read("draft(names=Ann,Ben,resigned=1):9,8")[0])
+    found = tasks.review_table(read("draft(names=Ann,Ben,resigned=1):9,8"))
     assert found.headline == "Ben won: Ann resigned."
     assert "Ann resigned a position that was won" in (found.turning_point or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
-    table, _ = read("draft:9,8,5")
+    table = read("draft:9,8,5")
     found = tasks.review_table(table, altogether=0.0)
     assert found.values == (None,) * 4
     assert not found.complete
@@ -194,7 +188,7 @@ def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
 
 
 def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
-    table, _ = read(f"{VAST}5,6,7,8")
+    table = read(f"{VAST}5,6,7,8")
     found = tasks.review_table(table, seconds=0.2, altogether=0.3)
     assert set(found.values) == {None}
     assert all(not move.mark and not move.remarks for move in found.moves)

@@ -20,7 +20,6 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from number_tower.catalogue import Rulebook
     from number_tower.coach.hints import Hint
     from number_tower.game import Game
     from number_tower.solve.limits import Progress
@@ -74,14 +73,10 @@ def find_hint(game: Game, seconds: float, *, progress: Callable[[Progress], obje
 
 
 def analyse_table(
-    table: Table,
-    book: Rulebook,
-    seconds: float = SECONDS,
-    *,
-    progress: Callable[[Progress], object] | None = None,
+    table: Table, seconds: float = SECONDS, *, progress: Callable[[Progress], object] | None = None
 ) -> PositionAnalysis:
     """Analyse the position of a table; where time runs out, as far as it is known by then."""
-    voice, game = get_voice(book), table.game
+    voice, game = get_voice(table.book), table.game
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     if (over := get_final_worth(game.position)) is not None:
         return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")

@@ -21,7 +21,6 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from number_tower.catalogue import Rulebook
     from number_tower.coach.reasons import Reason
     from number_tower.rules import Rules
     from number_tower.solve.solution import Solution
@@ -115,12 +114,12 @@ class HintText(NamedTuple):
     block: int | None = None
 
 
-def format_hint(table: Table, book: Rulebook, step: int, hint: Hint | None) -> HintText:
+def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     """Write a hint for the player to move: step 1 what to look for, 2 also the move, 3 also the reason.
 
     There is none for hidden blocks, after the end, or (`hint` is None) where the position was not solved.
     """
-    voice = get_voice(book)
+    voice = get_voice(table.book)
     if table.hidden or not table.legal:
         refusal = voice.refuse(table, "hint" if table.hidden else "over", "")
         return HintText((refusal.text.strip(),), more=False)

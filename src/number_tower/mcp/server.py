@@ -162,7 +162,7 @@ class Tools:
         _check_not_over(session, "there is no move to look for")
         table = session.table
         hint = await _run_in_thread(self._searches, find_hint, table.game, schemas.SECONDS)
-        return results.build_hint_result(session, format_hint(table, table.book, step, hint))
+        return results.build_hint_result(session, format_hint(table, step, hint))
 
     async def analyse(
         self,
@@ -183,7 +183,7 @@ class Tools:
         if table.outcome is not None:
             return results.build_finished_result(session)
         only = None if block is None else _check_block(session, block)
-        analysis = await _run_in_thread(self._searches, analyse_table, table, table.book, seconds)
+        analysis = await _run_in_thread(self._searches, analyse_table, table, seconds)
         return results.build_analysis_result(session, analysis, only)
 
     async def _let_computer_move(self, session: GameSession) -> GameSession:

@@ -116,8 +116,7 @@ async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int]
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
     """Ask for the exact values of a position and its moves."""
     key = record.to_line(table), table.book.title
-    seconds = limits.POSITION_TIMEOUT
-    return await ask_cached(request, key, analyse_table, table, table.book, seconds=seconds)
+    return await ask_cached(request, key, analyse_table, table, seconds=limits.POSITION_TIMEOUT)
 
 
 async def ask_review(request: Request, table: Table) -> tasks.GameReviewText:

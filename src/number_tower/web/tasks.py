@@ -44,7 +44,7 @@ def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:
 def give_hint(table: Table, step: int) -> HintText:
     """Return a hint for the player to move, from what computers know of the game."""
     solution = get_knowledge(table.game.rules).solve(table.game.position) if table.legal else None
-    return format_hint(table, table.book, step, None if solution is None else hint(solution))
+    return format_hint(table, step, None if solution is None else hint(solution))
 
 
 # Records --------------------------------------------------------------------------------------------------------------
