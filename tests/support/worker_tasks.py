@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from number_tower import record
-from number_tower.catalogue import Rulebook
 from number_tower.coach.analysis import PositionAnalysis
 from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_types import CallToolResult, TextContent
 
 from number_tower import catalogue
+from number_tower.coach.analysis import PositionAnalysis
 from number_tower.mcp.schemas import (
     AnalysisResult,
     GameInfo,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from number_tower.coach.analysis import PositionAnalysis
     from number_tower.coach.hints import HintText
     from number_tower.mcp.session import GameSession
     from number_tower.table import Table
@@ -51,10 +51,7 @@ _REPEATED_VALUE = re.compile(r"(?:wins by force|wins|loses|leads to a draw)(?:[:
 
 def build_games_result() -> CallToolResult:
     """List the games and the levels of the computer."""
-    games = [
-        GameInfo(name=book.name, title=book.title, summary=book.summary, options=list(book.options))
-        for book in catalogue.load_all()
-    ]
+    games = [GameInfo.model_validate(book, from_attributes=True) for book in catalogue.load_all()]
     levels = [LevelInfo(name=level.name, about=level.about) for level in ALL_LEVELS.values()]
     lines = ["The games:"]
     lines += [f"- {game.name}: {game.summary} Options: {', '.join(game.options) or 'none'}." for game in games]
@@ -137,22 +134,9 @@ def build_analysis_result(session: GameSession, analysis: PositionAnalysis, only
     """Give the values of a position and its moves; of one move only, or of none where legal blocks are not listed."""
     moves = None
     if session.lists or only is not None:
-        moves = [
-            MoveValueInfo(block=move.block, value=move.value, plies=move.plies, reason=move.reason)
-            for move in analysis.moves
-            if only in {None, move.block}
-        ]
-    result = AnalysisResult(
-        id=session.id,
-        to_move=session.table.game.to_move + 1,
-        value=analysis.value,
-        plies=analysis.plies,
-        result=None,
-        verdict=analysis.verdict,
-        method=analysis.method,
-        moves=moves,
-        note=analysis.note,
-    )
+        moves = [MoveValueInfo(**move._asdict()) for move in analysis.moves if only in {None, move.block}]
+    values = {**analysis._asdict(), "moves": moves}
+    result = AnalysisResult(id=session.id, to_move=session.table.game.to_move + 1, result=None, **values)
     lines = [analysis.verdict, *_describe_moves(moves or []), analysis.note]
     if moves is None:
         lines.append("The moves are not listed in this game; give a block to hear about that one.")
@@ -162,17 +146,8 @@ def build_analysis_result(session: GameSession, analysis: PositionAnalysis, only
 def build_finished_result(session: GameSession) -> CallToolResult:
     """Say who won a finished game, instead of an analysis."""
     verdict = f"The game is over: {_describe_winner(session.table)}."
-    result = AnalysisResult(
-        id=session.id,
-        to_move=None,
-        value=None,
-        plies=0,
-        result=_get_outcome(session.table),
-        verdict=verdict,
-        method="",
-        moves=[],
-        note="",
-    )
+    values = PositionAnalysis(None, 0, verdict, method="", moves=(), note="")._asdict()
+    result = AnalysisResult(id=session.id, to_move=None, result=_get_outcome(session.table), **values)
     return _make_result(result, [verdict])
 
 
