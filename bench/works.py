@@ -141,7 +141,7 @@ def against_matching(other: str, size: int) -> Duel:
     ours = typical(openings)
     blocks = range(1, size + 1)
     theirs = {"rustworkx": rustworkx_matching, "networkx": networkx_matching}[other](blocks)
-    agree(decompose_blocks(blocks, "related").matched, theirs.pairs)
+    agree(decompose_blocks(blocks, "related", SearchLimits()).matched, theirs.pairs)
     return Duel(ours, theirs.seconds)
 
 
@@ -262,7 +262,7 @@ def first_search(cache: str) -> float:
 
 def first_matching(cache: str) -> float:
     """Time a first compiled matching, likewise."""
-    return _first(cache, lambda: decompose_blocks(range(1, 1001), "related", compiled=True))
+    return _first(cache, lambda: decompose_blocks(range(1, 1001), "related", SearchLimits(), compiled=True))
 
 
 def _first(cache: str, work: Callable[[], object]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import COMMANDS, create_parser
 
 if TYPE_CHECKING:
     import argparse
@@ -35,9 +35,8 @@ FOOT = """
 
 def page() -> str:
     """Return the whole page."""
-    described, summaries = _commands(create_parser())
-    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summaries[name]} |\n" for name in create_parser().commands)
-    return HEAD + listed + "".join(_section(name, described[name]) for name in create_parser().commands) + FOOT
+    listed = "".join(f"| [`tower {name}`](#tower-{name}) | {summary} |\n" for name, (_, summary) in COMMANDS.items())
+    return HEAD + listed + "".join(_section(name, parser) for name, parser in _find_parsers().items()) + FOOT
 
 
 def _section(name: str, command: argparse.ArgumentParser) -> str:
@@ -51,12 +50,11 @@ def _call(action: argparse.Action) -> str:
     return " ".join(filter(None, (*action.option_strings, str(value).replace("|", r"\|"))))
 
 
-def _commands(tower: argparse.ArgumentParser) -> tuple[dict[str, argparse.ArgumentParser], dict[str, str]]:
-    """Return each command's parser, and what it is summed up as."""
-    for action in tower._actions:  # noqa: SLF001 - argparse has no public way
+def _find_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command."""
+    for action in create_parser()._actions:  # noqa: SLF001 - argparse has no public way
         if action.dest == "command":
-            summaries = {each.dest: str(each.help) for each in action._get_subactions()}  # type: ignore[attr-defined]  # noqa: SLF001 - likewise
-            return dict(action.choices), summaries  # type: ignore[arg-type]  # its choices are a dict of parsers
+            return dict(action.choices)  # type: ignore[arg-type]  # its choices are a dict of parsers
     raise LookupError("the command has no subcommands")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -44,8 +45,7 @@ from number_tower.batch.executor import WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError, format_header
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
-from number_tower.cli.main import main
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser, main
 from number_tower.players import LEVELS, UnknownPlayerError
 from number_tower.record import from_line, to_line
 from support.arena_players import Stub
@@ -739,24 +739,6 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
 # How it looks ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("done", "total", "just", "seconds", "columns", "line"),
-    [
-        (1240, 4800, 1240, 14.0, 120,
-         "  1,240 of 4,800 games  [#####...............]  26%  about 40 s left  (Ctrl-C stops; --resume goes on)"),
-        (1240, 4800, 1240, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 40 s left"),
-        (1240, 4800, 240, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 3 min left"),
-        (1240, 4800, 40, 140.0, 79, "  1,240 of 4,800 games  [#####...............]  26%  about 3 h left"),
-        (1240, 4800, 0, 14.0, 79, "  1,240 of 4,800 games  [#####...............]  26%"),
-        (0, 6, 0, 0.0, 79, "  0 of 6 games  [....................]   0%  (Ctrl-C stops; --resume goes on)"),
-        (6, 6, 6, 1.0, 60, "  6 of 6 games  [####################] 100%"),
-        (1240, 4800, 1240, 14.0, 20, "  1,240 of 4,800 gam"),
-    ],
-)  # fmt: skip
-def test_the_progress_bar(done: int, total: int, just: int, seconds: float, columns: int, line: str) -> None:
-    assert console.format_progress(done, total, just, seconds, columns, LEAVING) == line
-
-
 class Screen(io.StringIO):
     """Standard error as a terminal, or not."""
 
@@ -767,31 +749,33 @@ class Screen(io.StringIO):
 
 
 def test_the_bar_is_shown_on_a_terminal_while_games_are_played_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 100.4, 101.0, 101.1, 102.0])
-    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
+    clock = iter([100.0, 100.0, 100.4, 101.0, 101.0, 101.1, 102.0, 102.0])
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock, 103.0))
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = console.ProgressBar(LEAVING)
-    for done in (10, 11, 12, 13, 14):
-        bar.update(done, 20)
-    assert screen.getvalue() == (
-        "\r\033[K  12 of 20 games  [############........]  60%  about 4 s left"
-        "\r\033[K  14 of 20 games  [##############......]  70%  about 3 s left"
-    )
-    bar.clear()
-    bar.clear()
-    assert screen.getvalue().endswith("left\r\033[K")
+    with console.show_progress("games", LEAVING) as update:
+        for done in (1010, 1011, 1012, 1013, 1014):
+            update(done, 2000)
+        shown = screen.getvalue()
+    plain = re.sub(r"\033\[[0-9;?]*[A-Za-z]", "", shown)
+    assert re.findall(r"  ([0-9,]+) of 2,000 games ", plain)[-1] == "1,014"
+    assert "1,011 of" not in plain, "not more often than people can read"
+    assert "51% " in plain
+    assert f"(Ctrl-C {LEAVING})" in plain
+    assert "2K" in screen.getvalue().removeprefix(shown), "the line is cleared"
 
 
-def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_there_is_no_bar_where_nobody_sees_it(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
     clock = iter([100.0, 200.0])
-    monkeypatch.setattr(console, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(Screen, "terminal", False)
+    monkeypatch.setattr(console, "monotonic", lambda: next(clock, 300.0))
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(Screen, "terminal", term == "dumb")
     monkeypatch.setattr("sys.stderr", screen := Screen())
-    bar = console.ProgressBar(LEAVING)
-    bar.update(0, 20)
-    bar.update(12, 20)
-    bar.clear()
+    with console.show_progress("games", LEAVING) as update:
+        update(0, 20)
+        update(12, 20)
     assert screen.getvalue() == ""
 
 

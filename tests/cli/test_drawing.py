@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from number_tower import Game, Table, catalogue, rules
-from number_tower.cli.terminal import MOST_ROWS, count_cells, draw_towers
-from number_tower.voice import Voice
+from number_tower import Game, Table, rules
+from number_tower.cli.input import MOST_ROWS, draw_towers
+from number_tower.cli.terminal import count_cells
 
 
 def picture(name: str, *moves: int, names: tuple[str, str] | None = None, columns: int = 80) -> list[str]:
     table = Table(Game(rules(name), moves=moves), name, names)
-    return draw_towers(table, Voice(catalogue.load(name)), columns).strip("\n").split("\n")
+    return draw_towers(table, columns).strip("\n").split("\n")
 
 
 def test_larger_blocks_are_wider_and_lie_centred() -> None:

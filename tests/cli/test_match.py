@@ -539,7 +539,7 @@ def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest
 
     failed: list[Table] = []
     put = Store.save
-    monkeypatch.setattr(Store, "put", fails_for_a_while)
+    monkeypatch.setattr(Store, "save", fails_for_a_while)
     done = tower("match", "draft", "--db", db, typed=FIRST_WINS + "9\nquit\n")
     assert "The game goes on in memory" in done.stderr
     assert done.stdout.endswith(f"tower resume m1 --db {db}\n")

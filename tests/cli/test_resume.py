@@ -153,7 +153,7 @@ def test_a_result_that_was_overtaken_elsewhere_is_told(
         kept(file).change(1, 1, Change("place", 7))
         yield from ("9", "quit")
 
-    monkeypatch.setattr(Store, "put", sometimes)
+    monkeypatch.setattr(Store, "save", sometimes)
     done = play("match", "draft", answers=answers())
     assert "tower: an earlier game of this match went on elsewhere. Here it was draft:9,8,6\n" in done.err
     assert "The match is not kept" in done.out

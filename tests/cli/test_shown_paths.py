@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.autosave import LazyStore
+from number_tower.cli.database import LazyStore
 from number_tower.text import format_argument, make_printable
 from support.stores import Command, store_in
 

@@ -19,7 +19,7 @@ from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import (
@@ -317,10 +317,7 @@ class Person(Terminal):
 
 def hold(call: str, screen: Terminal) -> int:
     """Call `tower puzzle` with somebody at the keyboard."""
-    asked = create_parser().parse_args(["puzzle", *shlex.split(call)])
-    book = None if asked.game is None else catalogue.load(asked.game)
-    options = {key: getattr(asked, key) for key in catalogue.RULE_OPTIONS if getattr(asked, key) is not None}
-    return puzzling.run_puzzles(asked, book, None if book is None else book.apply_options(options), screen)
+    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
 
 
 def wrong(puzzle: Puzzle) -> int:

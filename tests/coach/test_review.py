@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, NotSolvedError, Outcome, Position, Rules, Solution, record
-from number_tower.cli import commands, main
+from number_tower.cli import main
 from number_tower.cli import review as reviewing
 from number_tower.cli.terminal import Terminal
 from number_tower.coach import review as reviews
@@ -321,7 +321,7 @@ def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
 
 def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = printed("draft:9,5,1,3,2")
-    monkeypatch.setattr(commands, "Terminal", lambda: screen_with(colour=True))
+    monkeypatch.setattr(reviewing, "Terminal", lambda: screen_with(colour=True))
     text = printed("draft:9,5,1,3,2")
     assert "\033[" in text
     assert text != plain
@@ -329,7 +329,7 @@ def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.Mon
 
 
 def test_long_sentences_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "Terminal", lambda: screen_with(columns=60))
+    monkeypatch.setattr(reviewing, "Terminal", lambda: screen_with(columns=60))
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
 
@@ -539,7 +539,7 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr("os.replace", full)
     assert main.main(["review", "race:7", "--svg", str(path)]) == 2
     out, err = capsys.readouterr()
     assert (out, err) == ("", f"tower: the picture cannot be kept in {path}: No space left on device\n")

@@ -51,7 +51,7 @@ def test_every_number_that_is_seen_lies_between_0_and_1(game: Game) -> None:
 
 @given(any_game())
 def test_the_mask_is_the_engines(game: Game) -> None:
-    mask = ObservationEncoder(game.rules).encode_mask(game.position)
+    mask = ObservationEncoder(game.rules).unpack_mask(game.position.legal_mask)
     assert mask.dtype == np.int8
     assert tuple(block for block, may in zip(game.rules.blocks, mask, strict=True) if may) == game.legal
 
@@ -72,7 +72,8 @@ def test_the_bound_on_a_games_length_is_close(name: str, longest: int) -> None:
 def test_a_position_is_worth_its_best_action(game: Game) -> None:
     value, values = make_value_info(game.position).values()
     assert (
-        np.isfinite(values).tolist() == ObservationEncoder(game.rules).encode_mask(game.position).astype(bool).tolist()
+        np.isfinite(values).tolist()
+        == ObservationEncoder(game.rules).unpack_mask(game.position.legal_mask).astype(bool).tolist()
     )
     if game.outcome is None:
         assert value == values.max()

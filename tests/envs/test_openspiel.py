@@ -94,7 +94,7 @@ def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(ru
             assert state.current_player() == (now.to_move if over is None else pyspiel.PlayerId.TERMINAL)
             assert [rules.blocks[each] for each in state.legal_actions()] == list(now.legal)
             assert [state.action_to_string(each) for each in state.legal_actions()] == list(map(str, now.legal))
-            assert state.legal_actions_mask() == sight.encode_mask(position).tolist()
+            assert state.legal_actions_mask() == sight.unpack_mask(position.legal_mask).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 if over.winner == 0 else -1
             assert (state.returns(), state.rewards()) == ([won, -won], [won, -won])

@@ -113,7 +113,7 @@ def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatc
         known.add(position)
         values = learner.table[sight.encode(position, position.to_move).tobytes()]
         exact = observation.action_values(position)
-        legal = sight.encode_mask(position) == 1
+        legal = sight.unpack_mask(position.legal_mask) == 1
         assert np.array_equal(values[legal], exact[legal])
         ahead += map(position.place, position.legal)
     assert len(known) > 20

@@ -50,7 +50,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
     for _ in range(steps):
         assert games.to_move.tolist() == [position.to_move for position in positions]
         assert games.legal.tolist() == [position.legal_mask for position in positions]
-        assert games.masks.tolist() == [sight.encode_mask(position).tolist() for position in positions]
+        assert games.masks.tolist() == [sight.unpack_mask(position.legal_mask).tolist() for position in positions]
         assert [games.position(row) for row in range(number)] == positions
         movers = np.array([sight.encode(position, position.to_move) for position in positions])
         assert np.array_equal(games.observations(), movers)

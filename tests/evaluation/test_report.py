@@ -22,8 +22,7 @@ import pytest
 
 from number_tower.arena.schedule import parse_game
 from number_tower.cli import eval as eval_command
-from number_tower.cli.main import main
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser, main
 from number_tower.evaluation import (
     BASELINES,
     DEFAULT_GAMES,

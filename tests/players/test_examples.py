@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 
 from number_tower import Game, Rules, catalogue, rules
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.players import ForfeitError
 from number_tower.players.program import Program, format_question
 from support.clocks import SLOW

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.web import connections, health, limits, settings
 from number_tower.web.middleware import rate_limit, streams
 from support.clocks import SLOW

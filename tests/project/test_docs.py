@@ -14,7 +14,7 @@ import pytest
 
 from number_tower import Rules, __version__, catalogue, voice
 from number_tower.catalogue import load
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.voice import Voice
 from reference import PAGE, page
 from support.command import ROOT, TOWER, plain_environment

@@ -27,9 +27,8 @@ from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign,
 from number_tower.store import StoreError, rooms
 from number_tower.store.rooms import Revision, StoredRoom
 from number_tower.table import Change, StaleError
-from number_tower.web.cached_room import CachedRoom
 from number_tower.web.lobby import NewRoom
-from number_tower.web.room_cache import ReconcileTiming
+from number_tower.web.room_cache import CachedRoom, ReconcileTiming
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.nodes import Node, node
@@ -59,11 +58,11 @@ class Watched:
         shorter, longer = sorted((log, before), key=len)
         assert longer[: len(shorter)] == shorter, f"told was {before}, and now {log}"
         self.told[known.room.number] = longer
-        self.newest = max(self.newest, known.kept_room.revision)
+        self.newest = max(self.newest, known.revision)
 
     def stream(self, server: int, known: CachedRoom) -> None:
         """Note what a stream told: it may not go back."""
-        moment = known.kept_room.revision
+        moment = known.revision
         assert moment > self.last.get(server, (0, 0, 0)), "a stream went back"
         self.last[server] = moment
         self.hear(known)
@@ -218,7 +217,7 @@ class Scenario:
         """Wait until a server shows a room as it is stored, to those who ask and to those who follow."""
         while True:
             stored = (await self._stored(room)).revision
-            if (await server.lobby.find_room(room.address)).kept_room.revision == room.last.get(number) == stored:
+            if (await server.lobby.find_room(room.address)).revision == room.last.get(number) == stored:
                 return
             await asyncio.sleep(0.01)
 
@@ -260,7 +259,7 @@ class Injection:
 @asynccontextmanager
 async def injection(database: str) -> AsyncIterator[Injection]:
     """Have two servers at a database, whose calls can fail; a computer whose move failed tries again at once."""
-    with patch("number_tower.web.lobby._LONG_PAUSE", 0.01):
+    with patch("number_tower.web.questions._STORE_RETRY", 0.01):
         async with node(database, QUICK, patience=SLOW) as first, node(database, QUICK, patience=SLOW) as second:
             yield Injection((first, second))
 

@@ -18,6 +18,7 @@ from number_tower import Rules
 from number_tower.position import Position
 from number_tower.rules import Fit
 from number_tower.solve import jit
+from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import decompose_blocks
 from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily
 from support.sizes import examples, size
@@ -89,13 +90,13 @@ def check_matching(found: Decomposition, size: int, edges: Iterable[Edge]) -> No
 @settings(max_examples=examples(400))
 @given(small_sets | far_sets, symmetric_fits)
 def test_a_block_is_missed_if_as_many_pairs_remain_without_it(blocks: list[int], fit: str) -> None:
-    check(decompose_blocks(blocks, fit), len(blocks), fitting(blocks, fit))
+    check(decompose_blocks(blocks, fit, SearchLimits()), len(blocks), fitting(blocks, fit))
 
 
 @given(st.sets(st.integers(1, 30), min_size=1, max_size=7), symmetric_fits)
 def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(numbers: set[int], fit: Fit) -> None:
     rules = Rules(blocks=sorted(numbers), fit=fit)
-    found = decompose_blocks(rules.blocks, fit)
+    found = decompose_blocks(rules.blocks, fit, SearchLimits())
 
     @cache
     def lost(position: Position) -> bool:
@@ -109,34 +110,36 @@ def test_an_opening_wins_if_it_is_missed_and_else_its_partner_wins_against_it(nu
 
 
 def test_of_the_blocks_1_to_20000_there_are_8753_pairs() -> None:
-    assert decompose_blocks(range(1, 20_001), "related", compiled=True).matched == 8_753
+    assert decompose_blocks(range(1, 20_001), "related", SearchLimits(), compiled=True).matched == 8_753
 
 
 def test_compiled_or_not_the_pairs_of_very_many_blocks_are_the_same() -> None:
     blocks = range(1, size(4_001, 20_001))
-    one, other = (decompose_blocks(blocks, "related", compiled=compiled) for compiled in (False, True))
+    one, other = (decompose_blocks(blocks, "related", SearchLimits(), compiled=compiled) for compiled in (False, True))
     assert one == other
 
 
 def test_a_range_and_the_same_blocks_in_a_list_are_the_same() -> None:
     for fit in SYMMETRIC:
-        assert decompose_blocks(range(3, 300, 3), fit) == decompose_blocks(list(range(3, 300, 3)), fit)
+        assert decompose_blocks(range(3, 300, 3), fit, SearchLimits()) == decompose_blocks(
+            list(range(3, 300, 3)), fit, SearchLimits()
+        )
 
 
 def test_where_any_block_fits_the_number_of_blocks_decides() -> None:
-    assert not any(decompose_blocks(range(1, 1_000_001), "any").missed)
-    assert all(decompose_blocks(range(1, 1_000_000), "any").missed)
+    assert not any(decompose_blocks(range(1, 1_000_001), "any", SearchLimits()).missed)
+    assert all(decompose_blocks(range(1, 1_000_000), "any", SearchLimits()).missed)
 
 
 def test_no_blocks_are_no_problem() -> None:
     for fit in SYMMETRIC:
-        assert decompose_blocks([], fit).matched == 0
+        assert decompose_blocks([], fit, SearchLimits()).matched == 0
 
 
 @pytest.mark.parametrize("fit", sorted({*get_args(Fit)} - {*SYMMETRIC}))
 def test_a_fit_that_is_not_symmetric_is_refused(fit: str) -> None:
     with pytest.raises(ValueError, match=f"expected a symmetric fit: any, related or unrelated; got {fit}"):
-        decompose_blocks([1, 2], fit)
+        decompose_blocks([1, 2], fit, SearchLimits())
 
 
 # Any graph -----------------------------------------------------------------------------------------------
@@ -221,7 +224,9 @@ def test_compiled_interpreted_or_in_the_least_pieces_all_is_the_same(
 
 @given(small_sets | far_sets, symmetric_fits)
 def test_blocks_are_the_same_compiled_or_interpreted(blocks: list[int], fit: str) -> None:
-    assert decompose_blocks(blocks, fit, compiled=True) == decompose_blocks(blocks, fit, compiled=False)
+    assert decompose_blocks(blocks, fit, SearchLimits(), compiled=True) == decompose_blocks(
+        blocks, fit, SearchLimits(), compiled=False
+    )
 
 
 @given(st.lists(st.integers(0, 99), max_size=11))
@@ -271,7 +276,7 @@ def test_circles_within_circles_open_again() -> None:
 def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence[int]) -> None:
     """Claude Berge: the groups of missed blocks, less the blocks that they fit on, are exposed in every matching."""
     edges = fitting(blocks, fit)
-    found = decompose_blocks(blocks, fit)
+    found = decompose_blocks(blocks, fit, SearchLimits())
     check_matching(found, len(blocks), edges)
     group = list(range(len(blocks)))
 
@@ -295,29 +300,28 @@ def test_the_answer_proves_that_no_matching_is_larger(fit: str, blocks: Sequence
 def test_whoever_waits_can_give_up(*, compiled: bool) -> None:
     pauses = iter(range(4))
 
-    def pause() -> None:
+    def pause(_: object) -> None:
         if next(pauses, None) is None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        decompose_blocks(range(1, 3_001), "related", compiled=compiled, pause=pause)
+        decompose_blocks(range(1, 3_001), "related", SearchLimits(progress=pause), compiled=compiled)
 
 
 def test_more_pairs_than_there_is_room_for_are_refused() -> None:
-    with pytest.raises(MemoryError, match=r"3,000 blocks and 4,498,500 pairs of them need about 34 MiB; 20 MiB are"):
-        decompose_blocks(range(1, 3_001), "unrelated", most_bytes=20 << 20)
+    with pytest.raises(NotSolvedError, match="not solved within 20 MiB of memory"):
+        decompose_blocks(range(1, 3_001), "unrelated", SearchLimits(memory=20))
 
 
 def test_without_the_compiler_even_many_blocks_can_be_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "is_available", lambda: False)
     monkeypatch.setattr(jit, "compile_kernel", None)
-    assert decompose_blocks(range(1, 20_001), "related").matched == 8_753
+    assert decompose_blocks(range(1, 20_001), "related", SearchLimits()).matched == 8_753
 
 
 def test_few_blocks_load_no_numeric_library() -> None:
     script = (
-        "import sys; from number_tower.solve.matching import decompose_blocks;"
-        "decompose_blocks(range(1, 101), 'related');"
+        "import sys, number_tower as nt; nt.solve(nt.Game(nt.rules('factor', blocks='1-100')), plies=False);"
         "sys.exit('numpy' in sys.modules or 'numba' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -47,7 +47,7 @@ Result = TypeVar("Result")
 CROWD = """
 import json, os, sys
 import alembic.command, psycopg, sqlalchemy.dialects.postgresql.psycopg, sqlalchemy.dialects.sqlite.pysqlite
-import number_tower.cli.commands, number_tower.cli.db, number_tower.store.games
+import number_tower.cli.play, number_tower.cli.db, number_tower.store.games
 from number_tower.cli.main import main
 
 crowd, (closed, gate) = json.load(sys.stdin), os.pipe()

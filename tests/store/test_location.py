@@ -12,7 +12,7 @@ import pytest
 
 from number_tower import Game, Table, catalogue
 from number_tower import store as places
-from number_tower.cli.autosave import LazyStore
+from number_tower.cli.database import LazyStore
 from number_tower.store import Location, LocationError
 from number_tower.store.engine import make_engine
 from support.command import tower

@@ -24,10 +24,10 @@ from sqlalchemy import delete, select, update
 
 from number_tower import Game, Table, catalogue, record
 from number_tower import store as places
-from number_tower.cli import console, stats
 from number_tower.cli import puzzle as puzzling
+from number_tower.cli import stats
 from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, InputEndedError
-from number_tower.cli.options import create_parser
+from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.puzzles import find_puzzles as stream_of
@@ -636,7 +636,7 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
     with store.write() as connection:
         connection.execute(update(games).values(rulebook="x" * 300))
     for width in (80, 70):
-        monkeypatch.setattr(stats, "_COLUMNS", width)
+        monkeypatch.setattr(stats, "MAX_WIDTH", width)
         for words in ((), ("数" * 30,)):
             lines = printed(file, capsys, *words).splitlines()[1:]
             assert [line for line in lines if count_cells(line) > width and "--db" not in line] == []
@@ -646,14 +646,14 @@ def test_whatever_the_names_are_it_fits_on_a_terminal(
 
 @given(st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(5, 40))
 def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) -> None:
-    sizes = console.split_width(parts, width)
+    sizes = stats.split_width(parts, width)
     assert [bool(size) for size in sizes] == [bool(part) for part in parts]
     if any(parts):
         assert sum(sizes) == width
         for part, size in zip(parts, sizes, strict=True):
             assert size == 1 or abs(size - width * part / sum(parts)) < 2
-    marks = "#=."[: len(parts)]
-    assert [console.draw_bar(parts, marks, width).count(mark) for mark in marks] == sizes
+    style = stats.BarStyle("#=."[: len(parts)], ())
+    assert [stats.draw_bar(parts, style, width).count(mark) for mark in style.marks] == sizes
 
 
 @pytest.mark.parametrize(
@@ -666,7 +666,7 @@ def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) ->
     ],
 )
 def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
-    assert console.draw_bar(parts) == bar
+    assert stats.draw_bar(parts, stats.BarStyle("#.", ()), 20) == bar
 
 
 @pytest.mark.parametrize(
@@ -675,15 +675,6 @@ def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: s
 )
 def test_all_is_only_what_is_all_and_nothing_what_is_nothing(part: int, whole: int, percent: str) -> None:
     assert stats._format_percent(part, whole) == percent  # noqa: SLF001 - rounding is worth a look of its own
-
-
-def test_progress_says_what_ctrl_c_does() -> None:
-    line = "  12 of 20 games  [############........]  60%  about 4 s left"
-    assert (
-        console.format_progress(12, 20, 2, 1.0, 100, "shows what is known") == f"{line}  (Ctrl-C shows what is known)"
-    )
-    assert console.format_progress(12, 20, 2, 1.0, 79, "shows what is known") == line
-    assert console.format_progress(12, 20, 2, 1.0, 10, "shows what is known") == line[:10]
 
 
 # Puzzles --------------------------------------------------------------------------------------------------------------
@@ -708,10 +699,7 @@ class Solver(Terminal):
 
 
 def solve(call: str, solver: Solver) -> int:
-    book = catalogue.load("climb")
-    return puzzling.run_puzzles(
-        create_parser().parse_args(["puzzle", "climb", *call.split()]), book, book.rules, solver
-    )
+    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
 
 
 def attempts(store: Store) -> list[PuzzleAttempt]:
@@ -789,7 +777,7 @@ def test_a_name_that_no_player_can_have_is_refused_at_once(name: str) -> None:
     solver = Solver()
     call = create_parser().parse_args(["puzzle", "climb", "--db", "none", "--name", name])
     with pytest.raises(CommandError, match=r"--name: expected (a name|names)\b") as failed:
-        puzzling.run_puzzles(call, catalogue.load("climb"), catalogue.load("climb").rules, solver)
+        puzzling.run(call, solver)
     assert failed.value.code == WRONG_CALL
 
 

@@ -33,7 +33,7 @@ class ThreadProcess:
     async def start(self) -> None:
         pass
 
-    async def answer(self, pickled: bytes, _seconds: float) -> TaskResult:
+    async def run(self, pickled: bytes, _seconds: float) -> TaskResult:
         task, args = pickle.loads(pickled)  # noqa: S301 - our own
         return TaskResult(await asyncio.to_thread(task, *args))
 

@@ -134,7 +134,7 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
 def test_a_beat_says_that_nothing_happened() -> None:
     async def script() -> None:
         hub = Hub()
-        async with aclosing(hub.subscribe(7, beat=0.001)) as wakeups:
+        async with aclosing(hub.subscribe(7, heartbeat=0.001)) as wakeups:
             assert [await anext(wakeups) for _ in range(3)] == [True, False, False]
             hub.publish(7)
             assert await anext(wakeups)

@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from number_tower.store import Location
 from number_tower.web import app as app_module
-from number_tower.web.errors import RefusedRequest
+from number_tower.web import errors
 from number_tower.web.middleware import body_limit
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.settings import Settings
@@ -207,19 +207,13 @@ def test_a_length_that_is_none_is_refused(client: TestClient, length: str) -> No
 # How it is told -------------------------------------------------------------------------------------------------------
 
 
-def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails() -> None:
-    def telling(request: Request, refusal: RefusedRequest) -> Response:
-        if request.url.path == "/g/abc/move":
-            raise RuntimeError("the template is broken")
-        return PlainTextResponse(f"our own: {refusal.detail}", refusal.status)
-
-    app = FastAPI()
-    app_module.install_middleware(app, Settings(PLACE, host_names=("testserver",)), telling)
-    with TestClient(app) as client:
-        assert client.post("/new", headers={"Origin": "null"}).text.startswith("our own: This came")
+def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TestClient(guarded()) as client:
+        assert client.post("/new", headers={"Origin": "null"}).text.startswith("<!doctype html>")
+        monkeypatch.setattr(errors, "render_page", None)
         plain = client.post("/g/abc/move", headers={"Origin": "null"})
         assert plain.status_code == 403
-        assert plain.text.startswith("<!doctype html>")
+        assert plain.text.startswith("This came from a page of another site.")
 
 
 # Streams --------------------------------------------------------------------------------------------------------------
@@ -285,7 +279,7 @@ def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
 
 def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
     async def play() -> None:
-        streams = StreamRegistry(most=3, most_of_one=2)
+        streams = StreamRegistry(3, 2)
         one = [await followed(streams, "203.0.113.1") for _ in range(3)]
         assert [sent[0]["status"] for _, sent in one] == [200, 200, 429]
         other = [await followed(streams, "203.0.113.2") for _ in range(2)]
@@ -303,7 +297,7 @@ def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
 
 def test_without_limits_streams_are_not_counted_out() -> None:
     async def play() -> None:
-        streams = StreamRegistry(most=1, most_of_one=1, limited=False)
+        streams = StreamRegistry(1, 1, limited=False)
         opened = [await followed(streams) for _ in range(3)]
         assert [sent[0]["status"] for _, sent in opened] == [200, 200, 200]
         streams.end()

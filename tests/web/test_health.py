@@ -369,18 +369,18 @@ def test_a_postgresql_that_becomes_read_only_is_told_until_it_is_not(
         assert set(wait_for(client, 200).values()) == {"ok"}
 
 
-def test_a_file_that_another_program_locks_is_told_within_the_patience(
+def test_a_file_that_another_program_locks_is_told_within_the_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_impatient(monkeypatch)
     with opened(tmp_path) as client:
         wait_for(client, 200)
         writes: WriteCheck = client.app.state.writes  # type: ignore[attr-defined]  # it is a Starlette app
-        monkeypatch.setattr(writes, "_patience", 0.05)
+        monkeypatch.setattr(writes, "_timeout", 0.05)
         with closing(sqlite3.connect(tmp_path / "games.db", isolation_level=None, timeout=SLOW)) as other:
             other.execute("BEGIN IMMEDIATE")
             assert wait_for(client, 503)["write"].startswith("the database has not answered for ")
-        monkeypatch.setattr(writes, "_patience", SLOW)
+        monkeypatch.setattr(writes, "_timeout", SLOW)
         wait_for(client, 200)
 
 

@@ -16,10 +16,10 @@ from number_tower.rules import UNNAMED
 from number_tower.store import StoreError
 from number_tower.store.rooms import Credentials, RoomNotFoundError
 from number_tower.table import Change, StaleError, TableError
-from number_tower.web.cached_room import CachedRoom
 from number_tower.web.limits import TooLargeError
 from number_tower.web.live import RoomChange
 from number_tower.web.lobby import Lobby, NewRoom
+from number_tower.web.room_cache import CachedRoom
 from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in
@@ -63,7 +63,7 @@ def test_everybody_who_follows_a_room_sees_every_state_or_a_later_one(tmp_path: 
         await lobby.act(address, ann, Move(0, 9))
         await lobby.act(address, ben, Resign())
         await following
-        moments = [known.kept_room.revision for known in seen]
+        moments = [known.revision for known in seen]
         assert moments == sorted(set(moments))
         assert seen[-1].room.table.outcome == (0, "resigned")
 
@@ -125,7 +125,7 @@ def test_another_server_finds_the_room_and_what_it_overtakes_is_tried_again(tmp_
 def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        identity = (await lobby.find_room(address)).kept_room.id
+        identity = (await lobby.find_room(address)).id
         for told in (None, RoomChange(identity)):
             table = (await lobby.find_room(address)).room.table
             followed = lobby.follow(address)
@@ -146,7 +146,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
 def test_a_room_is_read_late_and_still_no_later_state_is_lost(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, _ = await sat(lobby)
-        before = (await lobby.find_room(address)).kept_room
+        before = await lobby.find_room(address)
         after = await lobby.act(address, ann, Move(0, 9))
         assert lobby._remember(before) is after  # noqa: SLF001 - what a slow reader would do
 
@@ -224,7 +224,7 @@ def test_whatever_goes_wrong_with_a_computer_it_moves(tmp_path: Path) -> None:
 
 
 def test_a_computer_whose_move_could_not_be_kept_moves_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("number_tower.web.lobby._LONG_PAUSE", 0.01)
+    monkeypatch.setattr("number_tower.web.questions._STORE_RETRY", 0.01)
 
     async def do(lobby: Lobby) -> None:
         known, token = await lobby.open_room(against("gentle"))
@@ -322,7 +322,7 @@ def test_what_is_done_elsewhere_while_a_room_is_in_use_is_noticed_all_the_same(t
         known = await lobby.find_room(address)
         followed = lobby.follow(address)
         await anext(followed)
-        lock = lobby._locks.setdefault(known.kept_room.id, asyncio.Lock())  # noqa: SLF001 - somebody acts at this moment
+        lock = lobby._locks.setdefault(known.id, asyncio.Lock())  # noqa: SLF001 - somebody acts at this moment
         async with opened(tmp_path) as other:
             await lock.acquire()
             await other.act(address, ann, Move(0, 9))

@@ -23,6 +23,7 @@ from starlette.testclient import TestClient
 
 from number_tower.web import server
 from number_tower.web.app import make_app
+from number_tower.web.limits import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.metrics import Metrics
 from number_tower.web.server import ServerStartError
 from number_tower.web.settings import MetricsAddress, SettingError, parse_metrics_address
@@ -109,10 +110,22 @@ def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
 def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path) -> None:
     with measured(tmp_path, limits=True) as (client, metrics):
         codes = [client.post("/api/games/abc/take", json={"code": "x"}).status_code for _ in range(12)]
-        client.app.state.streams._most = 0  # type: ignore[attr-defined]  # noqa: SLF001 - no room for a stream
+        client.app.state.streams._max_streams = 0  # type: ignore[attr-defined]  # noqa: SLF001 - no room for a stream
         assert client.get("/g/abc/events").status_code == 503
         assert sample(metrics, "tower_refusals_total", limit="taking") == codes.count(429) > 0
         assert sample(metrics, "tower_refusals_total", limit="streams") == 1
+
+
+def test_new_games_that_are_refused_are_counted_too(tmp_path: Path) -> None:
+    with measured(tmp_path, limits=True) as (client, metrics):
+        database = client.app.state.quota.database  # type: ignore[attr-defined]  # it is a Starlette app
+        for name, quota in (
+            ("quota", Quota(database, DailyQuota(0))),
+            ("full", Quota(DatabaseLimit(lambda: 0, 0), None)),
+        ):
+            client.app.state.lobby.quota = quota  # type: ignore[attr-defined]  # likewise
+            assert client.post("/api/games", json={"game": "draft"}).json()["reason"] == name
+            assert sample(metrics, "tower_refusals_total", limit=name) == 1
 
 
 def test_what_visitors_send_makes_no_new_series(tmp_path: Path) -> None:
@@ -162,9 +175,9 @@ def test_a_server_that_is_not_started_yet_can_be_scraped() -> None:
 def test_without_metrics_their_library_is_not_even_loaded(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom starlette.testclient import TestClient\n"
-        "from number_tower.store import find\nfrom number_tower.web.app import make_app\n"
+        "from number_tower.store import find_location\nfrom number_tower.web.app import make_app\n"
         "from number_tower.web.settings import Settings\n"
-        f"settings = Settings(find({str(tmp_path / 'games.db')!r}), host_names=('testserver',))\n"
+        f"settings = Settings(find_location({str(tmp_path / 'games.db')!r}), host_names=('testserver',))\n"
         "with TestClient(make_app(settings)) as client:\n"
         "    assert client.get('/health/ready').status_code in {200, 503}\n"
         "    assert client.app.state.metrics is None\n"

@@ -164,7 +164,7 @@ def test_a_made_up_mark_costs_one_look_at_the_database(servers: Pair) -> None:
 def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
-        game, version, room = (await lobby.find_room(address)).kept_room.revision
+        game, version, room = (await lobby.find_room(address)).revision
         waiting = asyncio.create_task(lobby.find_room(address, (game, version + 2, room)))
         await lobby.act(address, ann, Move(0, 9))
         await asyncio.sleep(0.05)
@@ -177,7 +177,7 @@ def test_a_state_that_comes_while_a_request_waits_is_the_answer(tmp_path: Path) 
 
 def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        lobby._wait = 0.01  # noqa: SLF001 - nobody waits for two seconds here
+        lobby._state_timeout = 0.01  # noqa: SLF001 - nobody waits for two seconds here
         address, _, _ = await sat(lobby)
         with pytest.raises(BehindError):
             await lobby.find_room(address, (9, 9, 9))
@@ -189,16 +189,16 @@ def test_a_request_that_waits_in_vain_leaves_nothing_behind(tmp_path: Path) -> N
 def test_a_stream_never_goes_back_behind_what_was_seen(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         address, ann, ben = await sat(lobby)
-        old = (await lobby.find_room(address)).kept_room
+        old = await lobby.find_room(address)
         await lobby.act(address, ann, Move(0, 9))
-        later = (await lobby.act(address, ben, Move(1, 8))).kept_room
+        later = await lobby.act(address, ben, Move(1, 8))
         got: list[Revision] = []
         async with aclosing(lobby.follow(address, 0.01, later.revision)) as states:
             async for known in states:
                 if known is None:
                     break
-                got.append(known.kept_room.revision)
-                lobby._forget(old.id)  # noqa: SLF001 - the cache is small, and a slow reader comes late
+                got.append(known.revision)
+                lobby._cache.remove(old.id)  # noqa: SLF001 - the cache is small, and a slow reader comes late
                 lobby._remember(old)  # noqa: SLF001
         assert got == [later.revision]
 

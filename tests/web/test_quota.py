@@ -19,10 +19,9 @@ from number_tower.cli.main import main
 from number_tower.rules import Rules
 from number_tower.store import StoreError, rooms
 from number_tower.store.database import Store
-from number_tower.web import quota
 from number_tower.web.app import make_app
+from number_tower.web.limits import DAY, RETRY_FULL, DailyQuota, DatabaseLimit, Quota, QuotaError
 from number_tower.web.lobby import NewRoom
-from number_tower.web.quota import DAY, DailyQuota, DatabaseLimit, Quota, QuotaError, estimate_cost
 from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
 from support import apps
 from support.clocks import SLOW
@@ -75,9 +74,9 @@ def test_an_address_opens_a_thousand_rooms_a_day_and_hears_when_there_can_be_mor
         admit(daily)
     clock.now += 3 * 3600
     refused = refusal(daily)
-    assert (refused.problem.status, refused.problem.reason) == (429, "quota")
+    assert (refused.status, refused.reason) == (429, "quota")
     assert refused.headers == {"Retry-After": str(21 * 3600)}
-    assert refused.problem.detail == (
+    assert str(refused) == (
         "One address may start 1,000 new games a day here, and all of them are used up. Try again in 21 hours."
     )
     admit(daily, "elsewhere")
@@ -99,7 +98,7 @@ def test_the_wait_is_told_in_words(left: float, words: str) -> None:
     daily = DailyQuota(1, clock=clock)
     admit(daily)
     clock.now += DAY - left
-    assert refusal(daily).problem.detail.endswith(f"Try again in {words}.")
+    assert str(refusal(daily)).endswith(f"Try again in {words}.")
 
 
 def test_what_is_refused_or_fails_does_not_count() -> None:
@@ -144,12 +143,12 @@ def test_rooms_are_also_counted_by_their_bytes() -> None:
     daily = DailyQuota(size=3 * 1024**2)
     for _ in range(3):
         admit(daily, size=1024**2)
-    told = refusal(daily, size=1).problem.detail
+    told = str(refusal(daily, size=1))
     assert told.startswith("One address may fill 3 MiB with new games a day here, and this one is too much. Try again")
 
 
 def test_no_more_addresses_are_counted_than_there_is_room_for() -> None:
-    daily = DailyQuota(1, most_clients=100)
+    daily = DailyQuota(1, max_clients=100)
     for number in range(1_000):
         admit(daily, str(number))
     assert len(daily) == 100
@@ -159,7 +158,7 @@ def test_no_more_addresses_are_counted_than_there_is_room_for() -> None:
 
 def test_a_school_opens_500_rooms_a_day_with_the_largest_rule_file_there_can_be() -> None:
     daily = DailyQuota()
-    cost = estimate_cost(wish(fat_book()))
+    cost = wish(fat_book()).cost
     assert cost > catalogue.LARGEST_FILE
     for _ in range(500):
         admit(daily, size=cost)
@@ -181,7 +180,7 @@ def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
             for each in wished:
                 rooms.insert_room(connection, each.make_room(), each.book, each.players)
         taken = count_bytes(store) - before
-        assert taken <= sum(map(estimate_cost, wished)) <= 3 * taken, kind
+        assert taken <= sum(each.cost for each in wished) <= 3 * taken, kind
         store.close()
 
 
@@ -202,7 +201,7 @@ class Sizes:
     def __init__(self, *sizes: int | None) -> None:
         self._sizes = list(sizes)
 
-    def __call__(self, _: Store) -> int:
+    def __call__(self) -> int:
         size = self._sizes.pop(0)
         if size is None:
             raise StoreError("the database cannot be reached")
@@ -211,7 +210,7 @@ class Sizes:
 
 def measured(*sizes: int | None, most: int | None = 1000) -> tuple[DatabaseLimit, Iterator[bool]]:
     """Return a limit, and whether it is full after each measurement."""
-    limit = DatabaseLimit(None, most, Sizes(*sizes))  # type: ignore[arg-type]  # there is no database here
+    limit = DatabaseLimit(Sizes(*sizes), most)
 
     def full() -> Iterator[bool]:
         for _ in sizes:
@@ -258,14 +257,14 @@ def test_rooms_that_were_opened_since_the_last_measurement_count() -> None:
     assert not quota.full
     admit(quota, size=1)
     refused = refusal(quota)
-    assert (refused.problem.status, refused.problem.reason) == (507, "full")
+    assert (refused.status, refused.reason) == (507, "full")
     assert not next(full)
     admit(quota)
 
 
 def test_a_database_is_measured_again_and_again() -> None:
     async def until_full() -> None:
-        limit = DatabaseLimit(None, 1000, Sizes(0, 0, 0, 1000, *[1000] * 10_000))  # type: ignore[arg-type]  # likewise
+        limit = DatabaseLimit(Sizes(0, 0, 0, 1000, *[1000] * 10_000), 1000)
         watching = asyncio.create_task(limit.watch(0.001))
         while not limit.full:
             await asyncio.sleep(0.001)
@@ -300,7 +299,7 @@ def test_a_full_database_takes_no_new_rooms_and_games_that_have_begun_go_on(tmp_
         for path, sent in NEW:
             refused = client.post(path, **sent)  # type: ignore[arg-type]  # the arguments of `post`
             assert refused.status_code == 507, path
-            assert refused.headers["retry-after"] == str(quota.RETRY_FULL)
+            assert refused.headers["retry-after"] == str(RETRY_FULL)
             assert "This server has no space for new games just now. Games that have begun can go on." in refused.text
         problem = client.post("/api/games", json={"game": "draft"}).json()
         assert (problem["reason"], problem["title"]) == ("full", "No space for new games")
@@ -314,7 +313,7 @@ def test_a_full_database_takes_no_new_rooms_and_games_that_have_begun_go_on(tmp_
 def test_the_quota_of_a_day_holds_on_every_way_to_a_new_room(tmp_path: Path) -> None:
     with opened(tmp_path, limits=True) as client:
         state: Any = client.app.state  # type: ignore[attr-defined]  # it is a Starlette app
-        state.quota = Quota(state.quota.database, DailyQuota(len(NEW)))
+        state.lobby.quota = Quota(state.quota.database, DailyQuota(len(NEW)))
         for path, sent in NEW:
             assert client.post(path, **sent).status_code in {201, 303}, path  # type: ignore[arg-type]  # as above
         wrong = client.post("/api/games", json={"game": "nothing"})
@@ -329,13 +328,13 @@ def test_the_quota_of_a_day_holds_on_every_way_to_a_new_room(tmp_path: Path) -> 
 def test_what_fails_in_the_server_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path, limits=True) as client:
         state: Any = client.app.state  # type: ignore[attr-defined]  # it is a Starlette app
-        state.quota = Quota(state.quota.database, DailyQuota(1))
+        state.lobby.quota = Quota(state.quota.database, DailyQuota(1))
 
         async def failing(*_: object) -> None:
             raise StoreError("the disk is full")
 
         with monkeypatch.context() as patched:
-            patched.setattr(state.lobby, "open_room", failing)
+            patched.setattr(state.lobby, "_write", failing)
             for path, sent in NEW:
                 assert client.post(path, **sent).status_code == 503, path  # type: ignore[arg-type]  # as above
         same = {"game": "draft", "opponent": {"kind": "table"}, "names": ["Ann", "ann"]}
@@ -356,7 +355,8 @@ def test_without_limits_there_is_no_quota_by_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "size"),
     [
-        (None, DEFAULT_MAX_DB), ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2), ("4 GiB", DEFAULT_MAX_DB),
+        (None, DEFAULT_MAX_DB), ("500M", 500 * 1024**2), ("2G", 2 * 1024**3), ("1.5g", 3 * 1024**3 // 2),
+        ("4 GiB", DEFAULT_MAX_DB),
         ("10MB", 10 * 1024**2), ("2048K", 2 * 1024**2), ("1T", 1024**4), ("none", None), ("None", None),
     ],
 )  # fmt: skip

@@ -15,7 +15,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from number_tower.web.middleware import client_context, rate_limit
+from number_tower.web import middleware
+from number_tower.web.middleware import rate_limit
 from number_tower.web.middleware.rate_limit import (
     ACTION_LIMIT,
     COMPUTE_LIMIT,
@@ -179,13 +180,13 @@ def test_any_path_has_a_kind(path: str, method: str) -> None:
     ],
 )
 def test_a_household_is_one_client(one: str, other: str, *, same: bool) -> None:
-    clients = [client_context.identify_client({"client": (host, 1)}) for host in (one, other)]
+    clients = [middleware.identify_client({"client": (host, 1)}) for host in (one, other)]
     assert (clients[0] == clients[1]) is same
 
 
 def test_a_client_without_an_address_is_counted_too() -> None:
-    assert client_context.identify_client({"client": None}) == "here"
-    assert client_context.identify_client({"client": ("testclient", 1)}) == "testclient"
+    assert middleware.identify_client({"client": None}) == "here"
+    assert middleware.identify_client({"client": ("testclient", 1)}) == "testclient"
 
 
 def client(clock: list[float]) -> TestClient:

@@ -12,9 +12,8 @@ import pytest
 
 from number_tower.room import Move
 from number_tower.store import StoreError
-from number_tower.web.cached_room import CachedRoom
 from number_tower.web.live import RoomChange
-from number_tower.web.room_cache import Reconciler, ReconcileTiming
+from number_tower.web.room_cache import CachedRoom, Reconciler, ReconcileTiming
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
@@ -130,7 +129,7 @@ def test_a_room_that_was_not_used_for_long_is_compared_when_it_is_used_again(dat
 def test_thousands_of_notices_make_few_queries(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
-        identity = (await second.lobby.find_room(address)).kept_room.id
+        identity = (await second.lobby.find_room(address)).id
         states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
@@ -169,10 +168,10 @@ def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> 
         states = second.lobby.follow(address)
         assert await next_moves(states) == ()
         await first.lobby.act(address, ann, Move(0, 9))
-        identity = (await second.lobby.find_room(address)).kept_room.id
+        identity = (await second.lobby.find_room(address)).id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
-            second.lobby._forget(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
+            second.lobby._cache.remove(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
             second.lobby._hub.publish(identity)  # noqa: SLF001
             assert await next_moves(states) == (9,)
         assert faults.failed

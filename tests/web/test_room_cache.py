@@ -21,10 +21,9 @@ from number_tower.store.rooms import StoredRoom
 from number_tower.store.rows import Seats, StoredGame, format_now, share_rulebook
 from number_tower.voice import get_voice
 from number_tower.web import limits as bounds
-from number_tower.web.cached_room import CachedRoom
 from number_tower.web.lobby import Lobby, NewRoom
 from number_tower.web.questions import AnswerCache
-from number_tower.web.room_cache import MAX_CACHE_BYTES, RoomCache, estimate_size
+from number_tower.web.room_cache import MAX_CACHE_BYTES, CachedRoom, RoomCache, estimate_size
 from support.clocks import SLOW
 from support.lobbies import at
 from support.sizes import size
@@ -79,7 +78,7 @@ def traced(do: Callable[[], object]) -> int:
 
 def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
     number, most = size(200, 2_000), size(MAX_CACHE_BYTES // 10, MAX_CACHE_BYTES)
-    cache = RoomCache(most_bytes=most)
+    cache = RoomCache(max_bytes=most)
 
     def fill() -> RoomCache:
         for each in range(number):
@@ -156,9 +155,9 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
     assert all(each.game.book is first.game.book and each.voice is first.voice for each in others)
-    assert cache.bytes - with_one == 10 * estimate_size(first.kept_room)
+    assert cache.bytes - with_one == 10 * estimate_size(first)
     for known in (first, *others):
-        cache.remove(known.kept_room.id)
+        cache.remove(known.id)
     assert (cache.bytes, len(cache)) == (0, 0)
 
 
@@ -166,7 +165,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
     async def do(lobby: Lobby) -> None:
         first, _ = await lobby.open_room(wish(fat_book(1)))
         second, _ = await lobby.open_room(wish(fat_book(1)))
-        lobby._forget(second.kept_room.id)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby._cache.remove(second.id)  # noqa: SLF001 - as if others had been asked for meanwhile
         address = second.address
         del second
         again = await lobby.find_room(address)
@@ -193,10 +192,10 @@ def test_a_catalogue_game_costs_no_rule_file() -> None:
 
 
 def test_the_room_that_was_used_least_recently_is_forgotten_first() -> None:
-    cache = RoomCache(most=3)
+    cache = RoomCache(max_rooms=3)
     made = [cache.add(make_room()) for _ in range(3)]
     assert cache.find(made[0].watch) is made[0]
-    assert cache.touch(made[1].kept_room.id) is made[1]
+    assert cache.touch(made[1].id) is made[1]
     added = cache.add(make_room())
     assert list(cache.values()) == [made[0], made[1], added]
     assert cache.find(made[2].address) is None
@@ -204,7 +203,7 @@ def test_the_room_that_was_used_least_recently_is_forgotten_first() -> None:
 
 
 def test_what_is_encoded_later_counts_and_pushes_others_out() -> None:
-    cache = RoomCache(most_bytes=1_750_000)
+    cache = RoomCache(max_bytes=1_750_000)
     fat = [cache.add(make_room(fat_book(number))) for number in range(7)]
     assert len(cache) == 7
     assert len(fat[0].event) > 60_000
@@ -225,7 +224,7 @@ def test_what_is_encoded_of_a_state_that_is_not_remembered_does_not_count() -> N
 
 
 def test_one_room_is_remembered_however_large_it_is() -> None:
-    cache = RoomCache(most_bytes=1)
+    cache = RoomCache(max_bytes=1)
     first, second = (cache.add(make_room()) for _ in range(2))
     assert second.event
     assert list(cache.values()) == [second]
@@ -234,7 +233,7 @@ def test_one_room_is_remembered_however_large_it_is() -> None:
 
 def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
     def fill() -> RoomCache:
-        cache = RoomCache(most=1)
+        cache = RoomCache(max_rooms=1)
         for number in range(300):
             assert cache.add(make_room(fat_book(number))).event
         return cache
@@ -255,7 +254,7 @@ def test_whoever_acted_in_a_room_leaves_no_lock_behind(tmp_path: Path) -> None:
 def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         known, _ = await lobby.open_room(wish(fat_book(1)))
-        address, identity = known.address, known.kept_room.id
+        address, identity = known.address, known.id
         del known
         streams = [lobby.follow(address) for _ in range(3)]
         waiting = []
@@ -263,7 +262,7 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
             assert await anext(stream) is not None
             waiting.append(asyncio.ensure_future(anext(stream)))
         await asyncio.sleep(0)
-        lobby._forget(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby._cache.remove(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
         gc.collect()
         assert not [each for each in gc.get_objects() if isinstance(each, CachedRoom) and each.address == address]
         for each in waiting:
@@ -306,8 +305,8 @@ def test_an_answer_that_is_found_again_is_counted_once() -> None:
         assert answers.bytes == once
         await answers.get("b", lambda: found(10_000))
 
-    assert len(answering(do, most_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
-    assert len(answering(do, most_bytes=50_000)) == 2
+    assert len(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
+    assert len(answering(do, max_bytes=50_000)) == 2
 
 
 def test_a_long_question_counts_as_well() -> None:
@@ -315,4 +314,4 @@ def test_a_long_question_counts_as_well() -> None:
         for number in range(10):
             await answers.get(f"{number}" * 10_000, lambda: found(1))
 
-    assert len(answering(do, most_bytes=50_000)) == 4
+    assert len(answering(do, max_bytes=50_000)) == 4

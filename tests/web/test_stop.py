@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from number_tower.cli import options
+from number_tower.cli import serve
 from number_tower.web import server
 from support.clocks import SLOW
 from support.command import TOWER
@@ -166,4 +166,4 @@ def test_a_question_to_the_solver_does_not_hold_up_a_stop(tmp_path: Path) -> Non
 
 
 def test_the_parts_of_a_stop_fit_into_the_whole() -> None:
-    assert options.LONGEST_DRAIN + server.WORK_TIME + server.CANCEL_TIME < server.STOP_LIMIT < 15
+    assert serve.LONGEST_DRAIN + server.WORK_TIME + server.CANCEL_TIME < server.STOP_LIMIT < 15

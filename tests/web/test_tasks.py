@@ -106,7 +106,7 @@ def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
 
 def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
-        def solution(self, _: object) -> None:
+        def solve(self, _: object) -> None:
             return None
 
     monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
@@ -312,7 +312,7 @@ def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
     worked: list[str] = []
 
     async def ask() -> None:
-        answers = AnswerCache(most=2)
+        answers = AnswerCache(2)
 
         async def to(question: str) -> None:
             async def find() -> str:

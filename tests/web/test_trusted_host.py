@@ -19,7 +19,7 @@ from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import server
 from number_tower.web.app import make_app
-from number_tower.web.middleware.client_context import FROM_PROXY
+from number_tower.web.middleware import FROM_PROXY
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware, parse_host
 from number_tower.web.settings import SettingError, Settings, parse_host_names
 from support.apps import settings as settings_in

@@ -1,4 +1,4 @@
-"""What `tower arena` prints: how far it has come, and in the end who is how much stronger."""
+"""`tower arena`: let players play each other, and print how strong they are."""
 
 from __future__ import annotations
 
@@ -13,114 +13,145 @@ from typing import TYPE_CHECKING, TypeVar
 from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
-from number_tower.cli.console import TABLE_WIDTH, ProgressBar, format_ranking, number_players, pad_labels
+from number_tower.cli.console import (
+    MAX_WIDTH,
+    add_row,
+    create_table,
+    number_names,
+    render_ranking,
+    render_table,
+    show_progress,
+)
 from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, INTERRUPTED, NO_OUTPUT, WRONG_CALL, CommandError
+from number_tower.cli.options import add_patience_option, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
-from number_tower.text import format_text
+from number_tower.text import format_count, format_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from number_tower.arena import ArenaResults, ArenaStanding, Contest, Score
+    from number_tower.arena import ArenaResults, ArenaStanding, Score
     from number_tower.batch.journal import Journal
+    from number_tower.cli.options import CommandParser
 
 FILE = "arena.jsonl"
+"""Where games are written, unless the call names another file."""
 
-
-"""Where games are kept if no other place is named."""
-
+INTERRUPT_HINT = "stops; --resume goes on"
+"""What Ctrl-C does in `tower arena` and `tower eval`."""
 
 _NAME = 24
-
-
 """Columns that a name may take."""
 
+_COLUMN = 5
 
-_COLUMN = 7
+AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 
-def run(asked: Namespace) -> int:
-    """Hold an arena and print what came of it; what is finished is kept whatever happens."""
-    screen = Terminal()
-    contest = _arrange(asked)
-    asked.out = choose_log_file(asked, FILE)
-    bar = ProgressBar(INTERRUPT_HINT)
-    begin = partial(ArenaJournal, asked.out, contest, resume=asked.resume)
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower arena`."""
+    parser.add_argument(
+        "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
+    )
+    parser.add_argument(
+        "--players", required=True, metavar="A,B,C", help="levels, random, or commands such as ./my-bot"
+    )
+    parser.add_argument(
+        "--games",
+        dest="number",
+        type=parse_count,
+        default=100,
+        metavar="N",
+        help="how often each pair plays each game (100)",
+    )
+    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N", help="the same number, the same games (1)")
+    parser.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (a new arena.jsonl)")
+    parser.add_argument("--resume", action="store_true", help="go on with what the file already holds")
+    parser.add_argument(
+        "--jobs", type=parse_count, metavar="N", help="how many games at once (as many as there are cores)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
+    add_patience_option(parser)
+
+
+def run(args: Namespace) -> int:
+    """Play the games and print the results; finished games are kept, whatever stops the others."""
+    terminal = Terminal()
+    try:
+        players = args.players.split(",")
+        contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
+    except UnknownPlayerError as error:
+        raise CommandError(WRONG_CALL, f"--players: {error}") from None
+    except BatchError as error:
+        raise CommandError(WRONG_CALL, str(error)) from None
+    args.out = choose_journal_file(args, FILE)
+    create = partial(ArenaJournal, args.out, contest, resume=args.resume)
     with (
-        open_log(begin, ArenaJournal.run_noun, resume=asked.resume) as log,
-        report_interruption(log, len(contest), bar, format_resume_command(asked)),
-        closing(play_games(contest, log=log, jobs=asked.jobs, progress=bar.update)) as games,
+        open_journal(create, ArenaJournal.run_noun, resume=args.resume) as journal,
+        report_interruption(journal, len(contest), format_resume_command(args)),
+        show_progress("games", INTERRUPT_HINT) as update,
+        closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
     ):
         found = compute_results(contest, games)
-    if asked.json:
+    if args.json:
         print(found.to_json())
         return FINISHED
-    screen.write(format_report(found, min(TABLE_WIDTH, screen.columns)))
-    if log.is_kept:
-        screen.show(f"\nEvery game is in {log.name}, a line each.\n")
+    terminal.write(format_report(found, min(MAX_WIDTH, terminal.columns)))
+    if journal.is_kept:
+        terminal.show(f"\nEvery game is in {journal.name}, a line each.\n")
     return FINISHED
 
 
-def _arrange(asked: Namespace) -> Contest:
-    try:
-        return arrange(
-            asked.games, asked.players.split(","), number=asked.number, seed=asked.seed, patience=asked.patience
-        )
-    except UnknownPlayerError as unknown:
-        raise CommandError(WRONG_CALL, f"--players: {unknown}") from None
-    except BatchError as wrong:
-        raise CommandError(WRONG_CALL, str(wrong)) from None
-
-
-def format_resume_command(asked: Namespace) -> str:
-    """Write the command that goes on with an arena."""
-    words = ["tower", "arena", *asked.games, "--players", asked.players]
-    words += ["--games", str(asked.number), f"--seed={asked.seed}"]
-    if asked.out not in {None, FILE}:
-        words += ["--out", asked.out]
-    if asked.jobs is not None:
-        words += ["--jobs", str(asked.jobs)]
-    if asked.patience != DEFAULT_PATIENCE:
-        words += ["--patience", f"{asked.patience:g}"]
-    if asked.json:
+def format_resume_command(args: Namespace) -> str:
+    """Return the command that resumes an arena."""
+    words = ["tower", "arena", *args.games, "--players", args.players]
+    words += ["--games", str(args.number), f"--seed={args.seed}"]
+    if args.out not in {None, FILE}:
+        words += ["--out", args.out]
+    if args.jobs is not None:
+        words += ["--jobs", str(args.jobs)]
+    if args.patience != DEFAULT_PATIENCE:
+        words += ["--patience", f"{args.patience:g}"]
+    if args.json:
         words += ["--json"]
     return shlex.join([*words, "--resume"])
 
 
-# What came of it ------------------------------------------------------------------------------------------------------
+# Report ---------------------------------------------------------------------------------------------------------------
 
 
 def format_report(found: ArenaResults, width: int) -> str:
-    """Write standings, the score of each pair, and that of each game, for a screen so many columns wide."""
+    """Return the standings, the score of each pair and that of each game, for a terminal of this width."""
     contest, standings = found.contest, found.standings
-    each = standings[0].score.games
-    played = f"{len(contest):,} game{'' if len(contest) == 1 else 's'}"
-    text = f"{played}, {each:,} for each player; seed {contest.seed}.\n\n{_format_standings(standings, width)}"
+    share = standings[0].score.games
+    played = format_count(len(contest), "game")
+    text = f"{played}, {share:,} for each player; seed {contest.seed}.\n\n{_format_standings(standings, width)}"
     text += "\nA win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.\n"
     if len(standings) > 2:
-        scores = {
+        columns = {
             str(place): [
                 "-" if one is other else _format_percent(found.score(one.player, other.player)) for one in standings
             ]
             for place, other in enumerate(standings, 1)
         }
-        text += "\nScore of each player against each other, in %:\n\n" + _format_columns(
-            number_players([each.player for each in standings], _NAME), scores, width
-        )
+        names = number_names([standing.player for standing in standings], _NAME - 5)
+        text += f"\nScore of each player against each other, in %:\n\n{_format_columns(names, columns, width)}"
     if len(found.by_game) == 1:
-        ground = found.by_game[0]
-        return f"{text}\nWhoever starts scored {_format_percent(ground.starter)}%; a game took {ground.mean_plies:.1f} plies.\n"
-    scores = {
-        "first": [_format_percent(ground.starter) for ground in found.by_game],
-        "plies": [f"{ground.mean_plies:.1f}" for ground in found.by_game],
+        only = found.by_game[0]
+        starter = f"Whoever starts scored {_format_percent(only.starter)}%"
+        return f"{text}\n{starter}; a game took {only.mean_plies:.1f} plies.\n"
+    columns = {
+        "first": [_format_percent(each.starter) for each in found.by_game],
+        "plies": [f"{each.mean_plies:.1f}" for each in found.by_game],
     }
     for place, standing in enumerate(standings, 1):
-        scores[str(place)] = [_format_percent(ground.scores[standing.player]) for ground in found.by_game]
-    games = [f"  {format_text(ground.game, _NAME)}" for ground in found.by_game]
-    return f"{text}\nEach game: score of whoever starts, plies, score of each player:\n\n{_format_columns(games, scores, width)}"
+        columns[str(place)] = [_format_percent(each.scores[standing.player]) for each in found.by_game]
+    games = [f"  {format_text(each.game, _NAME)}" for each in found.by_game]
+    heading = "Each game: score of whoever starts, plies, score of each player:"
+    return f"{text}\n{heading}\n\n{_format_columns(games, columns, width)}"
 
 
 def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
@@ -131,87 +162,80 @@ def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
         row = [*map(str, score), f"{_format_percent(score)}% ({low}-{high})"]
         rows.append([*row, f"{round(rating.elo):+} ±{rating.margin:.0f}", *[str(given_up)] * forfeits])
     head = ["won", "drawn", "lost", "score (95%)", "Elo", *["forfeit"] * forfeits]
-    return format_ranking([standing.player for standing in standings], head, rows, width)
+    return render_ranking([standing.player for standing in standings], head, rows, width)
 
 
 def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int) -> str:
-    """Write labelled rows; where all columns are too many for the width, some of them at a time."""
-    labels = pad_labels(["", *labels])
-    fit = max((width - count_cells(labels[0])) // _COLUMN, 1)
-    titles = list(columns)
-    return "\n".join(
-        "".join(
-            label + "".join(f"{cell:>{_COLUMN}}" for cell in row) + "\n"
-            for label, row in zip(labels, zip(*([title, *columns[title]] for title in some), strict=True), strict=True)
-        )
-        for some in (titles[start : start + fit] for start in range(0, len(titles), fit))
-    )
+    """Return labelled rows; if all columns are too many for the width, as several tables."""
+    fit = max((width - max(map(count_cells, labels))) // (_COLUMN + 2), 1)
+    heads = list(columns)
+    tables = []
+    for start in range(0, len(heads), fit):
+        some = heads[start : start + fit]
+        table = create_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some))
+        for label, *cells in zip(labels, *(columns[head] for head in some), strict=True):
+            add_row(table, label, *cells)
+        tables.append(render_table(table))
+    return "\n".join(tables)
 
 
 def _format_percent(score: Score) -> str:
     return f"{100 * score.share:.1f}"
 
 
-AnyLog = TypeVar("AnyLog", bound="Journal[Any]")
+# Journals ------------------------------------------------------------------------------------------------------------
 
 
-INTERRUPT_HINT = "stops; --resume goes on"
-
-
-"""What Ctrl-C does, in a word."""
-
-
-def choose_log_file(asked: Namespace, usual: str) -> str:
-    """Return the file to keep things in; where none was chosen, one that leaves earlier work what it is."""
-    if asked.out is not None:
-        if not asked.out:
+def choose_journal_file(args: Namespace, usual: str) -> str:
+    """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
+    if args.out is not None:
+        if not args.out:
             raise CommandError(WRONG_CALL, "--out: expected a file's name")
-        return str(asked.out)
+        return str(args.out)
     names = chain([usual], (usual.replace(".", f"-{number}.") for number in count(2)))
     free = (name for name in names if not os.path.exists(name) or not os.path.getsize(name))
-    return usual if asked.resume else next(free)
+    return usual if args.resume else next(free)
 
 
-def open_log(begin: Callable[[], AnyLog], whole: str, *, resume: bool) -> AnyLog:
-    """Open the file, and say what is wrong with it before any work is done."""
+def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: bool) -> AnyJournal:
+    """Open the file, and report what is wrong with it before any work is done."""
     try:
-        return begin()
-    except JournalNotEmptyError as wrong:
-        advice = f"--resume goes on with the {whole} in it, and another --out leaves it alone"
-        raise CommandError(WRONG_CALL, f"{wrong}: {advice}") from None
-    except JournalDamagedError as damaged:
-        raise CommandError(DAMAGED_RECORD, f"{damaged}; another --out leaves it alone") from None
-    except BatchError as wrong:
+        return create()
+    except JournalNotEmptyError as error:
+        advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
+        raise CommandError(WRONG_CALL, f"{error}: {advice}") from None
+    except JournalDamagedError as error:
+        raise CommandError(DAMAGED_RECORD, f"{error}; another --out leaves it alone") from None
+    except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
-        raise CommandError(WRONG_CALL, f"{wrong}{advice}") from None
+        raise CommandError(WRONG_CALL, f"{error}{advice}") from None
 
 
 @contextmanager
-def report_interruption(log: Journal[Any], total: int, bar: ProgressBar, call: str) -> Iterator[None]:
-    """Do the work; whatever stops it, what is finished is kept, and `call` goes on with it.
+def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterator[None]:
+    """Report what stops the work, how much is kept, and the call that resumes it.
 
-    An order to end is taken like Ctrl-C, so that no program that plays stays behind.
+    SIGTERM is handled like Ctrl-C, so that programs that play are closed.
     """
 
-    def how_to_go_on() -> str:
-        kept = f"{log.entry_count:,} of {total:,} {log.entry_noun}s are kept in {log.name}"
-        return f"{kept}. To go on: {call}" if log.is_kept else "Nothing is kept."
+    def describe_state() -> str:
+        kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s are kept in {journal.name}"
+        return f"{kept}. To go on: {call}" if journal.is_kept else "Nothing is kept."
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        raise CommandError(INTERRUPTED, f"stopped. {how_to_go_on()}") from None
-    except StoppedError as why:
-        raise CommandError(INTERRUPTED, f"stopped: {why}. {how_to_go_on()}") from None
-    except WorkerError as failed:
-        raise CommandError(NO_OUTPUT, f"{failed}. {how_to_go_on()}") from failed
-    except UnknownPlayerError as unknown:
-        raise CommandError(WRONG_CALL, f"{unknown}. {how_to_go_on()}") from None
-    except JournalDamagedError as damaged:
-        raise CommandError(DAMAGED_RECORD, f"{damaged}; another --out begins anew") from None
-    except BatchError as wrong:
-        raise CommandError(NO_OUTPUT, str(wrong)) from None
+        raise CommandError(INTERRUPTED, f"stopped. {describe_state()}") from None
+    except StoppedError as error:
+        raise CommandError(INTERRUPTED, f"stopped: {error}. {describe_state()}") from None
+    except WorkerError as error:
+        raise CommandError(NO_OUTPUT, f"{error}. {describe_state()}") from error
+    except UnknownPlayerError as error:
+        raise CommandError(WRONG_CALL, f"{error}. {describe_state()}") from None
+    except JournalDamagedError as error:
+        raise CommandError(DAMAGED_RECORD, f"{error}; another --out begins anew") from None
+    except BatchError as error:
+        raise CommandError(NO_OUTPUT, str(error)) from None
     finally:
         signal.signal(signal.SIGTERM, before)
-        bar.clear()

@@ -1,4 +1,4 @@
-"""What the command cannot do, in one line, and the exit code that says so."""
+"""Errors of the command, its exit codes, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 class CommandError(Exception):
-    """Something that was asked for and cannot be had."""
+    """A call that cannot be carried out: the message in one line, and the exit code."""
 
     def __init__(self, code: int, problem: str) -> None:
         super().__init__(problem)
@@ -29,17 +29,17 @@ class CommandError(Exception):
 
 
 class InputEndedError(Exception):
-    """There is no more input, though an answer was asked for."""
+    """The input ended where an answer was expected."""
 
 
 def handle_interrupt_once() -> None:
-    """Let one Ctrl-C interrupt what goes on, and a second one not disturb the answer to the first."""
+    """Let the first Ctrl-C raise KeyboardInterrupt, and ignore others while that is handled."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
+        rearm_interrupt()
 
 
 def rearm_interrupt() -> None:
-    """Wait for a new Ctrl-C: the one that came ended a piece of work, and the game goes on."""
+    """Listen to Ctrl-C again, after one that stopped only a part of the work."""
     signal.signal(signal.SIGINT, _interrupt)
 
 
@@ -49,7 +49,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def print_error(text: str) -> None:
-    """Say on standard error, in one line, what is wrong."""
+    """Print a message to standard error, in one line."""
     with suppress(OSError):
         sys.stdout.flush()
     if sys.stderr is not None:

@@ -1,4 +1,4 @@
-"""What `tower eval` prints: how far it has come, and in the end how well each player plays."""
+"""`tower eval`: find out how well players play, by results and by the exact value lost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
-from number_tower.cli.arena import INTERRUPT_HINT, choose_log_file, open_log, report_interruption
-from number_tower.cli.console import TABLE_WIDTH, ProgressBar, format_ranking, number_players
+from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
+from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, WRONG_CALL, CommandError
+from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
     BASELINES,
@@ -34,17 +35,18 @@ from number_tower.evaluation.run import read_settings
 from number_tower.evaluation.scores import REASON_WORDS, compute_scores
 from number_tower.evaluation.suite import restore_suite
 from number_tower.players import UnknownPlayerError
-from number_tower.text import format_path, format_text
+from number_tower.text import format_count, format_path, format_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
+    from number_tower.cli.options import CommandParser
     from number_tower.evaluation import Suite
     from number_tower.evaluation.scores import PlayerScore, Scores
 
 FILE = "eval.jsonl"
-"""Where everything is kept if no other place is named."""
+"""Where tasks are written, unless the call names another file."""
 
 _SETTINGS: dict[str, Any] = {
     "variants": DEFAULT_VARIANTS,
@@ -55,79 +57,123 @@ _SETTINGS: dict[str, Any] = {
     "tries": DEFAULT_TRIES,
     "patience": DEFAULT_PATIENCE,
 }
-"""What is meant where nothing is said; with --resume alone, whatever the file says."""
+"""Defaults; with --resume alone, the file has the settings."""
 
 
-def run(asked: Namespace) -> int:
-    """Ask the players and print how they came off; what is finished is kept whatever happens."""
-    screen = Terminal()
-    _check_folder(asked.report)
-    asked.out = choose_log_file(asked, FILE)
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower eval`."""
+    parse_amount = make_integer_parser(0, 1_000_000, "a whole number from 0 to 1,000,000")
+    parser.add_argument(
+        "games", nargs="*", metavar="GAME", help="a game, a rule file, or one with options (new games, by the seed)"
+    )
+    parser.add_argument(
+        "--player",
+        dest="players",
+        action="append",
+        metavar="PLAYER",
+        help="whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
+    )
+    parser.add_argument("--baselines", action="store_true", help="ask random and all levels too, to compare with")
+    parser.add_argument(
+        "--games", dest="number", type=parse_amount, metavar="N", help="games of each player in all (40)"
+    )
+    parser.add_argument(
+        "--positions", type=parse_amount, metavar="N", help="positions that each player moves in, in all (200)"
+    )
+    parser.add_argument("--variants", type=parse_count, metavar="N", help="without a GAME: how many are made (20)")
+    parser.add_argument("--against", metavar="LEVEL", help="who sits opposite in games (fair)")
+    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same tasks (1)")
+    parser.add_argument("--tries", type=parse_count, metavar="N", help="answers to each question at most (3)")
+    parser.add_argument("--no-legal", action="store_true", help="do not tell players which blocks may be placed")
+    parser.add_argument(
+        "--patience",
+        type=parse_seconds,
+        metavar="S",
+        help="seconds that a program or function may take for an answer (60)",
+    )
+    parser.add_argument(
+        "--stop",
+        action="store_true",
+        help="stop at the first answer that fails to come, instead of counting it; --resume goes on there",
+    )
+    parser.add_argument("--out", metavar="FILE", help="keep everything there, as lines of JSON (a new eval.jsonl)")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with what the file already holds; alone, as it says there"
+    )
+    parser.add_argument(
+        "--jobs", type=parse_count, metavar="N", help="how many tasks at once (as many as there are cores)"
+    )
+    parser.add_argument("--report", metavar="FOLDER", help="write a report there: Markdown, a page, and plots")
+    parser.add_argument("--json", action="store_true", help="print the scores as one JSON document")
+
+
+def run(args: Namespace) -> int:
+    """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
+    terminal = Terminal()
+    _check_folder(args.report)
+    args.out = choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:
-        suite = create_suite(asked, make)
-        bar = ProgressBar(INTERRUPT_HINT, "games and positions")
-        begin = partial(EvaluationJournal, asked.out, suite, resume=asked.resume)
+        suite = create_suite(args, make)
+        create = partial(EvaluationJournal, args.out, suite, resume=args.resume)
         with (
-            open_log(begin, EvaluationJournal.run_noun, resume=asked.resume) as log,
-            report_interruption(log, len(suite), bar, format_resume_command(asked)),
-            closing(
-                run_tasks(suite, log=log, jobs=asked.jobs, make=make, stop=asked.stop, progress=bar.update)
-            ) as done,
+            open_journal(create, EvaluationJournal.run_noun, resume=args.resume) as journal,
+            report_interruption(journal, len(suite), format_resume_command(args)),
+            show_progress("games and positions", INTERRUPT_HINT) as update,
+            closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
         ):
-            found = compute_scores(suite, done)
-    if asked.report is not None:
-        _write_report(found, asked)
-    if asked.json:
+            found = compute_scores(suite, tasks)
+    if args.report is not None:
+        _write_report(found, args)
+    if args.json:
         print(found.to_json())
         return FINISHED
-    screen.write(format_summary(found, min(TABLE_WIDTH, screen.columns)))
-    screen.show(f"\n{_describe_output(asked, log)}{_describe_shortage(asked, suite)}\n")
+    terminal.write(format_summary(found, min(MAX_WIDTH, terminal.columns)))
+    terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
     return FINISHED
 
 
-def create_suite(asked: Namespace, make: RespondentFactory) -> Suite:
-    """Arrange what a call asks for, and say what is wrong with it before anybody is asked."""
-    games, positions = ProgressBar("stops", "new games"), ProgressBar("stops", "positions")
+def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
+    """Return the tasks of a call, and report what is wrong with it before any player is args."""
     try:
-        if _resumes_file(asked):
-            return restore_suite(read_settings(asked.out), make=make, finding=positions.update)
-        players = [*(asked.players or ()), *(BASELINES if asked.baselines else ())]
-        if not players:
-            raise CommandError(WRONG_CALL, "--player: expected a command, module:function or a level; or --baselines")
-        if asked.games and asked.variants is not None:
-            raise CommandError(WRONG_CALL, "--variants goes without a game: name games, or have so many made")
-        settings = {
-            key: usual if getattr(asked, key) is None else getattr(asked, key) for key, usual in _SETTINGS.items()
-        }
-        return arrange_suite(
-            dict.fromkeys(map(normalize_player, players)) if asked.baselines else players,
-            asked.games,
-            **settings,
-            legal=not asked.no_legal,
-            make=make,
-            progress=games.update,
-            finding=positions.update,
-        )
-    except JournalDamagedError as damaged:
-        raise CommandError(DAMAGED_RECORD, str(damaged)) from None
-    except (UnknownPlayerError, BatchError) as wrong:
-        raise CommandError(WRONG_CALL, str(wrong)) from None
-    finally:
-        games.clear()
-        positions.clear()
+        with show_progress("new games", "stops") as games, show_progress("positions", "stops") as positions:
+            if _resumes_file(args):
+                return restore_suite(read_settings(args.out), make=make, finding=positions)
+            players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
+            if not players:
+                raise CommandError(
+                    WRONG_CALL, "--player: expected a command, module:function or a level; or --baselines"
+                )
+            if args.games and args.variants is not None:
+                raise CommandError(WRONG_CALL, "--variants goes without a game: name games, or have so many made")
+            settings = {
+                key: default if getattr(args, key) is None else getattr(args, key) for key, default in _SETTINGS.items()
+            }
+            return arrange_suite(
+                dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
+                args.games,
+                **settings,
+                legal=not args.no_legal,
+                make=make,
+                progress=games,
+                finding=positions,
+            )
+    except JournalDamagedError as error:
+        raise CommandError(DAMAGED_RECORD, str(error)) from None
+    except (UnknownPlayerError, BatchError) as error:
+        raise CommandError(WRONG_CALL, str(error)) from None
 
 
-def _resumes_file(asked: Namespace) -> bool:
-    """Say whether the file is to tell all that there is to do: nothing else does."""
-    said = (asked.players, asked.games, asked.baselines, asked.no_legal)
-    return bool(asked.resume) and not any(said) and all(getattr(asked, key) is None for key in _SETTINGS)
+def _resumes_file(args: Namespace) -> bool:
+    """Say whether a call only names a file, which has all settings."""
+    settings = (args.players, args.games, args.baselines, args.no_legal)
+    return bool(args.resume) and not any(settings) and all(getattr(args, key) is None for key in _SETTINGS)
 
 
-# What can be typed again ----------------------------------------------------------------------------------------------
+# Commands -------------------------------------------------------------------------------------------------------------
 
 
 def format_command(suite: Suite) -> str:
-    """Write the command that asks the same again."""
+    """Return the command for the same tasks."""
     words = ["tower", "eval", *(() if suite.fresh else (entry.text for entry in suite.games))]
     own = [player for player in suite.players if player not in BASELINES]
     baselines = suite.players == (*own, *BASELINES)
@@ -148,68 +194,68 @@ def format_command(suite: Suite) -> str:
     return shlex.join(words)
 
 
-def format_resume_command(asked: Namespace) -> str:
-    """Write the command that goes on with an evaluation: its file tells all the rest."""
-    words = ["tower", "eval", "--resume", "--out", asked.out]
-    if asked.jobs is not None:
-        words += ["--jobs", str(asked.jobs)]
-    if asked.report is not None:
-        words += ["--report", asked.report]
-    words += ["--stop"] * asked.stop + ["--json"] * asked.json
+def format_resume_command(args: Namespace) -> str:
+    """Return the command that resumes an evaluation; its file has the other settings."""
+    words = ["tower", "eval", "--resume", "--out", args.out]
+    if args.jobs is not None:
+        words += ["--jobs", str(args.jobs)]
+    if args.report is not None:
+        words += ["--report", args.report]
+    words += ["--stop"] * args.stop + ["--json"] * args.json
     return shlex.join(words)
 
 
-# The report -----------------------------------------------------------------------------------------------------------
+# Report ---------------------------------------------------------------------------------------------------------------
 
 
 def _check_folder(folder: str | None) -> None:
-    """Refuse a folder that cannot be one, before any work is done."""
+    """Refuse a report folder that cannot be made, before any work is done."""
     if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
         raise CommandError(WRONG_CALL, "--report: expected a folder, which is made if there is none")
 
 
-def _write_report(found: Scores, asked: Namespace) -> None:
+def _write_report(found: Scores, args: Namespace) -> None:
     from number_tower.evaluation.report import write  # noqa: PLC0415 - a table on the screen needs none of it
 
     try:
-        write(found, asked.report, format_command(found.suite))
-    except OSError as trouble:
-        folder = format_path(asked.report)
-        raise CommandError(NO_OUTPUT, f"the report cannot be written to {folder}: {trouble.strerror}") from None
+        write(found, args.report, format_command(found.suite))
+    except OSError as error:
+        folder = format_path(args.report)
+        raise CommandError(NO_OUTPUT, f"the report cannot be written to {folder}: {error.strerror}") from None
 
 
-def _describe_output(asked: Namespace, log: EvaluationJournal) -> str:
-    """Say where everything is, or can be had."""
-    kept = f"Every prompt, answer and value is in {log.name}, a line for each task." if log.is_kept else ""
-    if asked.report is not None:
-        return f"{kept}\nThe report is in {format_path(asked.report)}: report.md, report.html and its plots.".strip()
-    again = shlex.join(["tower", "eval", "--resume", "--out", asked.out])
-    more = f"For a report with plots: {again} --report FOLDER" if log.is_kept else ""
+def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
+    """Say where the answers and the report are, or how to get a report."""
+    kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
+    if args.report is not None:
+        return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
+    again = shlex.join(["tower", "eval", "--resume", "--out", args.out])
+    more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
     return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
 
 
-def _describe_shortage(asked: Namespace, suite: Suite) -> str:
-    """Say that there were fewer positions than were wanted."""
-    wanted = 0 if _resumes_file(asked) else DEFAULT_POSITIONS if asked.positions is None else asked.positions
-    if len(suite.spots) >= wanted:
+def _describe_shortage(args: Namespace, suite: Suite) -> str:
+    """Say that fewer positions were found than the call args for."""
+    expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
+    if len(suite.spots) >= expected:
         return ""
-    return f"\nOf {wanted:,} positions {len(suite.spots):,} were found where it is known to matter what is placed."
+    return f"\nOf {expected:,} positions {len(suite.spots):,} were found where it is known to matter what is placed."
 
 
-# What came of it ------------------------------------------------------------------------------------------------------
+# Summary --------------------------------------------------------------------------------------------------------------
 
 
 def format_summary(found: Scores, width: int) -> str:
-    """Write how each player came off, for a screen so many columns wide."""
+    """Return the scores of all players, for a terminal of this width."""
     suite, players = found.suite, [score.player for score in found.players]
-    games = f"{len(suite.games):,} {'new ' if suite.fresh else ''}game{'' if len(suite.games) == 1 else 's'}"
-    tasks = f"{_format_count(suite.number, 'game')} and {_format_count(len(suite.spots), 'position')}"
+    games = format_count(len(suite.games), "new game" if suite.fresh else "game")
+    tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.spots), 'position')}"
     text = f"{tasks} for each player, over {games}; seed {suite.seed}.\n\n"
-    text += format_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
+    text += render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
     if not any(score.overall.troubled.mean for score in found.players):
         return f"{text}Nobody gave an illegal answer.\n"
     text += "\nIllegal answers, decisions with one, and tasks forfeited by them, in %:\n\n"
-    text += format_ranking(players, _ILLEGAL, [_format_illegal(score) for score in found.players], width)
+    text += render_ranking(players, _ILLEGAL, [_format_illegal(score) for score in found.players], width)
     return text + "\nWhy answers were illegal, and how many:\n\n" + "".join(_format_reasons(found, width))
 
 
@@ -235,19 +281,15 @@ def _format_illegal(score: PlayerScore) -> Sequence[str]:
 
 
 def _format_reasons(found: Scores, width: int) -> Iterator[str]:
-    """Say for each player why answers were illegal, and in a line more if some did not come at all."""
-    names = number_players([score.player for score in found.players], width // 2)
+    """Say for each player why answers were illegal, and how many failed to come."""
+    names = number_names([score.player for score in found.players], width // 2 - 5)
     for name, score in zip(names, found.players, strict=True):
         if score.reasons:
-            told = ", ".join(f"{number:,} {REASON_WORDS[reason]}" for reason, number in score.reasons.items())
-            yield fill(f"{name}: {told}", width, initial_indent="", subsequent_indent=" " * 7) + "\n"
+            text = ", ".join(f"{number:,} {REASON_WORDS[reason]}" for reason, number in score.reasons.items())
+            yield fill(f"{name}: {text}", width, initial_indent="", subsequent_indent=" " * 7) + "\n"
     for score in found.players:
         if score.failure is not None:
             name = format_path(score.player, width // 2)
-            times = _format_count(score.reasons["failed"], "time")
-            told = f"{name} failed to answer {times}; first: {format_text(score.failure)}"
-            yield "\n" + fill(told, width) + "\n"
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+            times = format_count(score.reasons["failed"], "time")
+            text = f"{name} failed to answer {times}; first: {format_text(score.failure)}"
+            yield "\n" + fill(text, width) + "\n"

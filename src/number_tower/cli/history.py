@@ -1,4 +1,4 @@
-"""What `tower history` and `tower forget` do: list the games that are kept, and drop some of them."""
+"""`tower history` and `tower forget`: list the games in the database, and delete some of them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue, record
-from number_tower.cli.autosave import LazyStore
+from number_tower.cli.console import add_row, create_table, render_table
+from number_tower.cli.database import LazyStore, is_game_id, is_match_id
 from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.refs import is_game_id, is_match_id, query_store
-from number_tower.cli.terminal import Terminal, count_cells
+from number_tower.cli.options import add_db_option, parse_count, parse_day
+from number_tower.cli.play import format_label
+from number_tower.cli.terminal import Terminal
 from number_tower.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, GameInMatchError, list_games
 from number_tower.store.rows import is_timestamp
-from number_tower.text import format_value
-from number_tower.voice import Voice, format_points
+from number_tower.text import format_value, pluralize
+from number_tower.voice import format_points, get_voice
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from number_tower.cli.options import CommandParser
     from number_tower.store.games import GamePage
     from number_tower.store.matches import ListedMatch, StoredMatch
     from number_tower.store.rows import StoredGame
@@ -34,60 +37,78 @@ _WIDEST = {"game": 28, "players": 31}
 # History -------------------------------------------------------------------------------------------------------------
 
 
-def run_history(asked: Namespace) -> int:
-    """List games, the last played first."""
-    screen = Terminal()
-    if asked.result in {"won", "lost"} and asked.player is None:
-        raise CommandError(WRONG_CALL, f"--result {asked.result}: by whom? Add --player NAME")
-    shelf = LazyStore(asked.db)
-    if asked.matches:
-        return _list_matches(asked, shelf, screen)
-    found = None if shelf.missing else query_store(shelf, lambda store: _load_page(store, asked), "game")
-    if asked.json:
-        print(_page_to_json(found, asked), end="")
-        return FINISHED
-    if found is None or not found.total:
-        screen.show(f"{_describe_empty(asked, shelf)}\n")
-        return FINISHED
-    pages = -(-found.total // asked.count)
-    if not found.games:
-        raise CommandError(WRONG_CALL, f"--page {asked.page}: there are only {pages}")
-    _show_table(screen, ("id", "last move", "game", "players", "result"), [_format_row(game) for game in found.games])
-    _show_page_number(screen, asked, found.total, "games")
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower history`."""
+    parser.add_argument("--game", metavar="GAME", help="only this game")
+    parser.add_argument("--player", metavar="NAME", help="only games of this player")
+    parser.add_argument(
+        "--result",
+        choices=("won", "lost", "drawn", "finished", "unfinished"),
+        help="only games with this result; won and lost go with --player",
+    )
+    parser.add_argument("--matches", action="store_true", help="list matches and their score, and not games")
+    parser.add_argument("--since", type=parse_day, metavar="DATE", help="only games played on or after that day")
+    parser.add_argument("--until", type=parse_day, metavar="DATE", help="only games played on or before that day")
+    parser.add_argument(
+        "--page", type=parse_count, default=1, metavar="N", help="the next games, counting pages from 1"
+    )
+    parser.add_argument("--count", type=parse_count, default=20, metavar="N", help="how many games make a page (20)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    add_db_option(parser)
+
+
+def run(args: Namespace) -> int:
+    """List games or matches, the last played first."""
+    terminal = Terminal()
+    if args.result in {"won", "lost"} and args.player is None:
+        raise CommandError(WRONG_CALL, f"--result {args.result}: by whom? Add --player NAME")
+    store = LazyStore(args.db)
+    if args.matches:
+        return _list_matches(args, store, terminal)
+    page = None if store.missing else store.query(lambda database: _load_page(database, args), "game")
+    if args.json:
+        entries = [] if page is None else [_game_to_json(game) for game in page.games]
+        _print_json(args, 0 if page is None else page.total, games=entries)
+    elif page is None or not page.total:
+        terminal.show(f"{_describe_empty(args, store)}\n")
+    elif not page.games:
+        raise CommandError(WRONG_CALL, f"--page {args.page}: there are only {-(-page.total // args.count)}")
+    else:
+        rows = [_format_row(game) for game in page.games]
+        _show_table(terminal, ("id", "last move", "game", "players", "result"), rows)
+        _show_page_number(terminal, args, page.total, "games")
     return FINISHED
 
 
-def _show_page_number(screen: Terminal, asked: Namespace, total: int, what: str) -> None:
-    pages = -(-total // asked.count)
+def _print_json(args: Namespace, total: int, **entries: object) -> None:
+    print(json.format_document({"total": total, "page": args.page, "count": args.count, **entries}), end="")
+
+
+def _show_page_number(terminal: Terminal, args: Namespace, total: int, what: str) -> None:
+    pages = -(-total // args.count)
     if pages > 1:
-        after = f"; for more: --page {asked.page + 1}" if asked.page < pages else ""
-        screen.show(f"\nPage {asked.page} of {pages}, {total:,} {what} in all{after}.\n")
+        after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
+        terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
 
 
-def _list_matches(asked: Namespace, shelf: LazyStore, screen: Terminal) -> int:
+def _list_matches(args: Namespace, store: LazyStore, terminal: Terminal) -> int:
     """List matches, the last played first."""
-    if any((asked.game, asked.player, asked.result, asked.since, asked.until)):
+    if any((args.game, args.player, args.result, args.since, args.until)):
         raise CommandError(WRONG_CALL, "--matches lists all matches; the other filters are for games")
 
-    def look(store: Store) -> tuple[tuple[ListedMatch, ...], int]:
-        with store.read() as connection:
-            return matches.list_matches(connection, asked.count, (asked.page - 1) * asked.count)
+    def look_up(database: Store) -> tuple[tuple[ListedMatch, ...], int]:
+        with database.read() as connection:
+            return matches.list_matches(connection, args.count, (args.page - 1) * args.count)
 
-    found, total = ((), 0) if shelf.missing else query_store(shelf, look, "match")
-    if asked.json:
-        entries = [_match_to_json(each) for each in found]
-        print(
-            json.format_document({"total": total, "page": asked.page, "count": asked.count, "matches": entries}), end=""
-        )
+    found, total = ((), 0) if store.missing else store.query(look_up, "match")
+    if args.json:
+        _print_json(args, total, matches=[_match_to_json(each) for each in found])
     elif not found:
-        screen.show(f"No matches are kept in {shelf.name} yet. To play one: tower match GAME\n")
+        terminal.show(f"No matches are kept in {store.name} yet. To play one: tower match GAME\n")
     else:
-        _show_table(
-            screen,
-            ("id", "last move", "game", "players", "score", "result"),
-            [_format_match_row(each) for each in found],
-        )
-        _show_page_number(screen, asked, total, "matches")
+        rows = [_format_match_row(each) for each in found]
+        _show_table(terminal, ("id", "last move", "game", "players", "score", "result"), rows)
+        _show_page_number(terminal, args, total, "matches")
     return FINISHED
 
 
@@ -106,7 +127,7 @@ def _format_match_row(listed: ListedMatch) -> tuple[str, ...]:
 
 
 def _get_match_names(kept: StoredMatch) -> tuple[str, str]:
-    return kept.series.names or Voice(kept.series.games[0].book).players
+    return kept.series.names or get_voice(kept.series.games[0].book).players
 
 
 def _match_to_json(listed: ListedMatch) -> dict[str, object]:
@@ -128,20 +149,20 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
     }
 
 
-def _load_page(store: Store, asked: Namespace) -> GamePage:
+def _load_page(store: Store, args: Namespace) -> GamePage:
     with store.read() as connection:
-        return list_games(connection, _read_filter(asked), asked.count, (asked.page - 1) * asked.count)
+        return list_games(connection, _read_filter(args), args.count, (args.page - 1) * args.count)
 
 
-def _read_filter(asked: Namespace) -> GameFilter:
-    player = asked.player and asked.player.strip()
+def _read_filter(args: Namespace) -> GameFilter:
+    player = args.player and args.player.strip()
     return GameFilter(
-        normalize_game_name(asked.game), player, asked.result, _parse_day(asked.since), _parse_day(asked.until, 1)
+        normalize_game_name(args.game), player, args.result, _parse_day(args.since), _parse_day(args.until, 1)
     )
 
 
 def normalize_game_name(given: str | None) -> str | None:
-    """Return what a game that was asked for by its name or rule file is called in the database."""
+    """Return what a game that was args for by its name or rule file is called in the database."""
     if given is None or given.lower() in catalogue.list_names():
         return given and given.lower()
     return os.path.basename(given).removesuffix(".toml")
@@ -159,16 +180,17 @@ def _parse_day(given: str | None, later: int = 0) -> str | None:
     return begins.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _describe_empty(asked: Namespace, shelf: LazyStore) -> str:
-    if (asked.game, asked.player, asked.result, asked.since, asked.until) == (None,) * 5:
-        return f"No games are kept in {shelf.name} yet. To play one: tower play GAME"
+def _describe_empty(args: Namespace, store: LazyStore) -> str:
+    if (args.game, args.player, args.result, args.since, args.until) == (None,) * 5:
+        return f"No games are kept in {store.name} yet. To play one: tower play GAME"
     return "No such games are kept. To see all there are: tower history"
 
 
 def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
-    label = _format_label(game) + (f", {game.slot}" if game.slot else "")
+    table = game.table
+    label = format_label(table.book, table.game.rules, hidden=table.hidden) + (f", {game.slot}" if game.slot else "")
     return str(game.id), _format_time(game.changed), label, " - ".join(_get_player_names(game)), _format_result(game)
 
 
@@ -176,51 +198,28 @@ def _format_time(time: str) -> str:
     return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
 
 
-def _format_label(game: StoredGame) -> str:
-    options = game.book.find_options(game.table.game.rules) or {}
-    chosen = [f"{key} {value}" for key, value in options.items()] + (["hidden"] if game.table.hidden else [])
-    return f"{game.table.rulebook} ({', '.join(chosen)})" if chosen else game.table.rulebook
-
-
 def _get_player_names(game: StoredGame) -> tuple[str, str]:
-    voice = Voice(game.book)
+    voice = get_voice(game.table.book)
     return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
 
 
 def _format_result(game: StoredGame) -> str:
     outcome, plies = game.table.outcome, len(game.table.game.moves)
     if outcome is None:
-        return f"unfinished, {plies} move{'' if plies == 1 else 's'}"
+        return f"unfinished, {plies} {pluralize('move', plies)}"
     if outcome.winner is None:
         return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
     return f"{_get_player_names(game)[outcome.winner]} won ({outcome.reason})"
 
 
-def _show_table(screen: Terminal, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Show rows in columns; what is too long for its column is cut."""
-    table = [tuple(_shorten(text, _WIDEST.get(head)) for text, head in zip(row, heads, strict=True)) for row in rows]
-    widths = [max(map(count_cells, column)) for column in zip(heads, *table, strict=True)]
-    for row in (heads, *table):
-        identity, *rest = (_pad(text, width) for text, width in zip(row, widths, strict=True))
-        screen.show("  ".join((row[0].rjust(len(identity)), *rest)).rstrip() + "\n")
-
-
-def _shorten(text: str, most: int | None) -> str:
-    if most is None or count_cells(text) <= most:
-        return text
-    while count_cells(text) >= most:
-        text = text[:-1]
-    return f"{text}…"
-
-
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - count_cells(text))
-
-
-def _page_to_json(found: GamePage | None, asked: Namespace) -> str:
-    entries = [] if found is None else [_game_to_json(game) for game in found.games]
-    total = 0 if found is None else found.total
-    return json.format_document({"total": total, "page": asked.page, "count": asked.count, "games": entries})
+def _show_table(terminal: Terminal, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    table = create_table(heads, ">" + "<" * (len(heads) - 1))
+    for head, column in zip(heads, table.columns, strict=True):
+        column.max_width = _WIDEST.get(head)
+        column.overflow = "ellipsis"
+    for row in rows:
+        add_row(table, *row)
+    terminal.write(render_table(table, colour=terminal.colour))
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
@@ -241,27 +240,33 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
 # Forgetting ----------------------------------------------------------------------------------------------------------
 
 
-def run_forget(asked: Namespace) -> int:
+def add_forget_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower forget`."""
+    parser.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
+    add_db_option(parser)
+
+
+def run_forget(args: Namespace) -> int:
     """Drop games and matches, and say what they were: their lines bring them back."""
-    for ref in asked.ids:
+    for ref in args.ids:
         if not is_game_id(ref) and not is_match_id(ref):
             raise CommandError(
                 WRONG_CALL, f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}"
             )
-    screen = Terminal()
-    shelf = LazyStore(asked.db)
-    for ref in asked.ids:
+    terminal = Terminal()
+    store = LazyStore(args.db)
+    for ref in args.ids:
         if is_match_id(ref):
-            dropped = query_store(shelf, partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
-            screen.show(f"Match {ref} is forgotten. Its games were\n")
+            dropped = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
+            terminal.show(f"Match {ref} is forgotten. Its games were\n")
             for each in dropped:
-                screen.write(f"  {record.to_line(each.table, files=True)}\n")
+                terminal.write(f"  {record.to_line(each.table, files=True)}\n")
         else:
             try:
-                game = query_store(shelf, partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
+                game = store.query(partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
             except GameInMatchError as within:
-                whole = f"to forget all of it: tower forget m{within.slot.match}{shelf.db_option}"
+                whole = f"to forget all of it: tower forget m{within.slot.match}{store.db_option}"
                 raise CommandError(WRONG_CALL, f"game {int(ref)} is part of a match; {whole}") from None
             was = "damaged" if game is None else record.to_line(game.table, files=True)
-            screen.write(f"Game {int(ref)} is forgotten. It was {was}\n")
+            terminal.write(f"Game {int(ref)} is forgotten. It was {was}\n")
     return FINISHED

@@ -1,4 +1,4 @@
-"""What a person typed: a command, a number, or something that is neither and deserves its own sentence."""
+"""What a player types: parse it, and answer what changes nothing (help, the legal moves, drawn towers, hints)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import classify_misread, parse_number
-from number_tower.cli.terminal import draw_towers as drawn
+from number_tower.brief import describe_tower
+from number_tower.cli.terminal import SEAT_COLOURS, count_cells, paint
 from number_tower.text import format_text
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
 
-    from number_tower.cli.hints import HintGiver
+    from number_tower.cli.computer import HintGiver
     from number_tower.cli.terminal import Terminal
+    from number_tower.game import Game
     from number_tower.table import Table
-    from number_tower.voice import Voice
 
 COMMANDS = {
     "help": "the rules in brief, and these commands",
@@ -29,12 +31,20 @@ COMMANDS = {
     "quit": "leave the game; you can go on later",
 }
 
+CHANGED = "changed"
+"""The command that is returned if the game was changed elsewhere."""
+
+MOST_ROWS = 12
+"""Blocks of a tower that are drawn."""
 
 _ALIASES = {"?": "help", "h": "help", "hints": "hint", "q": "quit", "exit": "quit"}
+_READ_ONLY = {"show", "moves", "hint", "why"}
+_WIDEST = 8
+_EDGES = (("[", "]"), ("(", ")"))
 
 
 class PlayerInput(NamedTuple):
-    """An answer understood: a command, perhaps about a number or file; a number; or why it is neither; and its text."""
+    """What was typed: a command, perhaps with a number or a file; a number; or a problem. `text` can be printed."""
 
     text: str
     command: str | None = None
@@ -44,89 +54,77 @@ class PlayerInput(NamedTuple):
 
 
 def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
-    """Make sense of what was typed at a prompt that takes these commands, or a number."""
+    """Parse what was typed at a prompt that takes these commands, or a number."""
     text = typed.strip()
-    shown = format_text(text, 40)
-    asked = text.lower().rstrip("? ") or text
-    command = _ALIASES.get(asked, asked)
+    printable = format_text(text, 40)
+    word = text.lower().rstrip("? ") or text
+    command = _ALIASES.get(word, word)
     if command in commands:
-        return PlayerInput(shown, command=command)
-    if "why" in commands and (about := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", asked)):
-        return PlayerInput(shown, command="why", number=parse_number(about[1]))
+        return PlayerInput(printable, command=command)
+    if "why" in commands and (question := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", word)):
+        return PlayerInput(printable, command="why", number=parse_number(question[1]))
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
-        return PlayerInput(shown, command="save", file=words[1])
+        return PlayerInput(printable, command="save", file=words[1])
     number = parse_number(text)
     if number is not None:
         return PlayerInput(format_text(text.lstrip("0") or "0", 40), number=number)
-    return PlayerInput(shown, problem=classify_misread(text))
-
-
-CHANGED = "changed"
-
-
-"""What is answered instead of a command if the table was changed elsewhere."""
-
-
-_READ_ONLY = {"show", "moves", "hint", "why"}
+    return PlayerInput(printable, problem=classify_misread(text))
 
 
 class MovePrompt:
-    """Asks for a move; whatever changes nothing is dealt with here: help, hints, and answers that will not do.
+    """Asks for a move until it gets a legal one, or a command for the caller.
 
-    `changed` says whether somebody elsewhere has changed the table; whoever looks at it is told first.
+    `has_changed` says whether the game was changed elsewhere; it is asked before the table is shown.
     """
 
     def __init__(
         self,
-        voice: Voice,
-        screen: Terminal,
+        terminal: Terminal,
         commands: Mapping[str, str] = COMMANDS,
         *,
         hints: bool = True,
-        changed: Callable[[], bool] | None = None,
+        has_changed: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._voice = voice
-        self._hints = hints
-        self._check_for_change = changed
-        self._screen = screen
+        self._terminal = terminal
         self._commands = commands
-        self._helper: HintGiver | None = None
+        self._hints = hints
+        self._has_changed = has_changed
+        self._hint_giver: HintGiver | None = None
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
-        """Return a block that can be placed, or a command that whoever asks has to carry out."""
+        """Return a legal block, or a command that the caller has to run."""
+        voice = get_voice(table.book)
         while True:
-            answer = parse_input(self._screen.ask(prompt), self._commands)
-            refused = None if answer.number is None else table.refusal(answer.number)
-            looks = answer.command in _READ_ONLY or (answer.command is None and (answer.number is None or refused))
-            if looks and self._check_for_change is not None and self._check_for_change():
+            answer = parse_input(self._terminal.ask(prompt), self._commands)
+            refusal = answer.problem if answer.number is None else table.refusal(answer.number)
+            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self._has_changed():
                 return PlayerInput(answer.text, command=CHANGED)
             if answer.command is not None:
                 if not self._run_command(table, answer):
                     return answer
-            elif answer.number is None:
-                self._screen.show_event(self._voice.refuse(table, answer.problem or "not_a_number", answer.text))
-            elif refused is not None:
-                self._screen.show_event(self._voice.refuse(table, refused, answer.text, answer.number))
+            elif refusal is not None:
+                self._terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
             else:
                 return answer
 
     def give_nudge(self, table: Table) -> None:
-        """Say what kind of move to look for, before anybody asks; the next hint is the move itself."""
+        """Say what kind of move to look for; the next hint names the move."""
         self._give_hint(table, PlayerInput("hint", command="hint"))
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self._screen.write(drawn(table, self._voice, self._screen.columns, colour=self._screen.colour))
+        self._terminal.write(draw_towers(table, self._terminal.columns, colour=self._terminal.colour))
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
-        """Carry a command out, if it is one that changes nothing."""
+        """Run a command that changes nothing; say whether it was one."""
+        voice = get_voice(table.book)
         match answer.command:
             case "help":
-                self._screen.show_event(self._voice.tell_help(table))
-                self._screen.show_list(self._commands)
+                self._terminal.show_event(voice.tell_help(table))
+                self._terminal.show_list(self._commands)
             case "moves":
-                for said in self._voice.tell_moves(table):
-                    self._screen.show_event(said)
+                for message in voice.tell_moves(table):
+                    self._terminal.show_event(message)
             case "show":
                 self.draw_towers(table)
             case "hint" | "why" if self._hints:
@@ -135,9 +133,71 @@ class MovePrompt:
                 return False
         return True
 
-    def _give_hint(self, table: Table, answer: PlayerInput) -> None:
-        from number_tower.cli.hints import HintGiver  # noqa: PLC0415 - only for those who ask
+    def _give_hint(self, table: Table, question: PlayerInput) -> None:
+        if self._hint_giver is None:
+            from number_tower.cli.computer import HintGiver  # noqa: PLC0415 - not for the first prompt
 
-        if self._helper is None:
-            self._helper = HintGiver(self._voice, self._screen)
-        self._helper.give_hint(table, answer)
+            self._hint_giver = HintGiver(self._terminal)
+        self._hint_giver.give_hint(table, question)
+
+
+# Towers --------------------------------------------------------------------------------------------------------------
+
+
+def draw_towers(table: Table, columns: int, *, colour: bool = False) -> str:
+    """Draw the towers, a row for each block: side by side if there is room, else one below the other.
+
+    The edges of a row, and its colour, say whose block it is; its width, how large the block is.
+    """
+    game, voice = table.game, get_voice(table.book)
+    names = voice.get_name(table, 0), voice.get_name(table, 1)
+    placed = list(zip(game.moves, game.movers, strict=True))
+    if game.rules.towers == "shared":
+        tower = _draw_column(game, placed, [describe_tower(game, 0)], colour=colour)
+        legend = [f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)]
+        apart = "   " if count_cells("".join(legend)) + 5 <= columns else "\n  "
+        return _join_columns([tower]) + f"  {apart.join(legend)}\n"
+    towers = [
+        _draw_column(
+            game,
+            [(block, mover) for block, mover in placed if mover == player],
+            [names[player], describe_tower(game, player)],
+            colour=colour,
+        )
+        for player in (0, 1)
+    ]
+    if sum(max(count_cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
+        return _join_columns(towers)
+    return "".join(_join_columns([tower]) for tower in towers)
+
+
+def _draw_column(
+    game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
+) -> list[tuple[str, str]]:
+    """Return the rows of one tower from the top down, each plain, to be measured, and as it is shown."""
+    largest = game.rules.blocks[-1]
+    rows: list[tuple[str, str]] = []
+    for block, mover in reversed(placed[-MOST_ROWS:]):
+        left, right = _EDGES[mover]
+        side = " " * (1 + _WIDEST * block // largest)
+        row = f"{left}{side}{block}{side}{right}"
+        rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
+    if len(placed) > MOST_ROWS:
+        rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
+    ground = "=" * (len(str(largest)) + 4 + 2 * _WIDEST)
+    return [*rows, (ground, ground), *((text, text) for text in captions)]
+
+
+def _join_columns(columns: list[list[tuple[str, str]]]) -> str:
+    """Draw columns side by side, each centred, on a common ground."""
+    height = max(map(len, columns))
+    widths = [max(count_cells(plain) for plain, _ in column) for column in columns]
+    lines: list[str] = []
+    for row in range(height):
+        line = ""
+        for column, width in zip(columns, widths, strict=True):
+            plain, shown = column[row - height] if row >= height - len(column) else ("", "")
+            indent = (width - count_cells(plain)) // 2
+            line += "  " + " " * indent + shown + " " * (width - count_cells(plain) - indent)
+        lines.append(line.rstrip())
+    return "\n" + "\n".join(lines) + "\n"

@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: one call, and the exit code that answers.
+"""The `tower` command: its subcommands, and the exit code of a call.
 
 0 finished, quit, or the reader closed the pipe; 1 the input ended first, a record is damaged, or nothing can be
 written; 2 a wrong call or rule file; 3 not solved within the limits given; 130 Ctrl-C.
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+import number_tower
 from number_tower.cli.errors import (
     FINISHED,
     INTERRUPTED,
@@ -20,72 +22,129 @@ from number_tower.cli.errors import (
     handle_interrupt_once,
     print_error,
 )
-from number_tower.cli.options import create_parser
+from number_tower.cli.options import CommandParser, add_db_option, add_no_save_option, list_games
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from collections.abc import Collection, Sequence
+
+COMMANDS = {
+    "play": ("play", "play a game at this keyboard"),
+    "match": ("match", "play a series of games, the starter alternating"),
+    "resume": ("resume", "go on with a game: the last unfinished one, or any"),
+    "replay": ("review", "print a game again, in its voice"),
+    "history": ("history", "list the games that were played"),
+    "stats": ("stats", "what came of the games: results, accuracy, streaks, puzzles"),
+    "export": ("db", "write games to a file that another machine can import"),
+    "import": ("db", "take in games that were exported, or any records, a line each"),
+    "forget": ("history", "drop games from the database"),
+    "db": ("db", "say where the games are kept; back them up, check, restore, upgrade"),
+    "learn": ("learn", "a first lesson: three positions, and a game against the gentlest opponent"),
+    "puzzle": ("puzzle", "find the only winning move; without a game or seed, today's puzzle"),
+    "review": ("review", "go through a game: every move's value, the mistakes, and why"),
+    "solve": ("solve", "say what a position and each of its moves is worth, exactly"),
+    "arena": ("arena", "let players play each other, and say who is how much stronger"),
+    "eval": ("eval", "find out how well a player plays, by results and by the exact value lost"),
+    "serve": ("serve", "let people play in the browser: on this machine, in a class, on the web"),
+    "mcp": ("serve", "let a language model play, by tools over the Model Context Protocol (stdio)"),
+    "games": ("info", "list the games"),
+    "levels": ("info", "describe the computer's opponents"),
+    "rules": ("info", "print the rules of a game in brief"),
+    "completion": ("info", 'print shell completion, e.g. eval "$(tower completion bash)"'),
+}
+"""Each command's module in `cli`, which is imported only when the command is called, and its summary.
+
+The module has the functions `add_arguments(parser)` and `run(args)`. Where it has several commands, the others have
+`add_NAME_arguments` and `run_NAME`.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; everything that can go wrong ends here in one clear line."""
+    """Run the command; whatever goes wrong is reported in one line. Return the exit code."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it serves until the process ends
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     code = FINISHED
     handle_interrupt_once()
     try:
         code = _run_safely(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
-    except OSError as trouble:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(trouble, BrokenPipeError):
+        if isinstance(error, BrokenPipeError):
             return code
-        print_error(f"the output cannot be written: {trouble.strerror}")
+        print_error(f"the output cannot be written: {error.strerror}")
         return NO_OUTPUT
     return code
 
 
 def _run_safely(argv: Sequence[str]) -> int:
     try:
-        return _run(argv)
+        return run_command(argv)
     except KeyboardInterrupt:
         print_error("stopped.")
         return INTERRUPTED
-    except CommandError as failure:
-        print_error(str(failure))
-        return failure.code
+    except CommandError as error:
+        print_error(str(error))
+        return error.code
 
 
-def _run(argv: Sequence[str]) -> int:
-    tower = create_parser()
+def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
+    """Parse a call, import its command's module and run it; `namespace` holds options given before."""
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete  # noqa: PLC0415 - only for completion
 
-        argcomplete.autocomplete(tower)
-    _check_command(argv, tower.commands)
+        argcomplete.autocomplete(create_parser(os.environ.get("COMP_LINE", "").split()))
+    _check_name(argv)
     try:
-        asked, unknown = tower.parse_known_args(argv)
-    except SystemExit as done:
-        return int(done.code or FINISHED)
+        args, unknown = create_parser(argv).parse_known_args(argv, namespace)
+    except SystemExit as end:
+        return int(end.code or FINISHED)
     if unknown:
-        call = " ".join(filter(None, ("tower", asked.command)))
+        call = " ".join(filter(None, ("tower", args.command)))
         raise CommandError(
             WRONG_CALL, f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)"
         )
-    from number_tower.cli import commands  # noqa: PLC0415 - `--version` and `--help` need none of it
+    run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
+    try:
+        return int(run(args))
+    except number_tower.CatalogueError as error:  # loaded only now
+        raise CommandError(WRONG_CALL, str(error)) from None
 
-    return commands.run_command(asked)
+
+def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
+    """Describe the command: all subcommands with their summaries, those named with all their options."""
+    parser = CommandParser(
+        prog="tower",
+        description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
+    )
+    parser.add_argument("--version", action="version", version=f"Number Tower {number_tower.__version__}")
+    add_db_option(parser)
+    add_no_save_option(parser)
+    parser.set_defaults(db=None, no_save=False)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"
+    )
+    for name, (_, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        if name in names:
+            _load(name, "add", "_arguments")(command)
+    return parser
 
 
-def _check_command(argv: Sequence[str], commands: tuple[str, ...]) -> None:
-    """Meet a wrong command before argparse does: a game's name in its place means that someone wants to play it."""
-    if not argv or argv[0] in commands or argv[0].startswith("-"):
+def _load(name: str, verb: str, noun: str = "") -> Any:
+    """Import a command's module and return its function `run`, `run_NAME`, `add_arguments` or `add_NAME_arguments`."""
+    module = import_module(f"number_tower.cli.{COMMANDS[name][0]}")
+    return getattr(module, f"{verb}_{name}{noun}", None) or getattr(module, f"{verb}{noun}")
+
+
+def _check_name(argv: Sequence[str]) -> None:
+    """Refuse a command that does not exist; for a game's name in its place, say how to play the game."""
+    if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return
-    from number_tower import catalogue  # noqa: PLC0415 - only for a wrong call
-
-    if argv[0].lower() in catalogue.list_names() or argv[0].endswith(".toml"):
+    if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
         raise CommandError(WRONG_CALL, f"to play it: tower play {format_text(' '.join(argv))}")
-    known = ", ".join(commands)
+    known = ", ".join(COMMANDS)
     raise CommandError(
         WRONG_CALL, f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)"
     )

@@ -1,133 +1,144 @@
-"""A match at this keyboard: one game after another, until it is decided or someone leaves."""
+"""`tower match`: play one game after another at this keyboard, until the match is decided or left."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+import os
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from number_tower.catalogue import GameChoice
-from number_tower.cli.autosave import choose_store, enable_autosave
+from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, INTERRUPTED, WRONG_CALL, CommandError, print_error
+from number_tower.cli.options import (
+    add_db_option,
+    add_game_options,
+    add_hidden_option,
+    add_no_save_option,
+    add_player_options,
+    parse_count,
+)
+from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
+from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
+from number_tower.store import StoreError
 from number_tower.table import StaleError
-from number_tower.voice import MatchStanding, Voice, get_plain_players
+from number_tower.voice import MatchStanding, get_plain_players, get_voice
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from sqlalchemy import Connection
 
-    from number_tower.cli.opponents import Opponents
-    from number_tower.cli.terminal import Terminal
+    from number_tower.catalogue import GameChoice
+    from number_tower.cli.computer import Opponents
+    from number_tower.cli.options import CommandParser
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import MatchSlot, StoredGame
     from number_tower.table import Table
     from number_tower.voice import MatchMoment
 
 DEFAULT_GAMES = 3
-"""How many games a match of one game has at most, if nobody says otherwise."""
+"""How many games a match of one rulebook has at most, unless the call says otherwise."""
 
 
-def play_match(
-    asked: Namespace,
-    entries: tuple[GameChoice, ...],
-    names: tuple[str, str] | None,
-    toss: tuple[int, bool],
-    screen: Terminal,
-    person: str | None = None,
-) -> int:
-    """Play a match from its start; return the exit code. The toss says who starts, and whether a coin was tossed."""
-    first, tossed = toss
-    usual = DEFAULT_GAMES if len(entries) == 1 else len(entries)
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower match`."""
+    add_game_options(parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
+    parser.add_argument("--best-of", type=parse_count, metavar="N", help="how many games at most (3, or one of each)")
+    add_player_options(parser, "who starts the first game: 1, 2, or random")
+    add_hidden_option(parser)
+    add_db_option(parser)
+    add_no_save_option(parser)
+
+
+def run(args: Namespace) -> int:
+    """Play a match from its start."""
+    terminal = Terminal()
+    games = tuple(choose_game(args, name) for name in _split_games(args.game))
+    names, person = read_names(args), read_person_name(args)
+    default = DEFAULT_GAMES if len(games) == 1 else len(games)
     try:
-        match = Match(usual if asked.best_of is None else asked.best_of, first)
-    except MatchError as wrong:
-        raise CommandError(WRONG_CALL, f"--best-of: {wrong}") from None
-    asked = _choose_seed(asked)
-    series = Series(
-        entries, match, names or _choose_names(entries, _create_opponents(asked, 1), person), hidden=asked.hidden
-    )
-    return _MatchSession(asked, series, screen).play(tossed=tossed)
+        match = Match(default if args.best_of is None else args.best_of, games[0].first)
+    except MatchError as error:
+        raise CommandError(WRONG_CALL, f"--best-of: {error}") from None
+    opponents = _create_opponents(args)
+    names = names or _choose_names(games, opponents, person)
+    series = Series(games, match, names, hidden=args.hidden)
+    return _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
 
 
-def resume_match(asked: Namespace, kept: StoredMatch, screen: Terminal) -> int:
+def _split_games(games: str | None) -> list[str | None]:
+    """Return the games of a list such as race,draft; a rule file may have commas in its name."""
+    if games is None or "," not in games or os.path.isfile(games):
+        return [games]
+    return [name.strip() for name in games.split(",")]
+
+
+def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> int:
     """Go on with a match; return the exit code."""
-    if asked.record is not None:
+    if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise CommandError(WRONG_CALL, problem)
-    asked = _choose_seed(asked)
-    return _MatchSession(asked, _update_names(kept.series, asked, kept), screen, kept).play()
+    series = _update_names(saved, _create_opponents(args))
+    return _MatchSession(args, series, terminal, saved).play()
 
 
-def _choose_seed(asked: Namespace) -> Namespace:
-    """Choose a seed where computers play and nobody has: every game of the match derives its own from it."""
-    if asked.vs is None or asked.seed is not None:
-        return asked
-    from random import SystemRandom  # noqa: PLC0415 - two people need none of it
-
-    return Namespace(**{**vars(asked), "seed": SystemRandom().randrange(1_000_000)})
-
-
-def _create_opponents(asked: Namespace, number: int) -> Opponents | None:
-    """Seat the computer where it was asked for; in each game it plays by another seed."""
-    if asked.vs is None:
-        if asked.seat is not None:
-            raise CommandError(WRONG_CALL, "--seat goes with --vs: against whom? (see: tower levels)")
-        return None
-    from number_tower.cli.opponents import create_opponents  # noqa: PLC0415 - two people need none of it
-
-    return create_opponents(Namespace(**{**vars(asked), "seed": asked.seed + number - 1}))
+def _create_opponents(args: Namespace) -> Opponents | None:
+    """Return the computer players of the first game; the others derive their seeds from its seed."""
+    opponents = create_opponents(args)
+    if opponents is not None:
+        args.seed = opponents.seed
+    return opponents
 
 
 def _choose_names(
-    entries: tuple[GameChoice, ...], seating: Opponents | None, person: str | None = None
+    games: tuple[GameChoice, ...], opponents: Opponents | None, person: str | None = None
 ) -> tuple[str, str] | None:
-    """Return what players without names are called throughout: as all the rulebooks call them, or else plainly."""
-    people = _get_default_names(entries)
-    if seating is not None:
-        return seating.choose_names(people if person is None else (person, person))
-    alike = all(Voice(entry.book).players == people for entry in entries)
-    return None if alike else people
+    """Return default names for the whole match; None where every rulebook has the same ones."""
+    people = _get_default_names(games)
+    if opponents is not None:
+        return opponents.choose_names(people if person is None else (person, person))
+    return None if all(get_voice(game.book).players == people for game in games) else people
 
 
-def _get_default_names(entries: tuple[GameChoice, ...]) -> tuple[str, str]:
-    called = {Voice(entry.book).players for entry in entries}
-    return called.pop() if len(called) == 1 else get_plain_players()
+def _get_default_names(games: tuple[GameChoice, ...]) -> tuple[str, str]:
+    names = {get_voice(game.book).players for game in games}
+    return names.pop() if len(names) == 1 else get_plain_players()
 
 
-def _update_names(series: Series, asked: Namespace, kept: StoredMatch) -> Series:
-    """Let names that nobody chose follow whoever plays from now on."""
-    if asked.vs is None or series.names is None:
+def _update_names(saved: StoredMatch, opponents: Opponents | None) -> Series:
+    """Return the series with names that fit these opponents, where nobody chose the names."""
+    series = saved.series
+    if opponents is None or series.names is None:
         return series
-    from number_tower.cli.opponents import clear_default_names  # noqa: PLC0415 - two people need none of it
-
-    if clear_default_names(series.table, kept.seats.players, _get_default_names(series.games)).names is not None:
+    people = _get_default_names(series.games)
+    if opponents.clear_default_names(series.table, saved.seats.players, people).names is not None:
         return series
-    return replace(series, names=_choose_names(series.games, _create_opponents(asked, 1)))
+    return replace(series, names=_choose_names(series.games, opponents))
 
 
 @dataclass
-class _MatchGame(Dialogue):
-    """A game of a match: whoever leaves it leaves the match, and nothing is kept of it before the games it follows."""
+class _MatchDialogue(Dialogue):
+    """A game of a match: leaving it leaves the match, and it is saved after the games before it."""
 
     session: _MatchSession = field(kw_only=True)
 
-    def _apply_change(self, table: Table) -> bool:
+    def _save(self, table: Table) -> bool:
         self.session.save_earlier_games()
-        done = super()._apply_change(table)
+        saved = super()._save(table)
         self.session.update_id(self)
-        return done
+        return saved
 
     @property
     def saved(self) -> bool:
         """Whether all that happened in this game is in the database, as part of the match."""
         if self.autosave is None or not self.table.version:
             return self.autosave is not None
-        return self.autosave.up_to_date and self.autosave.part is not None
+        return self.autosave.up_to_date and self.autosave.slot is not None
 
     def format_resume_hint(self, what: str) -> str:
-        """Say how to go on with the match, or at least with its game."""
+        """Add to a sentence how to resume the match, or at least its game."""
         if self.saved and (ref := self.session.format_ref(self)) is not None:
             return f"{what} To go on with it: {self.format_command('resume', ref)}"
         if self.table.version and self.table.outcome is None:
@@ -139,34 +150,34 @@ class _MatchGame(Dialogue):
 class _MatchSession:
     """A match while it is played."""
 
-    def __init__(self, asked: Namespace, series: Series, screen: Terminal, kept: StoredMatch | None = None) -> None:
-        self._asked = asked
+    def __init__(self, args: Namespace, series: Series, terminal: Terminal, saved: StoredMatch | None = None) -> None:
+        self._args = args
         self._series = series
-        self._screen = screen
-        self._id = None if kept is None else kept.id
-        self._key = "" if kept is None else kept.key
-        self._current = None if kept is None else kept.current
-        self._unsaved: list[_MatchGame] = []
+        self._terminal = terminal
+        self._id = None if saved is None else saved.id
+        self._key = make_key() if saved is None else saved.key
+        self._current = None if saved is None else saved.current
+        self._unsaved: list[_MatchDialogue] = []
         self._diverged = False
-        """Whether the match here is no longer the one that is kept."""
+        """Whether a saved game of the match differs from the one that was played here."""
 
     @property
     def fresh(self) -> bool:
         """Whether no game is over yet."""
         return not self._series.match.winners
 
-    def play(self, *, tossed: bool = False) -> int:
+    def play(self, *, coin_tossed: bool = False) -> int:
         """Play one game after another; return the exit code."""
-        game = self._create_game(tossed=tossed)
+        game = self._create_game(coin_tossed=coin_tossed)
         self._announce("start" if self.fresh else "score", game)
         try:
             while not self._series.match.over:
                 self._announce("game", game)
-                self._screen.show("\n")
+                self._terminal.show("\n")
                 code = game.play()
                 if game.table.outcome is None:
                     return code
-                self._finish_game(game)
+                self._finish_game(game, game.table.outcome.winner)
                 if not self._series.match.over:
                     game = self._create_game(introduced=True)
         except KeyboardInterrupt:
@@ -175,91 +186,89 @@ class _MatchSession:
         self._announce("drawn" if self._series.match.leader is None else "won", game)
         return FINISHED
 
-    def _create_game(self, *, tossed: bool = False, introduced: bool = False) -> _MatchGame:
-        """Set up the next game, or, where it was begun already, as it stands."""
-        kept, series = self._load_begun_game(), self._series
-        table, book = (series.table, series.entry.book)
-        if kept is not None:
-            table, book = replace(kept.table, names=series.names), kept.book
-        game = _MatchGame(table, book, self._screen, coin_tossed=tossed, introduced=introduced, session=self)
-        if (seating := _create_opponents(self._asked, series.match.number)) is not None:
-            from number_tower.cli.opponents import seat_opponents  # noqa: PLC0415 - two people need none of it
-
-            seat_opponents(game, seating)
-        enable_autosave(game, self._asked, kept=kept, part=partial(self._save_place, game, series))
-        return game
-
-    def _load_begun_game(self) -> StoredGame | None:
-        """Return the next game if it was begun: before the match was left, or meanwhile by somebody else."""
-        current, self._current = self._current, None
-        if current is not None or self._id is None or (shelved := choose_store(self._asked)) is None:
-            return current
-        from number_tower.store import (
-            StoreError,
-            matches,
+    def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
+        """Return the next game, as it stands if it was started already."""
+        saved, series = self._load_started_game(), self._series
+        table = series.table if saved is None else replace(saved.table, names=series.names)
+        opponents = create_opponents(self._args, series.match.number)
+        store = choose_store(self._args)
+        claim_slot = partial(self._claim_slot, opponents, series)
+        return _MatchDialogue(
+            table if opponents is None else opponents.seat(table),
+            self._terminal,
+            autosave=None if store is None else Autosave(store, opponents, saved, claim_slot),
+            opponents=opponents,
+            coin_tossed=coin_tossed,
+            introduced=introduced,
+            session=self,
         )
+
+    def _load_started_game(self) -> StoredGame | None:
+        """Return the next game if it was started, before the match was left or meanwhile elsewhere."""
+        current, self._current = self._current, None
+        if current is not None or self._id is None or (store := choose_store(self._args)) is None:
+            return current
+        from number_tower.store.matches import find_game  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
         from number_tower.store.rows import MatchSlot  # noqa: PLC0415 - likewise
 
         try:
-            return matches.find_game(shelved.open(), MatchSlot(self._id, self._series.match.number))
+            return find_game(store.open(), MatchSlot(self._id, self._series.match.number))
         except StoreError:
             return None
         finally:
-            shelved.close()
+            store.close()
 
-    def _save_place(self, game: _MatchGame, series: Series, connection: Connection) -> MatchSlot:
-        """Find the place of a game in the match, which is kept from its first game on."""
-        from secrets import token_hex  # noqa: PLC0415 - not before the first prompt
-
-        from number_tower.store.matches import StoredMatch, claim_slot  # noqa: PLC0415 - likewise
+    def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
+        """Find the place of a game in the match; the match is saved with its first game."""
+        from number_tower.store.matches import StoredMatch, claim_slot  # noqa: PLC0415 - not for the first prompt
         from number_tower.store.rows import Seats  # noqa: PLC0415 - likewise
 
-        self._key = self._key or token_hex(16)
-        seats = Seats() if game.opponents is None else Seats(game.opponents.specs, self._asked.seed)
+        seats = Seats() if opponents is None else Seats(opponents.specs, self._args.seed)
         return claim_slot(connection, StoredMatch(self._id, self._key, series, seats))
 
-    def _finish_game(self, game: _MatchGame) -> None:
+    def _finish_game(self, game: _MatchDialogue, winner: int | None) -> None:
         """Count a game that is over, and tell the score."""
-        if game.table.outcome is not None:
-            self._series = self._series.after(game.table.outcome.winner)
+        self._series = self._series.after(winner)
         self.update_id(game)
         if game.autosave is not None and not game.saved:
             self._unsaved.append(game)
         self._announce("score", game)
 
     def save_earlier_games(self) -> None:
-        """Try once more to keep the games that the database could not take when they were played."""
+        """Try again to save the games that could not be saved when they were played."""
         for game in self._unsaved:
-            if game.autosave is not None:
-                try:
-                    kept, _ = game.autosave.save(game.table)
-                except StaleError as stale:
-                    kept = stale.table
-                game.autosave.close()
-                self.update_id(game)
-                if game.saved and (kept.game, kept.declared) != (game.table.game, game.table.declared):
-                    print_error(f"an earlier game of this match went on elsewhere. Here it was {game.format_line()}")
-                    self._diverged = True
+            if game.autosave is None:
+                continue
+            try:
+                saved, _ = game.autosave.save(game.table)
+            except StaleError as error:
+                saved = error.table
+            game.autosave.close()
+            self.update_id(game)
+            if game.saved and (saved.game, saved.declared) != (game.table.game, game.table.declared):
+                print_error(f"an earlier game of this match went on elsewhere. Here it was {game.format_line()}")
+                self._diverged = True
         self._unsaved = [game for game in self._unsaved if not game.saved]
 
-    def format_ref(self, game: _MatchGame) -> str | None:
-        """Return by what a match that is left is found again, and what else has to be said; None if it is not kept."""
+    def format_ref(self, game: _MatchDialogue) -> str | None:
+        """Return the REF of the match with the options to resume it; None if it is not saved."""
         self.update_id(game)
-        shelved = choose_store(self._asked)
-        if self._id is None or self._unsaved or self._diverged or shelved is None:
+        store = choose_store(self._args)
+        if self._id is None or self._unsaved or self._diverged or store is None:
             return None
-        programs = game.opponents is not None and game.opponents.has_program
-        seats = game.opponents._replace(seed=self._asked.seed).options if game.opponents and programs else ""
-        return f"m{self._id}{shelved.db_option}{seats}"
+        opponents = game.opponents
+        named = opponents is not None and opponents.has_program
+        seats = opponents._replace(seed=self._args.seed).options if opponents and named else ""
+        return f"m{self._id}{store.db_option}{seats}"
 
-    def update_id(self, game: _MatchGame) -> None:
-        """Remember by which id the match is kept."""
-        if game.autosave is not None and game.autosave.part is not None:
-            self._id = game.autosave.part.match
+    def update_id(self, game: _MatchDialogue) -> None:
+        """Remember the id of the match, once it is saved."""
+        if game.autosave is not None and game.autosave.slot is not None:
+            self._id = game.autosave.slot.match
 
-    def _announce(self, moment: MatchMoment, game: _MatchGame) -> None:
+    def _announce(self, moment: MatchMoment, game: _MatchDialogue) -> None:
         match = self._series.match
         number = match.number if moment in {"start", "game"} else len(match.winners)
         plain = len(self._series.games) > 1 and moment != "game"
-        said = game.voice.tell_match(moment, game.table, MatchStanding(number, match.best_of, match.score), plain=plain)
-        self._screen.show_heading(said.text)
+        standing = MatchStanding(number, match.best_of, match.score)
+        self._terminal.show_heading(game.voice.tell_match(moment, game.table, standing, plain=plain).text)

@@ -1,43 +1,197 @@
-"""What a game needs beside a table: the computer where it was asked for, and a file where it is to be kept."""
+"""`tower play`: play a game at this keyboard. `tower` alone shows a menu of the games first."""
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower import catalogue
+from number_tower.cli.database import Autosave, choose_store
+from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.errors import FINISHED, INPUT_ENDED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.input import parse_input
+from number_tower.cli.main import run_command
+from number_tower.cli.options import (
+    add_db_option,
+    add_game_options,
+    add_hidden_option,
+    add_no_save_option,
+    add_player_options,
+    add_record_option,
+)
+from number_tower.cli.terminal import Terminal
+from number_tower.rules import RulesError
+from number_tower.table import Table, TableError, check_player_name, check_player_names
 from number_tower.text import format_path
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from number_tower.cli.dialogue import Dialogue
+    from number_tower.cli.computer import Opponents
+    from number_tower.cli.options import CommandParser
     from number_tower.cli.savefile import SaveFile
-    from number_tower.table import Table
+    from number_tower.rules import Rules
+    from number_tower.store.rows import StoredGame
+
+_MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
+"""Commands that can be typed in the menu."""
+
+_FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 
-def seat_computer(dialogue: Dialogue, asked: Namespace, person: str | None = None) -> Dialogue:
-    """Seat the computer where it was asked for."""
-    if asked.vs is None:
-        if asked.seat is not None:
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower play`."""
+    add_game_options(parser)
+    add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
+    add_db_option(parser)
+    add_hidden_option(parser)
+    add_record_option(parser)
+    add_no_save_option(parser)
+
+
+def run(args: Namespace) -> int:
+    """Play a game from its start."""
+    terminal = Terminal()
+    table = Table.start(choose_game(args, args.game), read_names(args))
+    dialogue = create_dialogue(table, terminal, args, person=read_person_name(args))
+    dialogue.coin_tossed = args.first == "random"
+    dialogue.savefile = open_savefile(args.record, dialogue.table)
+    return dialogue.play()
+
+
+def run_menu(args: Namespace) -> int:
+    """Show the games, ask which to play, and play it."""
+    terminal = Terminal()
+    terminal.show_heading("Welcome to Number Tower!\n")
+    terminal.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
+    show_games(terminal)
+    choice = (
+        f"Type {', '.join(catalogue.list_names())}, the name of a rule file, or quit.\n"
+        "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
+        "`learn draft` is a first lesson, `puzzle` sets you today's puzzle, and `resume` goes on with your last game.\n"
+    )
+    terminal.show(f"\n{choice}")
+    while True:
+        try:
+            answer = terminal.ask("Which game? ").strip()
+        except InputEndedError:
+            raise CommandError(INPUT_ENDED, "the input ended before a game was chosen.") from None
+        if parse_input(answer).command == "quit":
+            return FINISHED
+        try:
+            if answer.split(" ", 1)[0] in _MENU_COMMANDS:
+                return run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
+            book, level = _parse_choice(answer)
+            options = {"vs": level and [level], "seat": None, "seed": None, "patience": None}
+            table = Table.start(catalogue.choose(book))
+            dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **options}))
+        except catalogue.UnknownGameError:
+            terminal.show(choice)
+        except (catalogue.CatalogueError, CommandError) as error:
+            terminal.show(f"That cannot be played: {str(error).removeprefix('--vs: ')}.\n")
+        else:
+            return dialogue.play()
+
+
+def show_games(terminal: Terminal) -> None:
+    """List the games with their summaries."""
+    terminal.show_list({book.name: book.summary for book in catalogue.load_all()})
+
+
+def _parse_choice(answer: str) -> tuple[catalogue.Rulebook, str | None]:
+    """Return the game that was typed in the menu, at least its beginning, and the opponent typed after it."""
+    game, space, rest = answer.partition(".toml ") if ".toml " in answer else answer.partition(" ")
+    game = (game + space).rstrip(" ,")
+    begun = [name for name in catalogue.list_names() if game and name.startswith(game.lower())]
+    if len(begun) == 1:
+        game = begun[0]
+    elif not game.endswith(".toml"):
+        game, rest = answer, ""
+    return catalogue.load(game), rest.strip().removeprefix("vs ") or None
+
+
+def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
+    """Return a game by its name or rule file, with the options of a call."""
+    if source is None:
+        raise CommandError(WRONG_CALL, f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
+    options = {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
+    hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
+    try:
+        return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
+    except catalogue.OptionError as error:
+        taken = format_options(error.taken)
+        raise CommandError(WRONG_CALL, f"{error.game} takes no --{error.option}; it takes {taken}") from None
+    except RulesError as error:
+        conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
+        raise CommandError(WRONG_CALL, f"--{error}{'' if error.key in options else conflict}") from None
+
+
+def format_options(options: tuple[str, ...]) -> str:
+    """Return a list of options for a sentence."""
+    *most, last = (f"--{option}" for option in options) if options else ["none"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False) -> str:
+    """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
+    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + ["hidden"] * hidden
+    return f"{book.name} ({', '.join(options)})" if options else book.name
+
+
+def read_names(args: Namespace) -> tuple[str, str] | None:
+    """Return the names of both players, if they were given."""
+    try:
+        return None if args.names is None or _names_person(args) else check_player_names(args.names.split(","))
+    except TableError as error:
+        raise CommandError(WRONG_CALL, f"--names: {error}") from None
+
+
+def read_person_name(args: Namespace) -> str | None:
+    """Return the name of the one person in a game against the computer, if only that was given."""
+    try:
+        return check_player_name(args.names) if _names_person(args) else None
+    except TableError as error:
+        raise CommandError(WRONG_CALL, f"--names: {error}") from None
+
+
+def _names_person(args: Namespace) -> bool:
+    return args.names is not None and "," not in args.names and args.vs is not None and len(args.vs) == 1
+
+
+def create_dialogue(
+    table: Table, terminal: Terminal, args: Namespace, *, person: str | None = None, saved: StoredGame | None = None
+) -> Dialogue:
+    """Return a dialogue with the opponents of a call, saved in its database; `saved` is the game there already."""
+    opponents = create_opponents(args)
+    store = choose_store(args)
+    return Dialogue(
+        table if opponents is None else opponents.seat(table, person),
+        terminal,
+        autosave=None if store is None else Autosave(store, opponents, saved),
+        opponents=opponents,
+    )
+
+
+def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
+    """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
+    if args.vs is None:
+        if args.seat is not None:
             raise CommandError(WRONG_CALL, "--seat goes with --vs: against whom? (see: tower levels)")
-        return dialogue
-    from number_tower.cli.opponents import create_opponents, seat_opponents  # noqa: PLC0415 - two people need none of it
+        return None
+    from number_tower.cli.computer import Opponents  # noqa: PLC0415 - two people need none of it
 
-    seat_opponents(dialogue, create_opponents(asked), person)
-    return dialogue
+    return Opponents.create(args, None if args.seed is None else args.seed + number - 1)
 
 
 def open_savefile(path: str | None, table: Table) -> SaveFile | None:
-    """Keep a game in a file, if that was asked for."""
+    """Save a game in the file of `--record`, if there is one."""
     if path is None:
         return None
-    from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games kept in files need it
+    from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
 
     if not path:
         raise CommandError(WRONG_CALL, "--record: expected a file's name")
     try:
-        kept = SaveFile(path)
-    except OSError as trouble:
-        raise CommandError(WRONG_CALL, f"the game cannot be kept in {format_path(path)}: {trouble.strerror}") from None
-    kept.begin(table)
-    return kept
+        savefile = SaveFile(path)
+    except OSError as error:
+        raise CommandError(WRONG_CALL, f"the game cannot be kept in {format_path(path)}: {error.strerror}") from None
+    savefile.begin(table)
+    return savefile

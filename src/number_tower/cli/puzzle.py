@@ -1,14 +1,16 @@
-"""What `tower puzzle` does: set positions with one winning move, and play out what was answered; or print them."""
+"""`tower puzzle`: ask for the only winning move of positions, and play out the answers; or print them."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
+from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
-from number_tower import record
-from number_tower.cli.autosave import choose_store
+from number_tower import catalogue, record
+from number_tower.cli.database import choose_store
 from number_tower.cli.errors import (
     FINISHED,
     INPUT_ENDED,
@@ -19,25 +21,36 @@ from number_tower.cli.errors import (
     print_error,
 )
 from number_tower.cli.input import MovePrompt, parse_input
+from number_tower.cli.options import (
+    add_db_option,
+    add_game_options,
+    add_no_save_option,
+    parse_count,
+    parse_day,
+    parse_seed,
+)
+from number_tower.cli.play import choose_game, format_label
+from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
 from number_tower.coach.puzzles import find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import explain_move
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
+from number_tower.store import StoreError
 from number_tower.table import Table, TableError, check_player_name
-from number_tower.voice import Voice
+from number_tower.text import make_sentence
+from number_tower.voice import get_voice, narrate
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.cli.autosave import LazyStore
-    from number_tower.cli.terminal import Terminal
+    from number_tower.catalogue import GameChoice, Rulebook
+    from number_tower.cli.database import LazyStore
+    from number_tower.cli.options import CommandParser
     from number_tower.coach.puzzles import Puzzle, PuzzleStream
     from number_tower.coach.reasons import Reason
-    from number_tower.rules import Rules
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
 
 COMMANDS = {
@@ -49,60 +62,66 @@ COMMANDS = {
     "quit": "stop",
 }
 
-
 LONGEST_TOLD = 20
-
-
 """Plies of a line that is told to its end; of a longer one only the beginning is."""
 
-
 LONGEST_LINE = 100
-
-
-"""Plies of a line that are printed for programs."""
-
+"""Plies of a line that are printed as JSON."""
 
 _BEGINNING = 8
-
-
 _SEARCHED = 50_000
-
-
 """Positions that are searched to say more of a puzzle than its answer."""
-
-
 _SEEDS = 100_000
-
 
 Result = Literal["right", "wrong", "skipped", "left"]
 
 
-def run_puzzles(asked: Namespace, book: Rulebook | None, rules: Rules | None, screen: Terminal) -> int:
-    """Set the puzzles that were asked for, or print them."""
-    if asked.day is not None and asked.seed is not None:
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower puzzle`."""
+    add_game_options(parser)
+    parser.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
+    parser.add_argument("--day", type=parse_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
+    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same puzzles")
+    parser.add_argument("--count", type=parse_count, metavar="N", help="so many puzzles, then stop")
+    parser.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
+    parser.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
+    add_db_option(parser)
+    add_no_save_option(parser)
+
+
+def run(args: Namespace, terminal: Terminal | None = None) -> int:
+    """Ask puzzles, or print them."""
+    terminal = terminal or Terminal()
+    choice = _choose_game(args)
+    if args.day is not None and args.seed is not None:
         raise CommandError(WRONG_CALL, "--day and --seed both choose the puzzles; expected one of them")
-    name = _read_name(asked.name)
-    source = _choose_source(asked, book, rules)
-    if asked.json:
-        return _print_json(source, asked.count or 1)
-    place = choose_store(asked)
-    return PuzzleSession(source, screen, asked.count, None if place is None else AttemptLog(place, name)).run()
-
-
-def _read_name(given: str | None) -> str | None:
-    """Return the name of whoever solves puzzles; it is one that a player can have."""
     try:
-        return None if given is None else check_player_name(given)
-    except TableError as wrong:
-        raise CommandError(WRONG_CALL, f"--name: {wrong}") from None
+        name = None if args.name is None else check_player_name(args.name)
+    except TableError as error:
+        raise CommandError(WRONG_CALL, f"--name: {error}") from None
+    source = _choose_source(args, choice)
+    if args.json:
+        return _print_json(source, args.count or 1)
+    store = choose_store(args)
+    return PuzzleSession(source, terminal, args.count, None if store is None else AttemptLog(store, name)).run()
 
 
-# Where puzzles come from ---------------------------------------------------------------------------------------------
+def _choose_game(args: Namespace) -> GameChoice | None:
+    """Return the game of the call; None for puzzles of all games."""
+    if args.game is not None:
+        return choose_game(args, args.game)
+    for option in catalogue.RULE_OPTIONS:
+        if getattr(args, option) is not None:
+            raise CommandError(WRONG_CALL, f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+    return None
+
+
+# Sources -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
 class PuzzleSource:
-    """Puzzles of one game, or from the whole catalogue, and what they were chosen by."""
+    """Puzzles of one game, or of the whole catalogue, and how they were chosen."""
 
     items: Iterator[tuple[Rulebook, Puzzle]]
     seed: int | str
@@ -113,15 +132,15 @@ class PuzzleSource:
     stream: PuzzleStream | None = None
 
     def format_heading(self, number: int, book: Rulebook, puzzle: Puzzle) -> str:
-        """Announce a puzzle."""
+        """Return the heading of a puzzle."""
         which = f"Puzzle {number}"
         if self.day is not None and number == 1:
             day = date.fromisoformat(self.day)
             which = f"Puzzle of {'' if self.stream else 'the day, '}{day.day} {day:%B} {day.year}"
-        return f"{which}: {_format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
+        return f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
 
     def explain_end(self, given: int) -> str:
-        """Say why there are no more puzzles, or none at all, and which others there are."""
+        """Say why there are no more puzzles, or none at all, and which other grades there are."""
         if self.stream is None:
             return "no more puzzles were found"
         found, complete = self.stream.found, self.stream.complete
@@ -137,18 +156,18 @@ class PuzzleSource:
         return f"{none} in {self.game}; {'there are' if complete else 'found were'} {others}"
 
 
-def _choose_source(asked: Namespace, book: Rulebook | None, rules: Rules | None) -> PuzzleSource:
-    """Find what was asked for: without a game or a seed the day's puzzle, and without a seed one by chance."""
-    day: str | None = asked.day
-    if book is None and asked.seed is None and day is None:
+def _choose_source(args: Namespace, choice: GameChoice | None) -> PuzzleSource:
+    """Return the puzzles of a call: without a game or a seed the day's, without a seed random ones."""
+    day: str | None = args.day
+    if choice is None and args.seed is None and day is None:
         day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
-    by_chance = day is None and asked.seed is None
-    seed: int | str = day or (_choose_seed() if by_chance else asked.seed)
-    if book is None or rules is None:
-        return PuzzleSource(_iterate_catalogue(seed, day, asked.grade), seed, by_chance, day, asked.grade)
-    stream = find_puzzles(rules, seed, grade=asked.grade)
-    items = ((book, puzzle) for puzzle in stream)
-    return PuzzleSource(items, seed, by_chance, day, asked.grade, _format_label(book, rules), stream)
+    by_chance = day is None and args.seed is None
+    seed: int | str = day or (randbelow(_SEEDS) if by_chance else args.seed)
+    if choice is None:
+        return PuzzleSource(_iterate_catalogue(seed, day, args.grade), seed, by_chance, day, args.grade)
+    stream = find_puzzles(choice.rules, seed, grade=args.grade)
+    items = ((choice.book, puzzle) for puzzle in stream)
+    return PuzzleSource(items, seed, by_chance, day, args.grade, format_label(choice.book, choice.rules), stream)
 
 
 def _iterate_catalogue(seed: int | str, day: str | None, grade: int | None) -> Iterator[tuple[Rulebook, Puzzle]]:
@@ -157,34 +176,23 @@ def _iterate_catalogue(seed: int | str, day: str | None, grade: int | None) -> I
     yield from find_mixed_puzzles(seed, grade=grade)
 
 
-def _choose_seed() -> int:
-    from secrets import randbelow  # noqa: PLC0415 - only where no seed is given
-
-    return randbelow(_SEEDS)
-
-
-def _format_label(book: Rulebook, rules: Rules) -> str:
-    options = ", ".join(f"{key} {value}" for key, value in (book.find_options(rules) or {}).items())
-    return f"{book.name} ({options})" if options else book.name
-
-
-# At a keyboard -------------------------------------------------------------------------------------------------------
+# Questions -----------------------------------------------------------------------------------------------------------
 
 
 class PuzzleSession:
-    """Sets one puzzle after another, and keeps the score and the streak of this run."""
+    """Asks one puzzle after another, and counts the score and the streak."""
 
     def __init__(
-        self, source: PuzzleSource, screen: Terminal, count: int | None, log: AttemptLog | None = None
+        self, source: PuzzleSource, terminal: Terminal, count: int | None, log: AttemptLog | None = None
     ) -> None:
         self._source = source
         self._log = log
-        self._screen = screen
+        self._terminal = terminal
         self._count = count
         self._asked = self._right = self._streak = self._best = 0
 
     def run(self) -> int:
-        """Set puzzles until there are enough of them, no more, or someone leaves; return the exit code."""
+        """Ask puzzles until there are enough of them, no more, or the player quits; return the exit code."""
         try:
             self._ask_puzzles()
         except InputEndedError:
@@ -197,28 +205,27 @@ class PuzzleSession:
             if self._log is not None:
                 self._log.close()
         if self._count is not None or self._asked > 1:
-            self._screen.show(self._format_score("\n", "\n"))
+            self._terminal.show(self._format_score("\n", "\n"))
         return FINISHED
 
     def _ask_puzzles(self) -> None:
         number = 0
         for number, (book, puzzle) in enumerate(islice(self._source.items, self._count), 1):
-            if number == 1 and self._screen.interactive:
+            if number == 1 and self._terminal.interactive:
                 again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
-                self._screen.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
-            self._screen.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
-            result = PuzzleQuestion(puzzle, book, self._screen, self._log).ask()
+                self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
+            self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
+            result = PuzzleQuestion(puzzle, book, self._terminal, self._log).ask()
             if result == "left":
                 return
             self._count_result(result)
             if self._count is None and not self._ask_for_another():
                 return
-            self._screen.show("\n" if self._count != number else "")
+            self._terminal.show("\n" if self._count != number else "")
         if number == 0:
             raise CommandError(WRONG_CALL, f"{self._source.explain_end(0)}.")
         if number != self._count:
-            news = self._source.explain_end(number)
-            self._screen.show(f"{news[0].upper()}{news[1:]}.\n")
+            self._terminal.show(f"{make_sentence(self._source.explain_end(number))}\n")
 
     def _count_result(self, result: Result) -> None:
         self._asked += 1
@@ -226,13 +233,13 @@ class PuzzleSession:
         self._streak = self._streak + 1 if result == "right" else 0
         self._best = max(self._best, self._streak)
         if self._streak > 1:
-            self._screen.show(f"\n{self._streak} in a row.\n")
+            self._terminal.show(f"\n{self._streak} in a row.\n")
 
     def _ask_for_another(self) -> bool:
-        """Ask whether to go on; where there is nobody to ask, that is enough."""
+        """Ask whether to go on; the end of the input means no."""
         while True:
             try:
-                typed = self._screen.ask("\nEnter for another, quit to stop: ").strip().lower()
+                typed = self._terminal.ask("\nEnter for another, quit to stop: ").strip().lower()
             except InputEndedError:
                 return False
             if typed in {"n", "no", "stop"} or parse_input(typed).command == "quit":
@@ -247,22 +254,21 @@ class PuzzleSession:
 
 
 class PuzzleQuestion:
-    """One puzzle: the question, the answers, and what comes of them."""
+    """One puzzle: the question, the answers, and the line that follows."""
 
-    def __init__(self, puzzle: Puzzle, book: Rulebook, screen: Terminal, log: AttemptLog | None = None) -> None:
+    def __init__(self, puzzle: Puzzle, book: Rulebook, terminal: Terminal, log: AttemptLog | None = None) -> None:
         self._puzzle = puzzle
-        self._book = book
         self._log = log
         self._table = Table(puzzle.game, book=book)
-        self._voice = Voice(book)
-        self._screen = screen
+        self._voice = get_voice(book)
+        self._terminal = terminal
         self._solution = solve_puzzle(puzzle)
-        self._prompt = MovePrompt(self._voice, screen, COMMANDS, hints=False)
+        self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
 
     def ask(self) -> Result:
-        """Show the position and ask until there is an answer."""
+        """Show the position, and ask until there is an answer."""
         self._prompt.draw_towers(self._table)
-        self._screen.show_event(self._voice.tell_turn(self._table))
+        self._terminal.show_event(self._voice.tell_turn(self._table))
         while True:
             answer = self._prompt.ask(self._table, "One move wins. Which? ")
             if answer.number is not None:
@@ -271,55 +277,50 @@ class PuzzleQuestion:
                 return "left"
             if answer.command == "skip":
                 self._log_result("skipped")
-                self._screen.show(f"{self._format_solution(_shorten_reason)}\n")
+                self._terminal.show(f"{self._format_solution(_shorten_reason)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
-            self._screen.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
+            self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
     def _log_result(self, result: Literal["right", "wrong", "skipped"]) -> None:
-        """Keep what came of the answer, before it is announced."""
+        """Save the result, before it is announced."""
         if self._log is not None:
-            self._log.add(self._table, self._book, self._puzzle.grade, result)
+            self._log.add(self._table, self._puzzle.grade, result)
 
     def _judge_move(self, block: int) -> Result:
         self._log_result("right" if block == self._puzzle.answer else "wrong")
         reason = self._explain_move(block, _shorten_reason)
         if block == self._puzzle.answer:
             wins = reason if reason.startswith("wins") else f"wins: it {reason}"
-            self._screen.show(f"Right! {block} {wins}.\n")
+            self._terminal.show(f"Right! {block} {wins}.\n")
             self._narrate_line(block)
             return "right"
         draws = self._solution.moves[block].value == "draw"
-        self._screen.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
+        self._terminal.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
         self._narrate_line(block)
-        self._screen.show(f"\n{self._format_solution()}\n")
+        self._terminal.show(f"\n{self._format_solution()}\n")
         return "wrong"
 
-    # What is said of a move ------------------------------------------------------------------------------------------
+    def _format_solution(self, edit: Callable[[Reason], Reason] = lambda reason: reason) -> str:
+        return f"The only winning move is {self._puzzle.answer}: it {self._explain_move(self._puzzle.answer, edit)}."
 
-    def _format_solution(self, put: Callable[[Reason], Reason] = lambda reason: reason) -> str:
-        return f"The only winning move is {self._puzzle.answer}: it {self._explain_move(self._puzzle.answer, put)}."
-
-    def _explain_move(self, block: int, put: Callable[[Reason], Reason]) -> str:
+    def _explain_move(self, block: int, edit: Callable[[Reason], Reason]) -> str:
         opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
-        return format_reason(put(explain_move(self._solution, block)), opponent=opponent, noun=self._voice.noun)
+        return format_reason(edit(explain_move(self._solution, block)), opponent=opponent, noun=self._voice.noun)
 
     def _narrate_line(self, block: int) -> None:
-        """Play on from a move to the end, best against best, and tell it in the game's voice."""
+        """Play on after a move that was typed, best against best, and tell it."""
         line = find_line(self._solution, block, LONGEST_TOLD + 1)
-        told = line if len(line) <= LONGEST_TOLD else line[:_BEGINNING]
         table = self._table
-        for place, move in enumerate(told):
-            if place:
-                self._screen.show(f"{self._voice.format_prompt(table)}{move}\n")
+        for move in line if len(line) <= LONGEST_TOLD else line[:_BEGINNING]:
             table = table.play(move)
-            for said in self._voice.tell(table):
-                self._screen.show_event(said)
+        for message in islice(narrate(table, self._table.version + 1, answers=True), 1, None):
+            self._terminal.show_event(message)
         if table.outcome is None:
-            self._screen.show(f"\n(And so on: {self._describe_rest(table)}.)\n")
+            self._terminal.show(f"\n(And so on: {self._describe_rest(table)}.)\n")
 
     def _describe_rest(self, table: Table) -> str:
-        """Say how a game goes on that is not told to its end."""
+        """Say how a line ends that is not told to its end."""
         try:
             rest = self._solution.of(table.game.position)
         except NotSolvedError:
@@ -331,18 +332,18 @@ class PuzzleQuestion:
 
 
 def solve_puzzle(puzzle: Puzzle) -> Solution:
-    """Solve a puzzle again, to be asked about; without the plies where those of some move take long."""
+    """Solve a puzzle for its explanations; without plies where finding them takes long."""
     position = puzzle.game.position
     try:
         solution = Solution(position, SearchLimits(positions=_SEARCHED))
-        solution.best  # noqa: B018 - all moves are valued now
+        solution.best  # noqa: B018 - evaluates all moves
     except NotSolvedError:
         return Solution(position, SearchLimits(), plies=False)
     return solution
 
 
 def _shorten_reason(reason: Reason) -> Reason:
-    """Leave out of a reason the line that will be played anyway."""
+    """Leave out of a reason the line of play, which is told anyway."""
     because = None if reason.because is None else _shorten_reason(reason.because)
     if reason.kind.endswith("_line"):
         return reason._replace(kind=reason.kind.removesuffix("_line"), facts={}, because=None)
@@ -350,7 +351,7 @@ def _shorten_reason(reason: Reason) -> Reason:
 
 
 def find_line(solution: Solution, block: int, most: int) -> list[int]:
-    """Return a line of best moves that begins with a move, as far as it is known; an answer to it is the one named."""
+    """Return a line of best moves after a first one, as far as it is known; the reply is the one of the reason."""
     line, named = [block], explain_move(solution, block).facts.get("reply")
     try:
         solution = solution.after(block)
@@ -362,12 +363,10 @@ def find_line(solution: Solution, block: int, most: int) -> list[int]:
     return line
 
 
-# For programs --------------------------------------------------------------------------------------------------------
+# JSON ----------------------------------------------------------------------------------------------------------------
 
 
 def _print_json(source: PuzzleSource, count: int) -> int:
-    import json  # noqa: PLC0415 - only where it is asked for
-
     items = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source.items, count)]
     if not items:
         raise CommandError(WRONG_CALL, f"{source.explain_end(0)}.")
@@ -393,36 +392,33 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
 
 
 class AttemptLog:
-    """Keeps what came of each puzzle in the database; what cannot be kept now is kept later, if that can be."""
+    """Saves the results of puzzles in the database. What cannot be saved is saved with a later result."""
 
-    def __init__(self, shelf: LazyStore, name: str | None) -> None:
-        self._store = shelf
+    def __init__(self, store: LazyStore, name: str | None) -> None:
+        self._store = store
         self._name = name
         self._waiting: list[PuzzleAttempt] = []
         self._failed = False
 
-    def add(self, table: Table, book: Rulebook, grade: int, result: PuzzleResult) -> None:
-        """Keep what came of a puzzle; the first time that it cannot be, say so."""
-        from number_tower.store import (
-            StoreError,
-            puzzles,
-        )
+    def add(self, table: Table, grade: int, result: PuzzleResult) -> None:
+        """Save a result; report the first failure."""
+        from number_tower.store import puzzles  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
 
         line = record.to_line(table, files=True)
-        self._waiting.append(puzzles.make_attempt(self._name, book.name, line, grade, result))
+        self._waiting.append(puzzles.make_attempt(self._name, table.rulebook, line, grade, result))
         try:
             with self._store.open().write() as connection:
                 for attempt in self._waiting:
                     puzzles.insert_attempt(connection, attempt)
-        except StoreError as trouble:
+        except StoreError as error:
             self._store.shorten_timeout()
             if not self._failed:
-                print_error(f"{trouble}. The puzzles go on, and are not kept as long as that is so")
+                print_error(f"{error}. The puzzles go on, and are not kept as long as that is so")
             self._failed = True
         else:
             self._store.restore_timeout()
             self._waiting.clear()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._store.close()

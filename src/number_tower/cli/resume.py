@@ -1,4 +1,4 @@
-"""What `tower resume` does: go on with a game or a match, against whoever played it."""
+"""`tower resume`: go on with a game or a match, against the same opponents."""
 
 from __future__ import annotations
 
@@ -6,77 +6,127 @@ from argparse import Namespace
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from number_tower.cli.autosave import enable_autosave
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.play import open_savefile, seat_computer
-from number_tower.cli.refs import FoundGame, find_resumable, is_game_id
+from number_tower import record
+from number_tower.cli.computer import Opponents
+from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
+from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower.cli.match import resume_match
+from number_tower.cli.options import add_no_save_option, add_opponent_options, add_record_option, add_ref_argument
+from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM, is_command
+from number_tower.store import StoreError
 from number_tower.text import format_text, format_value
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
+    from number_tower.cli.options import CommandParser
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import Seats
 
 
-def run(asked: Namespace) -> int:
-    """Go on with a game; one in a file is kept there as well."""
-    screen = Terminal()
-    found = find_resumable(asked)
-    if not isinstance(found, FoundGame):
-        return _resume_match(asked, found, screen)
-    table, book, kept = found
-    again = asked if kept is None or table.outcome is not None else _restore_opponents(asked, kept.seats, screen)
-    if kept is not None and again.vs is not None:
-        from number_tower.cli.opponents import clear_default_names  # noqa: PLC0415 - two people need none of it
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower resume`."""
+    add_ref_argument(parser, required=False)
+    add_opponent_options(parser)
+    add_record_option(parser)
+    add_no_save_option(parser)
 
-        table = clear_default_names(table, kept.seats.players, Voice(book).players)
-    dialogue = seat_computer(Dialogue(table, book, screen), again)
-    if kept is None and asked.vs is None and table.outcome is None and table.names is not None:
-        _mention_levels(table.names, screen)
-    dialogue.savefile = open_savefile(asked.record, dialogue.table)
-    if dialogue.savefile is None and asked.ref is not None and not is_game_id(asked.ref):
-        dialogue.savefile = SaveFile.from_record(asked.ref, book)
-    enable_autosave(dialogue, asked, kept=kept)
+
+def run(args: Namespace) -> int:
+    """Go on with a game or a match; a game from a file is saved there as well."""
+    terminal = Terminal()
+    found = _find_resumable(args)
+    if not isinstance(found, FoundGame):
+        over = found.series.match.over
+        code = resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
+        if over:
+            terminal.show("\nThis match is over; there is nothing to go on with.\n")
+        return code
+    table, saved = found
+    call = args if saved is None or table.outcome is not None else _restore_opponents(args, saved.seats, terminal)
+    if saved is not None and call.vs is not None:
+        table = Opponents.clear_default_names(table, saved.seats.players, get_voice(table.book).players)
+    dialogue = create_dialogue(table, terminal, call, saved=saved)
+    if saved is None and args.vs is None and table.outcome is None and table.names is not None:
+        _mention_levels(table.names, terminal)
+    dialogue.savefile = open_savefile(args.record, dialogue.table)
+    if dialogue.savefile is None and args.ref is not None and not is_game_id(args.ref):
+        dialogue.savefile = SaveFile.from_record(args.ref)
     code = dialogue.play()
     if table.outcome is not None:
-        screen.show("\nThis game is over; there is nothing to go on with.\n")
+        terminal.show("\nThis game is over; there is nothing to go on with.\n")
     return code
 
 
-def _resume_match(asked: Namespace, kept: StoredMatch, screen: Terminal) -> int:
-    from number_tower.cli import match  # noqa: PLC0415 - not for the first prompt
-
-    over = kept.series.match.over
-    code = match.resume_match(asked if over else _restore_opponents(asked, kept.seats, screen), kept, screen)
-    if over:
-        screen.show("\nThis match is over; there is nothing to go on with.\n")
-    return code
-
-
-def _restore_opponents(asked: Namespace, seats: Seats, screen: Terminal) -> Namespace:
-    """Return the call with the opponents that a kept game had, unless it names others; programs are never started."""
+def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
+    """Return the call with the opponents of a saved game, unless it names others; programs are never started."""
     opponents = [spec for spec in seats.players if spec is not None]
-    if asked.vs is not None or not opponents:
-        return asked
+    if args.vs is not None or not opponents:
+        return args
     if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
-        screen.show(
+        terminal.show(
             f"(The computer that played here, {format_value(unknown[0])}, is not known to this Number Tower.)\n\n"
         )
-        return asked
+        return args
     if any(map(is_command, opponents)):
         programs = " ".join(f"--vs {quote(format_text(opponent))}" for opponent in opponents)
-        screen.show(f"(To go on against the program: {programs})\n\n")
-        return asked
+        terminal.show(f"(To go on against the program: {programs})\n\n")
+        return args
     seat = "2" if seats.players[1] is None else None
-    seed = asked.seed if asked.seed is not None else seats.seed
-    return Namespace(**{**vars(asked), "vs": opponents, "seat": asked.seat or seat, "seed": seed})
+    seed = args.seed if args.seed is not None else seats.seed
+    return Namespace(**{**vars(args), "vs": opponents, "seat": args.seat or seat, "seed": seed})
 
 
-def _mention_levels(names: tuple[str, str], screen: Terminal) -> None:
-    """Say how to go on against a computer that seems to have played so far: a record does not say who did."""
+def _mention_levels(names: tuple[str, str], terminal: Terminal) -> None:
+    """Say how to go on against a level that a player is named after: a record does not say who played."""
     for seat, name in enumerate(names, 1):
-        if screen.interactive and name.lower() in LEVELS:
-            screen.show(f"(To go on against {name}: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n")
+        if terminal.interactive and name.lower() in LEVELS:
+            terminal.show(f"(To go on against {name}: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n")
+
+
+def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:
+    """Find the game or match of a REF, or the last unfinished one. A match is found by its current game, too."""
+    if args.ref is not None and is_match_id(args.ref):
+        return _load_match(args, int(args.ref[1:]))
+    found = _find_last_unfinished(args) if args.ref is None else _find_saved_copy(args, find_game(args, args.ref))
+    if not isinstance(found, FoundGame) or found.saved is None or found.saved.slot is None or found.table.outcome:
+        return found
+    match = _load_match(args, found.saved.slot.match)
+    return match if match.current is not None and match.current.id == found.saved.id else found
+
+
+def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
+    """Return the game of a file as it is in the database, if it stands there as in the file."""
+    store = choose_store(args)
+    key = None if found.saved is not None else record.read_key(args.ref)
+    if key is None or store is None or store.missing:
+        return found
+    try:
+        saved = store.open().find_by_key(key)
+    except StoreError:
+        return found
+    finally:
+        store.close()
+    return found if saved is None or saved.table != found.table else FoundGame(saved.table, saved)
+
+
+def _load_match(args: Namespace, identity: int) -> StoredMatch:
+    from number_tower.store.matches import get_match  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
+
+    return LazyStore(args.db).query(lambda store: get_match(store, identity), f"match m{identity}")
+
+
+def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
+    """Return the game that was left last before its end, or the match that was left between two games."""
+    from number_tower.store.matches import find_unfinished_match  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
+
+    game, match = LazyStore(args.db).query(
+        lambda store: (store.find_unfinished(), find_unfinished_match(store)), "unfinished game"
+    )
+    if match is not None and (game is None or match.changed > game.changed):
+        return _load_match(args, match.id)
+    if game is None:
+        raise CommandError(WRONG_CALL, "there is no unfinished game to go on with; to begin one: tower play GAME")
+    return FoundGame(game.table, game)

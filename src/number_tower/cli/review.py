@@ -1,159 +1,175 @@
-"""What `tower review` prints: a game gone through move by move, as text, as JSON, or as a picture."""
+"""`tower review` and `tower replay`: go through a game move by move, or print it again."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from number_tower.cli.console import SearchProgress
+from number_tower.cli.console import add_row, create_table, render_table
+from number_tower.cli.database import find_game
+from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.savefile import write_atomic
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, count_cells, paint
+from number_tower.cli.options import add_ref_argument, parse_seconds
+from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.coach.review import ReviewText, review
+from number_tower.coach.review_svg import draw_review
+from number_tower.files import open_replacing
 from number_tower.text import format_path
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.cli.terminal import Terminal
+    from number_tower.cli.options import CommandParser
     from number_tower.coach.review import GameReview, JudgedMove
     from number_tower.solve.worth import Worth
     from number_tower.table import Table
 
 SECONDS = 20.0
-"""How long to work on each position, if nothing is said."""
+"""How long to work on each position, unless the call says otherwise."""
 
 _MARKED = "1;31"
 _UNKNOWN = "unknown"
 _MARKS = "?: a win became a draw, or a draw a loss. ??: a win became a loss."
 _ENOUGH = 1000
+"""Bytes of a file that show whether it is an SVG picture."""
 
 
-def print_review(asked: Namespace, table: Table, book: Rulebook, screen: Terminal) -> int:
-    """Go through a game, and print what was asked for."""
-    printed = asked.svg == "-"
-    if printed and asked.json:
+def add_replay_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower replay`."""
+    add_ref_argument(parser)
+
+
+def run_replay(args: Namespace) -> int:
+    """Print a game again."""
+    terminal = Terminal()
+    table, _ = find_game(args, args.ref)
+    Dialogue(table, terminal).narrate()
+    if table.outcome is None:
+        terminal.show("\nHere the record ends; the game is unfinished.\n")
+    return FINISHED
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower review`."""
+    add_ref_argument(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    parser.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
+    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="work at most so long on each position (20)")
+
+
+def run(args: Namespace) -> int:
+    """Review a game, and print the review as text, JSON or a picture."""
+    terminal = Terminal()
+    table, _ = find_game(args, args.ref)
+    printed = args.svg == "-"
+    if printed and args.json:
         raise CommandError(WRONG_CALL, "--json and --svg - would both be printed; give --svg a file, or leave one out")
-    file = None if asked.svg is None or printed else _check_picture_file(asked.svg)
-    voice = Voice(book)
-    telling = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
-    seconds = SECONDS if asked.seconds is None else asked.seconds
-    with SearchProgress() as ticker:
-        seen = review(table.game, declared=table.declared, seconds=seconds, progress=ticker.update)
-    if asked.svg is not None:
-        from number_tower.coach.review_svg import draw_review  # noqa: PLC0415 - only where it is asked for
-
-        drawn = draw_review(seen, telling, book.title)
-        if file is None:
-            screen.write(drawn)
-            return FINISHED
-        _write_picture(file, drawn, asked.svg)
-    if asked.json:
-        _print_json(seen, telling, table)
-    else:
-        _print_text(seen, telling, screen)
-        if file is not None:
-            screen.show(f"\nThe picture is in {format_path(asked.svg)}.\n")
+    file = None if args.svg is None or printed else _check_picture_file(args.svg)
+    voice = get_voice(table.book)
+    words = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
+    seconds = SECONDS if args.seconds is None else args.seconds
+    with SearchProgress() as progress:
+        reviewed = review(table.game, declared=table.declared, seconds=seconds, progress=progress.update)
+    if printed:
+        terminal.write(draw_review(reviewed, words, table.book.title))
+        return FINISHED
+    if file is not None:
+        _write_picture(file, draw_review(reviewed, words, table.book.title), args.svg)
+    if args.json:
+        _print_json(reviewed, words, table)
+        return FINISHED
+    _print_text(reviewed, words, terminal)
+    if file is not None:
+        terminal.show(f"\nThe picture is in {format_path(args.svg)}.\n")
     return FINISHED
 
 
 # Text ------------------------------------------------------------------------------------------------------------
 
 
-def _print_text(seen: GameReview, telling: ReviewText, screen: Terminal) -> None:
-    screen.show_heading(f"{telling.format_headline(seen)}\n")
-    if standing := telling.format_standing(seen):
-        screen.show(f"{standing}\n")
-    if seen.moves:
-        screen.show("\n")
-        _print_moves(seen, telling, screen)
-    if turning_point := telling.format_turning_point(seen):
-        screen.show(f"\n{turning_point}\n")
-    if seen.moves:
-        screen.show("\n" + "".join(f"{telling.format_accuracy(seen, seat)}\n" for seat in (0, 1)))
-    if unsolved := telling.format_unsolved(seen):
-        screen.show(f"\n{unsolved}\n")
+def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
+    terminal.show_heading(f"{words.format_headline(reviewed)}\n")
+    if standing := words.format_standing(reviewed):
+        terminal.show(f"{standing}\n")
+    if reviewed.moves:
+        terminal.show("\n")
+        _print_moves(reviewed, words, terminal)
+    if turning_point := words.format_turning_point(reviewed):
+        terminal.show(f"\n{turning_point}\n")
+    if reviewed.moves:
+        terminal.show("\n" + "".join(f"{words.format_accuracy(reviewed, seat)}\n" for seat in (0, 1)))
+    if unsolved := words.format_unsolved(reviewed):
+        terminal.show(f"\n{unsolved}\n")
 
 
-def _print_moves(seen: GameReview, telling: ReviewText, screen: Terminal) -> None:
-    """Print a row a move, and beneath each mistake what would have been better."""
-    widths = {
-        "move": max(4, len(str(len(seen.moves)))),
-        "player": max(6, *map(count_cells, telling.names)),
-        "block": max(5, *(len(str(move.block)) for move in seen.moves)),
-        "value": max(len(_format_value(worth)) for move in seen.moves for worth in (move.before, move.after)),
-    }
-    indent = " " * (widths["move"] + 4)
-    player = "player".ljust(widths["player"])
-    screen.write(f"  {'move':>{widths['move']}}  {player}  {'block':>{widths['block']}}  value before -> after\n")
-    for move in seen.moves:
-        screen.write(f"{_format_row(move, telling, widths, colour=screen.colour)}\n")
-        for sentence in _list_remarks(move, telling):
-            screen.write(f"{fill(sentence, screen.columns, initial_indent=indent, subsequent_indent=indent)}\n")
-    if seen.mistakes:
-        screen.show(f"\n{_MARKS}\n")
+def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
+    """Print a row for each move, and beneath each mistake what would have been better."""
+    width = max(len(_format_value(worth)) for move in reviewed.moves for worth in (move.before, move.after))
+    table = create_table(("  move", "player", "block", "value before -> after"), "><><")
+    for move in reviewed.moves:
+        before, after = (_format_value(worth) for worth in (move.before, move.after))
+        name, note = words.names[move.player], move.mark or ("forced" if move.forced else "")
+        if terminal.colour:
+            name = paint(name, SEAT_COLOURS[move.player])
+            note = paint(note, _MARKED) if move.mark else note
+        values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
+        add_row(table, str(move.ply), name, str(move.block), values.rstrip())
+    heading, *rows = render_table(table, colour=terminal.colour).splitlines()
+    terminal.write(f"{heading}\n")
+    indent = " " * 8
+    for row, move in zip(rows, reviewed.moves, strict=True):
+        terminal.write(f"{row}\n")
+        for sentence in _list_remarks(move, words):
+            terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
+    if reviewed.mistakes:
+        terminal.show(f"\n{_MARKS}\n")
 
 
-def _format_row(move: JudgedMove, telling: ReviewText, widths: dict[str, int], *, colour: bool) -> str:
-    name = telling.names[move.player]
-    before, after = (
-        _paint_value(_format_value(worth), widths["value"], colour=colour) for worth in (move.before, move.after)
-    )
-    padding = " " * (widths["player"] - count_cells(name))
-    note = move.mark or ("forced" if move.forced else "")
-    if colour:
-        name = paint(name, SEAT_COLOURS[move.player])
-        note = paint(note, _MARKED) if move.mark else note
-    number = f"  {move.ply:>{widths['move']}}  {name}{padding}  {move.block:>{widths['block']}}"
-    return f"{number}  {before} -> {after}  {note}".rstrip()
-
-
-def _list_remarks(move: JudgedMove, telling: ReviewText) -> Iterator[str]:
-    yield from telling.format_mistake(move)
+def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
+    yield from words.format_mistake(move)
     if move.skips:
-        yield f"({telling.names[1 - move.player]} cannot place a {telling.noun} and skips.)"
+        yield f"({words.names[1 - move.player]} cannot place a {words.noun} and skips.)"
 
 
 def _format_value(worth: Worth | None) -> str:
     return _UNKNOWN if worth is None else worth.value
 
 
-def _paint_value(word: str, width: int, *, colour: bool) -> str:
-    padding = " " * (width - len(word))
-    return (paint(word, VALUE_COLOURS[word]) if colour and word in VALUE_COLOURS else word) + padding
+def _pad_value(value: str, width: int, terminal: Terminal) -> str:
+    padding = " " * (width - len(value))
+    return (paint(value, VALUE_COLOURS[value]) if terminal.colour and value in VALUE_COLOURS else value) + padding
 
 
 # JSON ------------------------------------------------------------------------------------------------------------
 
 
-def _print_json(seen: GameReview, telling: ReviewText, table: Table) -> None:
-    import json  # noqa: PLC0415 - only where it is asked for
-
-    turning, outcome = seen.turning_point, seen.outcome
+def _print_json(reviewed: GameReview, words: ReviewText, table: Table) -> None:
+    turning, outcome = reviewed.turning_point, reviewed.outcome
+    seat = None if outcome is None or outcome.winner is None else outcome.winner + 1
     document = {
         "game": table.rulebook,
-        "names": telling.names,
+        "names": words.names,
         "first": table.game.first + 1,
         "moves": table.game.moves,
-        "result": None if outcome is None else {"winner": _format_seat(outcome.winner), "reason": outcome.reason},
-        "values": [None if value is None else ("draw", "win", "loss")[value] for value in seen.values],
-        "review": [_move_to_json(move, telling) for move in seen.moves],
+        "result": None if outcome is None else {"winner": seat, "reason": outcome.reason},
+        "values": [None if value is None else ("draw", "win", "loss")[value] for value in reviewed.values],
+        "review": [_move_to_json(move, words) for move in reviewed.moves],
         "turning_point": None if turning is None else turning.ply,
         "accuracy": [
             {"player": seat, **accuracy._asdict(), "fraction": accuracy.fraction}
-            for seat, accuracy in enumerate(seen.accuracy, 1)
+            for seat, accuracy in enumerate(reviewed.accuracy, 1)
         ],
-        "unsolved": seen.unsolved,
+        "unsolved": reviewed.unsolved,
     }
     print(json.dumps(document))
 
 
-def _move_to_json(move: JudgedMove, telling: ReviewText) -> dict[str, object]:
+def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
     return {
         "ply": move.ply,
         "player": move.player + 1,
@@ -166,48 +182,44 @@ def _move_to_json(move: JudgedMove, telling: ReviewText) -> dict[str, object]:
         "mistake": None if move.before is None or move.after is None else move.mistake,
         "mark": move.mark,
         "best": move.best,
-        "reason": telling.format_reason(move, move.reason),
-        "refutation": telling.format_reason(move, move.refutation),
+        "reason": words.format_reason(move, move.reason),
+        "refutation": words.format_reason(move, move.refutation),
     }
 
 
-def _format_seat(player: int | None) -> int | None:
-    return None if player is None else player + 1
-
-
-# Pictures --------------------------------------------------------------------------------------------------------
+# Pictures ------------------------------------------------------------------------------------------------------------
 
 
 def _check_picture_file(path: str) -> Path:
-    """Return the file that a picture can be kept in, or say why it cannot, before any work is done for it."""
-    name = format_path(path)
+    """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
         raise CommandError(WRONG_CALL, "--svg: expected a file's name, or - to print the picture")
-    file = Path(os.path.realpath(path))
+    name, file = format_path(path), Path(os.path.realpath(path))
     try:
         if not file.parent.is_dir():
             problem = f"there is no folder {format_path(str(file.parent))}"
             raise CommandError(WRONG_CALL, f"the picture cannot be kept in {name}: {problem}")
         if file.exists() and not file.is_file():
             raise CommandError(WRONG_CALL, f"{name} is not a file that a picture can be kept in (--svg - prints it)")
-        if file.exists() and file.stat().st_size and b"<svg" not in _read_start(file):
+        if file.exists() and file.stat().st_size and not _holds_picture(file):
             raise CommandError(WRONG_CALL, f"{name} holds something that is not an SVG picture; choose another file")
-    except OSError as trouble:
-        raise _create_picture_error(name, trouble) from None
+    except OSError as error:
+        raise _create_picture_error(name, error) from None
     return file
 
 
-def _read_start(file: Path) -> bytes:
+def _holds_picture(file: Path) -> bool:
     with file.open("rb") as stream:
-        return stream.read(_ENOUGH)
+        return b"<svg" in stream.read(_ENOUGH)
 
 
-def _write_picture(file: Path, drawn: str, path: str) -> None:
+def _write_picture(file: Path, picture: str, path: str) -> None:
     try:
-        write_atomic(file, drawn)
-    except OSError as trouble:
-        raise _create_picture_error(format_path(path), trouble) from None
+        with open_replacing(file) as stream:
+            stream.write(picture)
+    except OSError as error:
+        raise _create_picture_error(format_path(path), error) from None
 
 
-def _create_picture_error(name: str, trouble: OSError) -> CommandError:
-    return CommandError(WRONG_CALL, f"the picture cannot be kept in {name}: {trouble.strerror or trouble}")
+def _create_picture_error(name: str, error: OSError) -> CommandError:
+    return CommandError(WRONG_CALL, f"the picture cannot be kept in {name}: {error.strerror or error}")

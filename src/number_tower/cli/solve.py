@@ -1,79 +1,141 @@
-"""What `tower solve` prints: the worth of a position and of every move, as a table, as JSON, or as a line of play."""
+"""`tower solve`: the value of a position and of every move, as a table, as JSON, or as a line of play."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from number_tower.cli.console import SearchProgress
+from number_tower import catalogue
+from number_tower.blocks import LARGEST_NUMBER, parse_number
+from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
-from number_tower.cli.terminal import VALUE_COLOURS, paint
+from number_tower.cli.errors import FINISHED, NOT_SOLVED, WRONG_CALL, CommandError
+from number_tower.cli.options import add_db_option, add_game_options, make_integer_parser, parse_seconds
+from number_tower.cli.play import choose_game
+from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
+from number_tower.position import MoveError
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
-from number_tower.text import LONGEST_LIST, summarize_numbers
-from number_tower.voice import Voice
+from number_tower.solve.worth import VALUE_VERBS
+from number_tower.table import Table
+from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from number_tower.catalogue import Rulebook
-    from number_tower.cli.terminal import Terminal
+    from number_tower.cli.options import CommandParser
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value, Worth
-    from number_tower.table import Table
 
 LONGEST_LINE = 10_000
-"""Plies of a line of play that anybody would look through."""
-
-_VERBS: dict[Value, str] = {"win": "wins", "draw": "draws", "loss": "loses"}
+"""Plies of the longest line of play that is printed."""
 
 
-def print_solution(asked: Namespace, table: Table, book: Rulebook, screen: Terminal) -> int:
-    """Solve a table as it stands, and print what was asked for."""
-    ticker = SearchProgress()
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower solve`."""
+    add_game_options(
+        parser,
+        "GAME|REF",
+        'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
+    )
+    add_db_option(parser)
+    parser.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_argument("--line", action="store_true", help="also print one best line of play to the end")
+    parser.add_argument("--all", action="store_true", help="list every move, even thousands of them")
+    parser.add_argument(
+        "--values", action="store_true", help="win, draw or loss only, without the plies: often much quicker"
+    )
+    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="give up after so much work (exit code 3)")
+    parser.add_argument(
+        "--memory",
+        type=make_integer_parser(1, LARGEST_NUMBER + 1, "a whole number of MiB, 1 or more"),
+        metavar="M",
+        help="use at most so many MiB for tables (512)",
+    )
+
+
+def run(args: Namespace) -> int:
+    """Solve a position, and print its value and its moves."""
+    terminal = Terminal()
+    table = _find_table(args)
+    if table.declared is not None and not args.json:
+        terminal.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")
+    table = _play_moves(table, args.moves)
     what = ""
-    try:
-        solution = solve(
-            table.game, plies=not asked.values, seconds=asked.seconds, memory=asked.memory, progress=ticker.update
-        )
-        if not asked.json:
-            ticker.clear()
-            screen.show_heading(f"{_format_verdict(solution, table, Voice(book))}\n")
-        what = "what the moves are worth: "
-        ranked = _rank_moves(solution)
-        line, missing = _find_line(solution) if asked.line else ([], "")
-    except NotSolvedError as missed:
-        ticker.clear()
-        raise CommandError(NOT_SOLVED, f"{what}{missed}.") from None
-    finally:
-        ticker.clear()
-    if asked.json:
+    with SearchProgress() as progress:
+        try:
+            solution = solve(
+                table.game, plies=not args.values, seconds=args.seconds, memory=args.memory, progress=progress.update
+            )
+            if not args.json:
+                progress.clear()
+                terminal.show_heading(f"{_format_verdict(solution, table)}\n")
+            what = "what the moves are worth: "
+            ranked = _rank_moves(solution)
+            line, missing = _find_line(solution) if args.line else ([], "")
+        except NotSolvedError as error:
+            raise CommandError(NOT_SOLVED, f"{what}{error}.") from None
+    if args.json:
         if missing:
             raise CommandError(NOT_SOLVED, missing)
-        _print_json(table, solution, line if asked.line else None)
+        _print_json(table, solution, line if args.line else None)
         return FINISHED
     if ranked:
-        screen.show("\n")
-        _print_moves(ranked, screen, everything=asked.all)
-        screen.show(f"\n{_describe_method(solution, asked)}\n")
+        terminal.show("\n")
+        _print_moves(ranked, terminal, everything=args.all)
+        terminal.show(f"\n{_describe_method(solution, args)}\n")
     if missing:
-        screen.show(f"\n{missing}\n")
+        terminal.show(f"\n{missing}\n")
     if line:
-        _show_line(line, table, book, screen, best=solution.plies is not None)
+        _show_line(line, table, terminal, best=solution.plies is not None)
     return FINISHED
 
 
-def _show_line(line: list[int], table: Table, book: Rulebook, screen: Terminal, *, best: bool) -> None:
-    """Tell a line of play from here to the end, in the game's voice."""
+def _find_table(args: Namespace) -> Table:
+    """Return the table to solve: a game with its options from its start, or a recorded one as it stands."""
+    source: str | None = args.game
+    if source is None or source.lower() in catalogue.list_names() or source.endswith(".toml"):
+        return Table.start(choose_game(args, source))
+    known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
+    table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
+    for option in catalogue.RULE_OPTIONS:
+        if getattr(args, option) is not None:
+            problem = f"--{option} goes with a game, and not with a record, which has its own rules"
+            raise CommandError(WRONG_CALL, problem)
+    return table
+
+
+def _play_moves(table: Table, moves: str | None) -> Table:
+    """Return a table after the moves of `--moves`."""
+    game = table.game
+    for text in [] if moves is None else moves.split(","):
+        block = parse_number(text)
+        if block is None:
+            problem = f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
+            raise CommandError(WRONG_CALL, problem)
+        try:
+            game = game.play(block)
+        except MoveError as error:
+            legal = f"these can: {summarize_numbers(game.legal)}" if game.legal else "the game is over there"
+            problem = f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
+            reason = error.reason.replace("_", " ")
+            raise CommandError(WRONG_CALL, f"--moves: {problem} ({reason}); {legal}") from None
+    return replace(table, game=game, declared=None, log=())
+
+
+def _show_line(line: list[int], table: Table, terminal: Terminal, *, best: bool) -> None:
+    """Tell a line of play to the end."""
     what = "best line" if best else "line that keeps the value"
-    screen.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
+    terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
     for block in line:
         table = table.play(block)
-    Dialogue(table, book, screen).narrate(since=len(table.game.moves) - len(line))
+    Dialogue(table, terminal).narrate(since=len(table.game.moves) - len(line))
 
 
 def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
-    """Return every move with its worth, the best first; of equals, the smaller block."""
+    """Return every move with its value, the best first; of equals, the smaller block."""
     best = frozenset(solution.best)
     return sorted(
         solution.moves.items(),
@@ -87,17 +149,17 @@ def _find_line(solution: Solution) -> tuple[list[int], str]:
         return [], f"A best line has {_format_plies(solution.plies)}: too many to be written down."
     try:
         return list(solution.line()), ""
-    except NotSolvedError as missed:
-        return [], f"A best line to the end: {missed}."
+    except NotSolvedError as error:
+        return [], f"A best line to the end: {error}."
 
 
-def _format_verdict(solution: Solution, table: Table, voice: Voice) -> str:
-    """Say in a sentence what the position is worth."""
-    outcome = table.game.outcome
+def _format_verdict(solution: Solution, table: Table) -> str:
+    """Return the value of the position as a sentence."""
+    outcome, voice = table.game.outcome, get_voice(table.book)
     if outcome is not None:
         result = "drawn" if outcome.winner is None else f"{voice.get_name(table, outcome.winner)} has won"
         return f"The game is over: {result}."
-    mover = f"{voice.get_name(table, table.game.to_move)}, to move, {_VERBS[solution.value]}"
+    mover = f"{voice.get_name(table, table.game.to_move)}, to move, {VALUE_VERBS[solution.value]}"
     if solution.plies is None:
         return f"{mover}."
     return f"{mover}: {_format_plies(solution.plies)} to the end, if both play their best."
@@ -107,43 +169,43 @@ def _format_plies(count: int) -> str:
     return f"{count:,} {'ply' if count == 1 else 'plies'}"
 
 
-def _describe_method(solution: Solution, asked: Namespace) -> str:
-    """Say how it was found out, and what was not."""
+def _describe_method(solution: Solution, args: Namespace) -> str:
+    """Say by which method the value was found, and what was not found."""
     found = f"Found by {solution.method}."
-    if asked.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
+    if args.values or all(worth.plies is not None for worth in (solution.worth, *solution.moves.values())):
         return found
-    if asked.seconds is None:
+    if args.seconds is None:
         return f"{found} How many plies it takes is not known; --seconds 60 searches up to a minute for them."
     return f"{found} How many plies it takes was not found within these limits."
 
 
-def _print_moves(ranked: list[tuple[int, Worth]], screen: Terminal, *, everything: bool) -> None:
+def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everything: bool) -> None:
     if everything or len(ranked) <= LONGEST_LIST:
         counted = any(worth.plies is not None for _, worth in ranked)
         width = max(5, *(len(str(block)) for block, _ in ranked))
-        screen.write(f"  {'block':>{width}}  value{'  plies' if counted else ''}\n")
+        terminal.write(f"  {'block':>{width}}  value{'  plies' if counted else ''}\n")
         for block, worth in ranked:
             plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
             padding = " " * (5 - len(worth.value)) if counted else ""
-            screen.write(f"  {block:>{width}}  {_paint_value(worth.value, screen)}{padding}{plies}\n")
+            terminal.write(f"  {block:>{width}}  {_paint_value(worth.value, terminal)}{padding}{plies}\n")
         return
     for value in VALUE_COLOURS:
         blocks = sorted(block for block, worth in ranked if worth.value == value)
         if blocks:
             moves = f"{len(blocks):,} of {len(ranked):,} moves"
             padding = " " * (4 - len(value))
-            screen.show(f"  {_paint_value(value, screen)}{padding}  {moves}: {summarize_numbers(blocks)}\n")
+            terminal.show(f"  {_paint_value(value, terminal)}{padding}  {moves}: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
-    screen.show(f"\n{known}`--all` lists every move.\n")
+    terminal.show(f"\n{known}`--all` lists every move.\n")
 
 
-def _paint_value(value: Value, screen: Terminal) -> str:
-    return paint(value, VALUE_COLOURS[value]) if screen.colour else value
+def _paint_value(value: Value, terminal: Terminal) -> str:
+    return paint(value, VALUE_COLOURS[value]) if terminal.colour else value
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:
-    import json  # noqa: PLC0415 - only where it is asked for
+    import json  # noqa: PLC0415 - only where it is args for
 
     document = {
         "game": table.rulebook,

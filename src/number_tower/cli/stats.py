@@ -1,125 +1,126 @@
-"""What `tower stats` prints: what came of the games, with small bars, or as JSON."""
+"""`tower stats`: results, accuracy, streaks and puzzles, as tables with small bars, or as JSON."""
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
+from difflib import SequenceMatcher
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.cli.autosave import LazyStore
-from number_tower.cli.console import BAR_MARKS, BAR_WIDTH, ProgressBar, draw_bar
-from number_tower.cli.errors import FINISHED, NO_DATABASE, WRONG_CALL, CommandError, print_error, rearm_interrupt
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells
+from number_tower.cli.console import MAX_WIDTH, add_row, create_table, render_table, show_progress
+from number_tower.cli.database import LazyStore
+from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, print_error, rearm_interrupt
+from number_tower.cli.options import add_db_option
+from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.match import Tally
 from number_tower.store import StoreError
 from number_tower.store.accuracy import judge_games
 from number_tower.store.statistics import Period, Statistics, Streak, compute_statistics, list_names
-from number_tower.text import format_text, format_value
+from number_tower.text import format_count, format_text, format_value, pluralize
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
+    from number_tower.cli.options import CommandParser
     from number_tower.coach.review import Accuracy
     from number_tower.store.database import Store
-    from number_tower.store.statistics import PeriodKind, PuzzleStatistics, ResultsByGame
+    from number_tower.store.statistics import ResultsByGame
 
 PATIENCE = 60.0
-"""Seconds that games are judged for before the figures are shown; another call goes on with the rest."""
+"""Seconds that games are judged for before the tables are shown; another call goes on with the rest."""
 
 MOST_PLAYERS = 20
-"""Players in the table; a program gets them all."""
+"""Players in the table; the JSON has them all."""
+
+BAR_WIDTH = 20
+"""Characters of a bar where there is room for it."""
+
+_SHORTEST_BAR = 5
+"""Characters of the shortest bar that is shown."""
 
 _MOST_NAMES = 10
-_COLUMNS = 80
-_LEAST_BAR = 5
-"""Characters of a bar that still says something; where there is less room, the numbers have to do."""
-
-_LONGEST = 20
+_LONGEST_NAME = 20
 """Columns of a terminal that a name may take."""
 
 
-def run(asked: Namespace) -> int:
-    """Judge what was not judged yet, count, and print."""
-    screen = Terminal()
-    shelf = LazyStore(asked.db)
-    name = None if asked.name is None else asked.name.strip()
-    found, stopped = (_NOTHING._replace(name=name), False) if shelf.missing else _load_figures(shelf, name)
-    if asked.json:
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower stats`."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="only this player's")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of bars")
+    add_db_option(parser)
+
+
+def run(args: Namespace) -> int:
+    """Judge the games that were not judged yet, and print the statistics."""
+    terminal = Terminal()
+    store = LazyStore(args.db)
+    name = None if args.name is None else args.name.strip()
+    found, stopped = _NOTHING._replace(name=name), False
+    if not store.missing:
+        found, stopped = store.query(lambda database: _load_statistics(database, name), "game")
+    if args.json:
         _print_json(found)
     elif found.empty:
-        screen.show("No games are kept yet. To play one: tower play GAME\n")
+        terminal.show("No games are kept yet. To play one: tower play GAME\n")
     else:
-        _print_text(found, screen)
+        _print_text(found, terminal)
         if found.unjudged:
-            screen.show(f"\n{_describe_unjudged(found.unjudged, f'tower stats{shelf.db_option}', stopped=stopped)}\n")
+            games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
+            missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
+            terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
     return FINISHED
 
 
 _NOTHING = Statistics(None, 0, 0, 0, 0, (), (), "games", (), Streak(), (), 0)
 
 
-def _load_figures(shelf: LazyStore, name: str | None) -> tuple[Statistics, bool]:
-    """Return the figures, and whether somebody did not want to wait for all of them."""
-    try:
-        store = shelf.open()
-        stopped = _judge_games(store, name)
-        with store.read() as connection:
-            found = compute_statistics(connection, name)
-            if found.empty and name is not None:
-                _check_name(name, list_names(connection))
-            return found, stopped
-    except StoreError as trouble:
-        raise CommandError(NO_DATABASE, f"{trouble}.") from None
-    finally:
-        shelf.close()
+def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
+    """Return the statistics, and whether Ctrl-C stopped the judging before."""
+    stopped = _judge_games(store, name)
+    with store.read() as connection:
+        found = compute_statistics(connection, name)
+        if found.empty and name is not None:
+            _check_name(name, list_names(connection))
+        return found, stopped
 
 
 def _check_name(name: str, known: Sequence[str]) -> None:
-    """Refuse the name of nobody, unless there is nobody at all."""
+    """Refuse an unknown name, unless no names are known."""
     if not known:
         return
-    near = ", ".join(format_text(each, 40) for each in _sort_by_similarity(name, known)[:_MOST_NAMES])
+    nearest = sorted(known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio())
+    listed = ", ".join(format_text(each, 40) for each in nearest[:_MOST_NAMES])
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
-    raise CommandError(WRONG_CALL, f"nobody called {format_value(name)} has played; there are {near}{more}")
-
-
-def _sort_by_similarity(name: str, known: Sequence[str]) -> list[str]:
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only for a wrong name
-
-    return sorted(known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio())
+    raise CommandError(WRONG_CALL, f"nobody called {format_value(name)} has played; there are {listed}{more}")
 
 
 def _judge_games(store: Store, name: str | None) -> bool:
-    """Judge games until all are, or nobody wants to wait any longer; say whether that was so."""
-    bar = ProgressBar("shows what is known so far")
-    enough = monotonic() + PATIENCE
+    """Judge games for a while; say whether Ctrl-C stopped it."""
+    deadline = monotonic() + PATIENCE
     try:
-        with closing(judge_games(store, None if name is None else name.casefold())) as judged:
-            for done, total in judged:
-                bar.update(done, total)
-                if monotonic() > enough:
+        with (
+            show_progress("games", "shows what is known so far") as update,
+            closing(judge_games(store, None if name is None else name.casefold())) as progress,
+        ):
+            for done, total in progress:
+                update(done, total)
+                if monotonic() > deadline:
                     break
     except KeyboardInterrupt:
         rearm_interrupt()
         return True
-    except StoreError as trouble:
-        print_error(f"{trouble}. What is found out about the games cannot be kept there")
-    finally:
-        bar.clear()
+    except StoreError as error:
+        print_error(f"{error}. What is found out about the games cannot be kept there")
     return False
-
-
-def _describe_unjudged(number: int, call: str, *, stopped: bool) -> str:
-    games = "1 finished game is" if number == 1 else f"{number:,} finished games are"
-    return f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy.\nTo go on: {call}"
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
 class BarRow(NamedTuple):
-    """A line of a table: texts, the parts of its bar, and what the bar says as a number."""
+    """A row of a table: texts, the parts of its bar, and the bar as a number."""
 
     texts: tuple[str, ...]
     parts: tuple[int, ...]
@@ -127,7 +128,7 @@ class BarRow(NamedTuple):
 
 
 class BarStyle(NamedTuple):
-    """How the bars of a table look: a mark and, where there are colours, a colour for each part; and their heading."""
+    """How the bars of a table look: a mark and a colour for each part; and the heading."""
 
     marks: str
     colours: tuple[str, ...]
@@ -135,23 +136,23 @@ class BarStyle(NamedTuple):
 
 
 _WON, _DRAWN, _LOST = VALUE_COLOURS["win"], VALUE_COLOURS["draw"], VALUE_COLOURS["loss"]
-_ACCURACY = BarStyle(BAR_MARKS, (_WON, _LOST), "accuracy")
+_ACCURACY = BarStyle("#.", (_WON, _LOST), "accuracy")
 _RIGHT = _ACCURACY._replace(head="right")
 _SOLVED = _ACCURACY._replace(head="solved")
 _RESULTS = BarStyle("#=.", (_WON, _DRAWN, _LOST), "won")
 _SEATS = BarStyle("#=.", (SEAT_COLOURS[0], _DRAWN, SEAT_COLOURS[1]))
 
 
-def _print_text(found: Statistics, screen: Terminal) -> None:
-    screen.show_heading(f"{_format_headline(found)}\n")
+def _print_text(found: Statistics, terminal: Terminal) -> None:
+    terminal.show_heading(f"{_format_headline(found)}\n")
     if found.name is None:
-        _print_players(found, screen)
-        _print_grounds(found, screen)
+        _print_players(found, terminal)
+        _print_games(found, terminal)
     else:
-        _print_results(found, screen)
-    _print_accuracy(found, screen)
-    _print_streak(found, screen)
-    _print_puzzles(found, screen)
+        _print_results(found, terminal)
+    _print_accuracy(found, terminal)
+    _print_streak(found, terminal)
+    _print_puzzles(found, terminal)
 
 
 def _format_headline(found: Statistics) -> str:
@@ -160,22 +161,22 @@ def _format_headline(found: Statistics) -> str:
         kinds = " and ".join(standing.kind for standing in found.players)
         who = format_text(found.name) + (f" ({kinds})" if kinds else "")
     left = f", and {found.unfinished:,} unfinished" if found.unfinished else ""
-    return f"{who}: {_format_count(found.finished, 'finished game')}{left}."
+    return f"{who}: {format_count(found.finished, 'finished game')}{left}."
 
 
-def _print_players(found: Statistics, screen: Terminal) -> None:
+def _print_players(found: Statistics, terminal: Terminal) -> None:
     rows = [
         BarRow((_shorten_name(each.name), each.kind, *_format_tally(each.tally)), *_format_accuracy(each.accuracy))
         for each in found.players[:MOST_PLAYERS]
     ]
-    _print_table(("Players", "", "games", "won", "drawn", "lost"), rows, _ACCURACY, screen)
+    _print_table(("Players", "", "games", "won", "drawn", "lost"), rows, _ACCURACY, terminal)
     if len(found.players) > MOST_PLAYERS:
-        screen.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
+        terminal.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
     if found.among_computers:
-        screen.show(f"  {_format_count(found.among_computers, 'game')} without a person: counted only here\n")
+        terminal.show(f"  {format_count(found.among_computers, 'game')} without a person: counted only here\n")
 
 
-def _print_grounds(found: Statistics, screen: Terminal) -> None:
+def _print_games(found: Statistics, terminal: Terminal) -> None:
     rows = [
         BarRow(
             (
@@ -187,19 +188,19 @@ def _print_grounds(found: Statistics, screen: Terminal) -> None:
         )
         for each in found.results
     ]
-    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2"), rows, _SEATS, screen)
+    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2"), rows, _SEATS, terminal)
     if rows:
-        screen.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
+        terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
 
 
-def _print_results(found: Statistics, screen: Terminal) -> None:
+def _print_results(found: Statistics, terminal: Terminal) -> None:
     rows = [row for each in found.results for row in _list_seat_rows(each)]
     began, second = (Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second"))
     if began.games and second.games:
         rows += [_format_result("all, began", began), _format_result("all, second", second)]
-    _print_table(("Results", "games", "won", "drawn", "lost"), rows, _RESULTS, screen)
+    _print_table(("Results", "games", "won", "drawn", "lost"), rows, _RESULTS, terminal)
     if rows:
-        screen.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
+        terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
 
 
 def _list_seat_rows(ground: ResultsByGame) -> Iterator[BarRow]:
@@ -218,36 +219,34 @@ def _format_result(label: str, tally: Tally) -> BarRow:
 
 
 def _describe_abandoned(found: Statistics) -> str:
-    return f"  {_format_count(found.abandoned, 'game')} abandoned: counted as drawn\n" if found.abandoned else ""
+    return f"  {format_count(found.abandoned, 'game')} abandoned: counted as drawn\n" if found.abandoned else ""
 
 
-def _print_accuracy(found: Statistics, screen: Terminal) -> None:
-    rows = [_format_span(_format_label(found.by, span), span) for span in found.periods]
-    if len(rows) > 1:
-        rows.append(_format_span("in all", Period("", sum(span.games for span in found.periods), found.accuracy)))
-    _print_table(("Accuracy" if found.name else "People's accuracy", "games", "decisions"), rows, _RIGHT, screen)
+def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
+    periods = list(found.periods)
+    if found.by == "games":
+        periods = [each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods]
+    if len(periods) > 1:
+        periods.append(Period("in all", sum(each.games for each in periods), found.accuracy))
+    rows = [
+        BarRow((each.label, f"{each.games:,}", f"{each.accuracy.mattered:,}"), *_format_accuracy(each.accuracy))
+        for each in periods
+    ]
+    _print_table(("Accuracy" if found.name else "People's accuracy", "games", "decisions"), rows, _RIGHT, terminal)
 
 
-def _format_span(label: str, span: Period) -> BarRow:
-    return BarRow((label, f"{span.games:,}", f"{span.accuracy.mattered:,}"), *_format_accuracy(span.accuracy))
-
-
-def _format_label(by: PeriodKind, span: Period) -> str:
-    return span.label if by != "games" else f"game{'' if span.games == 1 else 's'} {span.label}"
-
-
-def _print_streak(found: Statistics, screen: Terminal) -> None:
+def _print_streak(found: Statistics, terminal: Terminal) -> None:
     if not found.finished:
         return
     best, by, current = found.streak
     if not best:
-        screen.show("\nBest streak: no game won yet.\n")
+        terminal.show("\nBest streak: no game won yet.\n")
         return
     more = f", by {format_text(by or '')}." if found.name is None else f". Current streak: {current:,}."
-    screen.show(f"\nBest streak: {_format_count(best, 'win')}{' in a row' if best > 1 else ''}{more}\n")
+    terminal.show(f"\nBest streak: {format_count(best, 'win')}{' in a row' if best > 1 else ''}{more}\n")
 
 
-def _print_puzzles(found: Statistics, screen: Terminal) -> None:
+def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
     rows = [
         BarRow(
             (f"grade {each.grade}", *(f"{number:,}" for number in (each.tried, each.right, each.wrong, each.skipped))),
@@ -256,40 +255,55 @@ def _print_puzzles(found: Statistics, screen: Terminal) -> None:
         )
         for each in found.puzzles
     ]
-    _print_table(("Puzzles", "tried", "right", "wrong", "skipped"), rows, _SOLVED, screen)
+    _print_table(("Puzzles", "tried", "right", "wrong", "skipped"), rows, _SOLVED, terminal)
 
 
-def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], look: BarStyle, screen: Terminal) -> None:
-    """Print a table, if there is something in it; the bars have the room that the rest leaves."""
+def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], style: BarStyle, terminal: Terminal) -> None:
+    """Print a table, if it has rows; the bars have the room that the other columns leave."""
     if not rows:
         return
-    texts = [heads, *((f"  {row.texts[0]}", *row.texts[1:]) for row in rows)]
-    widths = [max(map(count_cells, column)) for column in zip(*texts, strict=True)]
-    notes = max(len(row.note) for row in rows)
-    room = min(_COLUMNS, screen.columns) - sum(widths) - 2 * len(widths) - (notes + 2 if notes else 0) - 2
-    size = min(BAR_WIDTH, room) if room >= _LEAST_BAR else 0
-    named = sum(not head or not place for place, head in enumerate(heads))
-    lines = ["  ".join(map(_pad, line, widths, [-1] * named + [1] * len(widths))) for line in texts]
-    screen.show_heading(f"\n{lines[0]}  {look.head}".rstrip() + "\n")
-    for line, row in zip(lines[1:], rows, strict=True):
-        bar = ""
-        if size:
-            colours = look.colours if screen.colour else ()
-            bar = f"  {draw_bar(row.parts, look.marks, size, colours) if any(row.parts) else ' ' * (size + 2)}"
-        screen.write(f"{line}{bar}  {row.note:>{notes}}".rstrip() + "\n")
+    bare = _render_table(heads, rows, style, 0)
+    room = min(MAX_WIDTH, terminal.columns) - max(map(count_cells, bare.splitlines())) - 4
+    size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(style.head) - 2) else 0
+    terminal.write(f"\n{_render_table(heads, rows, style, size, colour=terminal.colour)}")
 
 
-def _pad(text: str, width: int, side: int) -> str:
-    space = " " * (width - count_cells(text))
-    return text + space if side < 0 else space + text
+def _render_table(
+    heads: tuple[str, ...], rows: Sequence[BarRow], style: BarStyle, size: int, *, colour: bool = False
+) -> str:
+    sides = "".join("<" if not head or not place else ">" for place, head in enumerate(heads))
+    table = create_table((*heads, *[style.head] * bool(size), ""), f"{sides}{'<' * bool(size)}>")
+    for row in rows:
+        bar = draw_bar(row.parts, style, size, colour=colour) if size and any(row.parts) else ""
+        add_row(table, f"  {row.texts[0]}", *row.texts[1:], *[bar] * bool(size), row.note)
+    return render_table(table, colour=colour)
+
+
+def draw_bar(parts: Sequence[int], style: BarStyle, width: int, *, colour: bool = False) -> str:
+    """Draw a bar in which each part is as long as its share, with a mark of its own."""
+    pieces = [mark * size for mark, size in zip(style.marks, split_width(parts, width), strict=True)]
+    if colour:
+        pieces = [paint(piece, code) for piece, code in zip(pieces, style.colours, strict=True)]
+    return f"[{''.join(pieces)}]"
+
+
+def split_width(parts: Sequence[int], width: int) -> list[int]:
+    """Return how many characters each part of a bar gets: its share, but at least one if there is any of it."""
+    whole = sum(parts) or 1
+    sizes = [max(part * width // whole, bool(part)) for part in parts]
+    while any(parts) and (left := width - sum(sizes)):
+        step = 1 if left > 0 else -1
+        places = [place for place, size in enumerate(sizes) if parts[place] and (step > 0 or size > 1)]
+        sizes[max(places, key=lambda place: step * (parts[place] * width - sizes[place] * whole))] += step
+    return sizes
 
 
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    if count_cells(name) <= _LONGEST:
+    if count_cells(name) <= _LONGEST_NAME:
         return name
-    while count_cells(name) > _LONGEST - 3:
+    while count_cells(name) > _LONGEST_NAME - 3:
         name = name[:-1]
     return f"{name}..."
 
@@ -310,16 +324,10 @@ def _format_percent(part: int, whole: int) -> str:
     return f"{min(max(round(100 * part / whole), int(part > 0)), 100 - (part < whole))}%"
 
 
-def _format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 # JSON ----------------------------------------------------------------------------------------------------------------
 
 
 def _print_json(found: Statistics) -> None:
-    import json  # noqa: PLC0415 - only where it is asked for
-
     document = {
         "player": found.name,
         "games": {
@@ -356,7 +364,7 @@ def _print_json(found: Statistics) -> None:
             ],
         },
         "streak": found.streak._asdict(),
-        "puzzles": [{"grade": each.grade, "tried": each.tried, **_drill_to_json(each)} for each in found.puzzles],
+        "puzzles": [{"grade": each.grade, "tried": each.tried, **each._asdict()} for each in found.puzzles],
     }
     print(json.dumps(document, ensure_ascii=False))
 
@@ -367,7 +375,3 @@ def _tally_to_json(tally: Tally) -> dict[str, int]:
 
 def _accuracy_to_json(accuracy: Accuracy) -> dict[str, object]:
     return {"mattered": accuracy.mattered, "kept": accuracy.kept, "fraction": accuracy.fraction}
-
-
-def _drill_to_json(drill: PuzzleStatistics) -> dict[str, int]:
-    return {"right": drill.right, "wrong": drill.wrong, "skipped": drill.skipped}

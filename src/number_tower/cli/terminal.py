@@ -1,4 +1,7 @@
-"""A terminal, or a pipe that stands for one: asking, showing, and colour where there is someone to see it."""
+"""The terminal: prompts, text with colour, and the progress of a search.
+
+Output is plain in a pipe, on a dumb terminal, and with NO_COLOR.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import re
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from unicodedata import combining, east_asian_width
 
 from number_tower.cli.errors import InputEndedError
@@ -16,56 +19,46 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-    from number_tower.game import Game
+    from number_tower.cli.console import StatusLine
+    from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Value
-    from number_tower.table import Table
-    from number_tower.voice import Message, Voice
+    from number_tower.voice import Message
 
 LONGEST_ANSWER = 1000
-
-
-"""Characters of an answer that are looked at; no number and no command needs more."""
-
+"""Characters of an answer that are read; no number and no command needs more."""
 
 SEAT_COLOURS = ("36", "35")
-
-
 VALUE_COLOURS: dict[Value, str] = {"win": "32", "draw": "33", "loss": "31"}
+"""Colours are the codes of ANSI escape sequences."""
 
-
-_BOLD = "1"
-
-
+BOLD = "1"
 _COLOURS = {"refused": "33", "skipped": "33", "unreachable": "33", "end": "1;32"}
 
 
 class Terminal:
-    """Where a game is played: plain text in a pipe, on a dumb terminal or with NO_COLOR; colour besides elsewhere."""
+    """Standard input and output."""
 
     def __init__(self) -> None:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
-                with suppress(OSError):  # a stream that was read from already was prepared before that
+                with suppress(OSError):  # fails for a stream that was read from; it was configured before that
                     reconfigure(errors="replace")
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
-        seen = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        self.colour = seen and not os.environ.get("NO_COLOR")
-        self.columns = get_columns(sys.stdout) if seen else sys.maxsize
+        visible = is_visible(sys.stdout)
+        self.colour = visible and not os.environ.get("NO_COLOR")
+        self.columns = _get_columns(sys.stdout) if visible else sys.maxsize
         if self.interactive:
             with suppress(ImportError):
                 import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
 
     def ask(self, prompt: str) -> str:
-        """Ask for an answer; one that was not typed is printed after its prompt, as it is part of the dialogue."""
-        if self.interactive:
-            return self._read_typed(prompt)
-        print(prompt, end="", flush=True)
-        answer = _read_line()
-        print(format_text(answer))
-        return answer
-
-    def _read_typed(self, prompt: str) -> str:
+        """Ask for an answer. One that the terminal does not echo is printed after its prompt."""
+        if not self.interactive:
+            print(prompt, end="", flush=True)
+            answer = _read_line()
+            print(format_text(answer))
+            return answer
         sys.stdout.flush()
         try:
             answer = input(prompt)
@@ -79,46 +72,47 @@ class Terminal:
             print(format_text(answer))
         return answer
 
-    def show_event(self, said: Message) -> None:
-        """Show a piece of the dialogue."""
-        if self.colour and said.kind in _COLOURS:
-            self.write(paint(self._wrap(said.text), _COLOURS[said.kind]))
-        elif said.kind in {"turn", "start"}:
-            self.show_heading(said.text, _BOLD if said.kind == "start" else f"{_BOLD};{SEAT_COLOURS[said.player]}")
+    def show_event(self, message: Message) -> None:
+        """Show a message of the game's voice."""
+        if self.colour and message.kind in _COLOURS:
+            self.write(paint(self._wrap(message.text), _COLOURS[message.kind]))
+        elif message.kind in {"turn", "start"}:
+            code = BOLD if message.kind == "start" else f"{BOLD};{SEAT_COLOURS[message.player]}"
+            self.show_heading(message.text, code)
         else:
-            self.show(said.text)
+            self.show(message.text)
 
-    def show_heading(self, text: str, code: str = _BOLD) -> None:
-        """Show text whose first line stands out where that is possible."""
+    def show_heading(self, text: str, code: str = BOLD) -> None:
+        """Show text with its first line in bold, or in another colour."""
         before, heading, after = _split_heading(self._wrap(text))
         self.write(before + (paint(heading, code) if self.colour else heading) + after)
 
     def show(self, text: str) -> None:
-        """Show text, broken between words where the terminal would break it anywhere."""
+        """Show text, wrapped between words."""
         self.write(self._wrap(text))
 
     def show_list(self, entries: Mapping[str, str]) -> None:
-        """Show names and what they mean, a line each."""
+        """Show names and their meanings, a line each."""
         width = max(map(len, entries)) + 2
         for name, meaning in entries.items():
             text = self._wrap(f"  {name.ljust(width)}{meaning}\n", indent=width + 2)
-            self.write(text.replace(name, paint(name, _BOLD), 1) if self.colour else text)
+            self.write(text.replace(name, paint(name, BOLD), 1) if self.colour else text)
 
     def flush(self) -> None:
-        """Let everything be seen that was shown, wherever it goes: what follows may take a while."""
+        """Flush the output before work that may take a while."""
         sys.stdout.flush()
 
     def write(self, text: str) -> None:
-        """Show text exactly as it is."""
+        """Show text as it is, not wrapped."""
         print(text, end="")
 
     def _wrap(self, text: str, indent: int = 2) -> str:
-        """Break lines between words and after commas; in a pipe, leave them alone."""
+        """Wrap lines between words and after commas; in a pipe, leave them as they are."""
         return "\n".join(_wrap_line(line, self.columns, " " * indent) for line in text.split("\n"))
 
 
 def count_cells(text: str) -> int:
-    """Return how many columns of a terminal a text takes: some letters take two, and some none."""
+    """Return how many columns of a terminal a text takes: some characters take two, and some none."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) or c in "\u200c\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
@@ -137,12 +131,17 @@ def _wrap_line(line: str, columns: int, indent: str) -> str:
 
 
 def paint(text: str, code: str) -> str:
-    """Colour each line of a text for itself, so that no colour runs on."""
+    """Colour each line of a text on its own."""
     return "\n".join(f"\033[{code}m{line}\033[0m" if line else "" for line in text.split("\n"))
 
 
-def get_columns(stream: TextIO) -> int:
-    """Return how wide a terminal is, or how wide one usually is."""
+def is_visible(stream: TextIO | None) -> bool:
+    """Say whether a stream goes to a terminal that understands escape sequences."""
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _get_columns(stream: TextIO) -> int:
+    """Return the width of a terminal, or 80 where it is unknown or makes no sense."""
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:
@@ -151,7 +150,7 @@ def get_columns(stream: TextIO) -> int:
 
 
 def _read_line() -> str:
-    """Read one line of the input, however long, and keep its beginning."""
+    """Read one line of the input, however long, and return its beginning."""
     line = rest = _read_chunk()
     if not line:
         print()
@@ -174,74 +173,42 @@ def _split_heading(text: str) -> tuple[str, str, str]:
     return before, heading, end + after
 
 
-MOST_ROWS = 12
+class SearchProgress:
+    """Shows on standard error how far a search has come, from half a second on.
 
+    `interrupt_hint` says what Ctrl-C does. In a game, where nobody asked for a search, only the time is shown.
+    """
 
-_WIDEST = 8
+    def __init__(self, interrupt_hint: str = "stops", *, in_game: bool = False) -> None:
+        self._interrupt_hint = interrupt_hint
+        self._in_game = in_game
+        self._visible = is_visible(sys.stderr)
+        self._due = 0.5
+        self._line: StatusLine | None = None
 
+    def __enter__(self) -> Self:
+        return self
 
-_EDGES = (("[", "]"), ("(", ")"))
+    def __exit__(self, *_: object) -> None:
+        self.clear()
 
+    def update(self, progress: Progress) -> None:
+        """Show the progress, five times a second at most."""
+        if not self._visible or progress.seconds < self._due:
+            return
+        self._due = progress.seconds + 0.2
+        text = f"{progress.seconds:,.0f} s"
+        if progress.positions and not self._in_game:
+            rate = progress.positions / progress.seconds
+            text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
+        if self._line is None:
+            from number_tower.cli.console import StatusLine  # noqa: PLC0415 - most searches end before they need Rich
 
-def draw_towers(table: Table, voice: Voice, columns: int, *, colour: bool = False) -> str:
-    """Draw what stands on the table: two towers side by side if there is room, else one below the other."""
-    game = table.game
-    names = voice.get_name(table, 0), voice.get_name(table, 1)
-    placed = list(zip(game.moves, game.movers, strict=True))
-    if game.rules.towers == "shared":
-        tower = _draw_column(table, placed, [_format_caption(game, 0)], colour=colour)
-        legend = [f"{left} {right} {name}" for (left, right), name in zip(_EDGES, names, strict=True)]
-        apart = "   " if count_cells("".join(legend)) + 5 <= columns else "\n  "
-        return _join_columns([tower]) + f"  {apart.join(legend)}\n"
-    towers = [
-        _draw_column(
-            table,
-            [(block, mover) for block, mover in placed if mover == player],
-            [names[player], _format_caption(game, player)],
-            colour=colour,
-        )
-        for player in (0, 1)
-    ]
-    if sum(max(count_cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
-        return _join_columns(towers)
-    return "".join(_join_columns([tower]) for tower in towers)
+            self._line = StatusLine()
+        self._line.show(f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})")
 
-
-def _format_caption(game: Game, player: int) -> str:
-    """Say how high a tower is, where that matters, or else what lies on top."""
-    if game.rules.target is not None:
-        return f"height {game.heights[player]} of {game.rules.target}"
-    if game.rules.stuck == "skips":
-        return f"height {game.heights[player]}"
-    return f"top {game.position.tops[player]}" if game.position.tops[player] else "empty"
-
-
-def _draw_column(
-    table: Table, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
-) -> list[tuple[str, str]]:
-    """Return the rows of one tower from the top down, each plain, to be measured, and as it is shown."""
-    largest = table.game.rules.blocks[-1]
-    rows: list[tuple[str, str]] = []
-    for block, mover in reversed(placed[-MOST_ROWS:]):
-        left, right = _EDGES[mover]
-        side = " " * (1 + _WIDEST * block // largest)
-        row = f"{left}{side}{block}{side}{right}"
-        rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
-    if len(placed) > MOST_ROWS:
-        rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
-    ground = "=" * (len(str(largest)) + 4 + 2 * _WIDEST)
-    return [*rows, (ground, ground), *((text, text) for text in captions)]
-
-
-def _join_columns(columns: list[list[tuple[str, str]]]) -> str:
-    height = max(map(len, columns))
-    widths = [max(count_cells(plain) for plain, _ in column) for column in columns]
-    lines: list[str] = []
-    for row in range(height):
-        line = ""
-        for column, width in zip(columns, widths, strict=True):
-            plain, shown = column[row - height] if row >= height - len(column) else ("", "")
-            indent = (width - count_cells(plain)) // 2
-            line += "  " + " " * indent + shown + " " * (width - count_cells(plain) - indent)
-        lines.append(line.rstrip())
-    return "\n" + "\n".join(lines) + "\n"
+    def clear(self) -> None:
+        """Remove the line, and get ready for another search."""
+        if self._line is not None:
+            self._line.clear()
+        self._due = 0.5

@@ -120,7 +120,7 @@ class Games:
         )
         self._threads = min(threads or _CORES, 1 + number // _MIN_CHUNK)
         self._chunk = max(_MIN_CHUNK, number // (4 * self._threads)) if self._threads > 1 else number
-        self._all_games = np.ones(number, np.bool_)
+        self._all_games, self._indices = np.ones(number, np.bool_), np.arange(number)
         self.reset(seed)
 
     def reset(self, seed: int | None = None) -> None:
@@ -294,7 +294,7 @@ class Games:
 
     def _observe(self, state: BatchState, players: Players | None, some: Selection) -> NDArray[np.float32]:
         viewers = state.to_move if players is None else self._check_players(players)
-        games = np.flatnonzero(self._check_selection(some))
+        games = self._indices if some is None else np.flatnonzero(self._check_selection(some))
         rows = np.zeros((len(games), self.encoder.size), np.float32)
         highest = float(self.rules.most_height)
         self._run_loop(kernel.observe_some, self._batch.rules, state, games, viewers, highest, rows, number=len(games))

@@ -80,10 +80,6 @@ class ObservationEncoder:
             pieces.append(self._encode_tower(tops[other], heights[other]))
         return np.frombuffer(bytearray().join(pieces), np.float32)
 
-    def encode_mask(self, position: Position) -> NDArray[np.int8]:
-        """Return a 1 for each legal action of the player to move; none once the game is over."""
-        return self.unpack_mask(position.legal_mask)
-
     def unpack_mask(self, blocks: int) -> NDArray[np.int8]:
         """Return a 1 for each block of a mask of the rules."""
         return self._unpack_cached(blocks).copy()

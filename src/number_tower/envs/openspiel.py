@@ -17,16 +17,8 @@ from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
 from number_tower.envs import observation
+from number_tower.envs import openspiel_text as text
 from number_tower.envs.observation import ObservationEncoder
-from number_tower.envs.openspiel_text import (
-    LARGEST_INT,
-    PARAMETERS,
-    format_observation,
-    format_parameters,
-    format_position,
-    get_catalogue_name,
-    parse_parameters,
-)
 from number_tower.position import NotABlockError, Position
 from number_tower.rules import Rules
 from number_tower.text import format_runs, format_value
@@ -52,7 +44,7 @@ _TYPE = pyspiel.GameType(
     provides_information_state_tensor=False,
     provides_observation_string=True,
     provides_observation_tensor=True,
-    parameter_specification=PARAMETERS,
+    parameter_specification=text.PARAMETERS,
 )
 _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _BITS = bytes.maketrans(b"01", b"\0\1")
@@ -61,7 +53,7 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 def game(source: GameSource, **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
     book, rules = catalogue.choose(source, options)[:2]
-    return _load_game("number_tower", format_parameters(get_catalogue_name(book), rules))
+    return _load_game("number_tower", text.format_parameters(text.get_catalogue_name(book), rules))
 
 
 class StatePosition:
@@ -157,7 +149,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return [self._now.result, 0.0 - self._now.result]
 
     def __str__(self) -> str:
-        return format_position(self._now.position)
+        return text.format_position(self._now.position)
 
     # The same as JSON --------------------------------------------------------------------------------------
 
@@ -185,7 +177,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
     """Number Tower by some rules: `rules`. Two games are equal if their text is."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        name, self.rules = parse_parameters(params or {})
+        name, self.rules = text.parse_parameters(params or {})
         self.encoder = ObservationEncoder(self.rules)
         self.start = StatePosition(Position.start(self.rules))
         information = pyspiel.GameInfo(
@@ -195,9 +187,9 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=min(self.rules.most_plies, LARGEST_INT),
+            max_game_length=min(self.rules.most_plies, text.LARGEST_INT),
         )
-        super().__init__(_TYPE, information, format_parameters(name, self.rules))
+        super().__init__(_TYPE, information, text.format_parameters(name, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python."""
@@ -237,7 +229,7 @@ class TowerObserver:
 
     def string_from(self, state: TowerState, player: int) -> str:
         """Return what a player sees as text."""
-        return format_observation(self._encoder, state.position, player)
+        return text.format_observation(self._encoder, state.position, player)
 
 
 def _find_block(rules: Rules, action: int) -> int:

@@ -57,15 +57,6 @@ _MAX_LETTERS = 500
 """Letters of a text that are read: more than there is room for, as rule files come from strangers."""
 
 
-class _PlacedBlock(NamedTuple):
-    """A block on a tower: its number, who placed it, and where it lies."""
-
-    block: int
-    mover: int
-    low: float
-    high: float
-
-
 def draw_table(table: Table) -> NDArray[np.uint8]:
     """Draw a table, 640 pixels wide and 480 high."""
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
@@ -151,20 +142,20 @@ def _draw_tower(
             canvas.draw_text((middle + _WIDEST / 2 + 8, y - 7), names[mover], 11, MUTED, width=100)
 
 
-def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[_PlacedBlock]:
-    """Yield where each block of a tower lies that is drawn."""
+def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, float, float]]:
+    """Yield each block of a tower that is drawn, who placed it, and its lower and upper edge."""
     if rules.target is not None and _is_to_scale(rules):
         unit = (_GROUND - _SKY) / rules.target
         height = 0
         for block, mover in tower:
-            yield _PlacedBlock(block, mover, _GROUND - height * unit, _GROUND - (height + block) * unit)
+            yield block, mover, _GROUND - height * unit, _GROUND - (height + block) * unit
             height += block
         return
     below = len(tower) > _MOST_STOREYS
     drawn = tower[1 - _MOST_STOREYS :] if below else tower
     storey = min(_STOREY, (_GROUND - _SKY) / (len(drawn) + below)) if drawn else _STOREY
     for number, (block, mover) in enumerate(drawn, start=int(below)):
-        yield _PlacedBlock(block, mover, _GROUND - number * storey, _GROUND - (number + 1) * storey)
+        yield block, mover, _GROUND - number * storey, _GROUND - (number + 1) * storey
 
 
 def _is_to_scale(rules: Rules) -> bool:

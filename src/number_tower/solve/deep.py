@@ -10,7 +10,7 @@ from number_tower.rules import EMPTY
 from number_tower.solve import jit, kernel
 from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_rules
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Value, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,9 +153,10 @@ class Search:
 
     def _compile(self) -> None:
         self._search, self._rehash = jit.compile_kernel(kernel.search), jit.compile_kernel(kernel.rehash)
-        self._kernel_rules, self._table = jit.to_numpy(self._rules), jit.to_numpy(self._table)
+        to_array = jit.load_numpy().asarray
+        self._kernel_rules, self._table = to_array(self._rules), to_array(self._table)
         for stack in self._stacks:
-            stack.frames, stack.state = jit.to_numpy(stack.frames), jit.to_numpy(stack.state)
+            stack.frames, stack.state = to_array(stack.frames), to_array(stack.state)
         self._compiled = True
 
     def _grow_stack(self, stack: SearchStack) -> None:
@@ -187,7 +188,7 @@ class Search:
     def _allocate(self, size: int, *, as_list: bool = False) -> Any:
         """Return so many zeros; interpreted, as a list if the numbers can be larger than a machine word."""
         if self._compiled:
-            return jit.allocate(size)
+            return jit.load_numpy().zeros(size, "int64")
         return [0] * size if as_list or self._bits > WORD_BITS else array("q", [0]) * size
 
     def _count_bytes(self, slots: int, frames: int) -> int:
@@ -254,10 +255,8 @@ class DeepSolver(Solver):
         """How many positions have been searched."""
         return self._value_search.positions + (self._ply_search.positions if self._ply_search else 0)
 
-    def evaluate(self, position: Position) -> Worth:
+    def _evaluate_running(self, position: Position) -> Worth:
         """Return the worth of a position, without plies if only these were not found within the limits."""
-        if (final := get_final_worth(position)) is not None:
-            return final
         with self._limits.measure():
             score = self._value_search.score(position)
             value: Value = "draw" if score == 0 else "win" if score > 0 else "loss"

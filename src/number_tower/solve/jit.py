@@ -84,17 +84,8 @@ def _load_numba() -> Any:
     return numba
 
 
-def to_numpy(numbers: Any) -> Any:
-    """Return an `array` as a numpy array that shares its memory; a list as a new one."""
-    return _numpy().asarray(numbers)
-
-
-def allocate(size: int) -> Any:
-    """Return a numpy array of 64-bit zeros."""
-    return _numpy().zeros(size, dtype="int64")
-
-
-def _numpy() -> Any:
-    import numpy  # noqa: ICN001, PLC0415 - heavy, and installed only with the compiler
+def load_numpy() -> Any:
+    """Return NumPy, which is installed with Numba."""
+    import numpy  # noqa: ICN001, PLC0415 - heavy and optional
 
     return numpy

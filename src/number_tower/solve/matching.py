@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate, compress
+from math import inf
 from typing import TYPE_CHECKING
 
 from number_tower.solve import jit
 from number_tower.solve.deep import Search
-from number_tower.solve.limits import DEFAULT_MEMORY, MIB, NotSolvedError
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily, zeros
 from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from number_tower.position import Position
     from number_tower.solve.limits import SearchLimits
@@ -62,10 +63,8 @@ class MatchingSolver(Solver):
         self._root = root
         self._wants_plies = plies and (limits.is_timed or root.left[root.to_move].bit_count() <= _MAX_PLY_BLOCKS)
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return the worth of a position: a win if some legal move wins."""
-        if (final := get_final_worth(position)) is not None:
-            return final
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find out whether some legal move wins."""
         partners, legal = self._find_partners(position), position.legal
         value: Value = "win" if any(partners[block] is None for block in legal) else "loss"
         if not self._final_blocks.isdisjoint(legal):
@@ -96,7 +95,8 @@ class MatchingSolver(Solver):
         if left != self._pool:
             rules = position.rules
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
-            found = self._decompose(blocks, rules.fit)
+            with self._limits.measure():
+                found = decompose_blocks(blocks, rules.fit, self._limits)
             self._pool = left
             self._partners = {
                 block: None if missed else blocks[partner]
@@ -104,16 +104,6 @@ class MatchingSolver(Solver):
             }
             self._final_blocks = frozenset(compress(blocks, found.isolated))
         return self._partners
-
-    def _decompose(self, blocks: Sequence[int], fit: str) -> Decomposition:
-        limits = self._limits
-        try:
-            with limits.measure():
-                hurried = limits.seconds_left < jit.COMPILE_SECONDS and not jit.is_loaded()
-                compiled, memory = False if hurried else None, limits.memory * MIB
-                return decompose_blocks(blocks, fit, compiled=compiled, most_bytes=memory, pause=limits.check)
-        except MemoryError:
-            raise NotSolvedError(f"not solved within {limits.memory:,} MiB of memory") from None
 
     def _count_plies(self, position: Position, value: Value) -> int | None:
         """Search for the plies, of which the matching says nothing; None once that exceeds the limits."""
@@ -135,20 +125,15 @@ class MatchingSolver(Solver):
 
 
 def decompose_blocks(
-    blocks: Sequence[int],
-    fit: str,
-    *,
-    compiled: bool | None = None,
-    most_bytes: int = DEFAULT_MEMORY * MIB,
-    pause: Callable[[], None] = lambda: None,
+    blocks: Sequence[int], fit: str, limits: SearchLimits, *, compiled: bool | None = None
 ) -> Decomposition:
-    """Decompose the graph of some rising blocks under a symmetric fit; `pause` is called often, and may raise."""
+    """Decompose the graph of some rising blocks under a symmetric fit; compiled if that pays, unless told."""
     if fit not in {"any", "related", "unrelated"}:
         raise ValueError(f"expected a symmetric fit: any, related or unrelated; got {fit}")
     if fit == "any" or not blocks:
         return _decompose_complete(len(blocks))
-    runner = KernelRunner(_should_compile(blocks, fit) if compiled is None else compiled, pause)
-    graph = _build_graph(blocks, fit, most_bytes, runner)
+    runner = KernelRunner(_should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check)
+    graph = _build_graph(blocks, fit, limits, runner)
     return decompose_graph(graph, match_greedily(graph, runner), runner)
 
 
@@ -160,7 +145,9 @@ def _decompose_complete(size: int) -> Decomposition:
     return Decomposition(bytes([size % 2]) * size, partner, size // 2, bytes([size == 1]) * size)
 
 
-def _should_compile(blocks: Sequence[int], fit: str) -> bool:
+def _should_compile(blocks: Sequence[int], fit: str, limits: SearchLimits) -> bool:
+    if not jit.is_loaded() and limits.seconds_left < jit.COMPILE_SECONDS:
+        return False
     size, largest = len(blocks), blocks[-1]
     pairs = size * size
     if fit == "related":
@@ -169,7 +156,7 @@ def _should_compile(blocks: Sequence[int], fit: str) -> bool:
     return pays and jit.is_available() and jit.load_compiler()
 
 
-def _build_graph(blocks: Sequence[int], fit: str, most_bytes: int, runner: KernelRunner) -> Graph:
+def _build_graph(blocks: Sequence[int], fit: str, limits: SearchLimits, runner: KernelRunner) -> Graph:
     """Count the neighbours, then list them if there is memory for them."""
     size, numbers = len(blocks), array("q", blocks)
     table = array("i", [-1]) * (min(blocks[-1], _MAX_TABLE_RATIO * size) + 1)
@@ -180,7 +167,9 @@ def _build_graph(blocks: Sequence[int], fit: str, most_bytes: int, runner: Kerne
     runner.run(_connect_multiples, numbers, table, degrees, zeros(0), zeros(1), runner.budget)
     related = sum(degrees)
     unrelated = size * (size - 1) - related if fit == "unrelated" else 0
-    _check_memory(size, related + unrelated, most_bytes)
+    count = related + unrelated
+    needed = 4 * count + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
+    limits.require_memory(needed if count < 1 << 31 else inf)  # the places of neighbours are 32-bit numbers
     graph = Graph(array("i", accumulate(degrees, initial=0)), zeros(related))
     runner.run(_connect_multiples, numbers, table, graph.starts[:-1], graph.neighbours, zeros(1), runner.budget)
     if fit == "related":
@@ -188,16 +177,6 @@ def _build_graph(blocks: Sequence[int], fit: str, most_bytes: int, runner: Kerne
     rest = Graph(array("i", accumulate((size - 1 - degree for degree in degrees), initial=0)), zeros(unrelated))
     runner.run(_complement, graph, rest, zeros(1), runner.budget)
     return rest
-
-
-def _check_memory(size: int, neighbours: int, most_bytes: int) -> None:
-    needed = 4 * neighbours + (4 * (_MAX_TABLE_RATIO + 20) + 8) * size
-    allowed = min(most_bytes, 4 << 31)  # the places of neighbours are 32-bit numbers
-    if needed > allowed:
-        raise MemoryError(
-            f"{size:,} blocks and {neighbours // 2:,} pairs of them need about {needed >> 20:,} MiB;"
-            f" {allowed >> 20:,} MiB are allowed"
-        )
 
 
 def _find_place(number: int, blocks: Numbers, table: Numbers) -> int:

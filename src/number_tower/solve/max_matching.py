@@ -120,7 +120,7 @@ def zeros(size: int) -> Numbers:
 def _to_numpy(argument: Any) -> Any:
     """Return an argument as compiled kernels take it, in the same memory."""
     if isinstance(argument, array):
-        return jit.to_numpy(argument)
+        return jit.load_numpy().asarray(argument)
     return type(argument)(*map(_to_numpy, argument)) if isinstance(argument, tuple) else argument
 
 

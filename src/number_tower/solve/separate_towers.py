@@ -11,7 +11,7 @@ from number_tower.blocks import parse_blocks
 from number_tower.rules import EMPTY
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
-from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,10 +82,8 @@ class SeparateTowersSolver(Solver):
         self._limits = limits
         self._known: dict[TowerState, Prospect] = {}
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return who arrives first or, if neither player can arrive, who lasts longer."""
-        if (final := get_final_worth(position)) is not None:
-            return final
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find out who arrives first or, if neither player can arrive, who lasts longer."""
         with self._limits.measure():
             mine = self.find_prospect(position, position.to_move)
             yours = self.find_prospect(position, 1 - position.to_move)

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from number_tower.rules import EMPTY
-from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.solve.worth import Solver, Worth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +50,8 @@ class TopSolver(Solver):
             scores = self._compute_scores(rising, step)
         self._score_by_block = dict(zip(map(abs, rising), scores, strict=True))
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return the worth of a position: the best score of a top that a move can leave to the other player."""
-        if (final := get_final_worth(position)) is not None:
-            return final
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Find the best score of a top that a move can leave to the other player."""
         best = max if self._draws else min
         return self._to_worth(self._back_up(best(self._score_by_block[block] for block in position.legal)))
 

@@ -52,6 +52,10 @@ class Solver(Protocol):
 
     def evaluate(self, position: Position) -> Worth:
         """Return the worth of a position to the player to move."""
+        return get_final_worth(position) or self._evaluate_running(position)
+
+    def _evaluate_running(self, position: Position) -> Worth:
+        """Return the worth of a position that is not over."""
 
     def evaluate_move(self, position: Position, block: int) -> Worth:
         """Return the worth of placing a block to the player who places it, counted from before the move."""
@@ -67,10 +71,8 @@ class PlainSolver(Solver):
     def __init__(self) -> None:
         self._known: dict[Position, Worth] = {}
 
-    def evaluate(self, position: Position) -> Worth:
-        """Return the worth of a position: that of its best move."""
+    def _evaluate_running(self, position: Position) -> Worth:
         if position not in self._known:
-            self._known[position] = get_final_worth(position) or max(
-                (self.evaluate_move(position, block) for block in position.legal), key=lambda worth: worth.rank
-            )
+            worths = (self.evaluate_move(position, block) for block in position.legal)
+            self._known[position] = max(worths, key=lambda worth: worth.rank)
         return self._known[position]

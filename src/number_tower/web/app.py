@@ -1,10 +1,11 @@
-"""The server put together: what it keeps games in, who listens and who thinks, and which pages and routes there are."""
+"""The application: its parts, pages, routes and middleware."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -14,21 +15,20 @@ from number_tower import __version__
 from number_tower.solve import jit
 from number_tower.store import StoreError
 from number_tower.store.database import Store, Writer
+from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
-from number_tower.web.errors import render_plain
 from number_tower.web.health import Watchdog
+from number_tower.web.limits import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.live import Hub, start_listener
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
-from number_tower.web.middleware.client_context import ClientContextMiddleware
 from number_tower.web.middleware.rate_limit import RateLimitMiddleware
 from number_tower.web.middleware.security import CrossSiteMiddleware, SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
-from number_tower.web.quota import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.room_cache import DEFAULT_TIMING
 from number_tower.web.workers import Workers
 
@@ -37,39 +37,36 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from number_tower.web.errors import RefusalRenderer
     from number_tower.web.metrics import Metrics
     from number_tower.web.room_cache import ReconcileTiming
     from number_tower.web.settings import Settings
 
 _log = logging.getLogger(__name__)
 
-
 _SWEEP_INTERVAL = 3600.0
-
-
-"""Seconds between two looks for rooms that nobody uses."""
+"""Seconds between two searches for rooms that are no longer used."""
 
 
 def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> FastAPI:
-    """Return the application; it opens its database when it starts, and lets go of everything when it stops."""
+    """Return the application; it opens its database when it starts, and closes everything when it stops."""
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncGenerator[None]:
+    async def run_parts(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
         metrics: Metrics | None = app.state.metrics
-        scribe, hub = Writer(store, None if metrics is None else metrics.observe_write), Hub()
+        writer, hub = Writer(store, None if metrics is None else metrics.observe_write), Hub()
         workers = Workers(settings.workers + 1, dear=settings.workers, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
-        lobby = Lobby(store, scribe, hub, workers, timing)
+        database = DatabaseLimit(partial(measure_size, store), settings.max_db)
+        await database.measure()
+        quota = Quota(database, DailyQuota() if settings.limits else None)
+        lobby = Lobby(store, writer, hub, workers, timing, quota)
         listener = start_listener(store, lobby.note_change)
-        quota = Quota(DatabaseLimit(store, settings.max_db), DailyQuota() if settings.limits else None)
-        await quota.database.measure()
-        works = _sweep_rooms(lobby, settings), quota.database.watch(), workers.warm()
-        background = [asyncio.create_task(work) for work in works]
+        jobs = _sweep_rooms(lobby, settings), database.watch(), workers.warm()
+        background = [asyncio.create_task(job) for job in jobs]
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
-        app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(scribe)
+        app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
         app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
         app.state.quota = quota
         try:
@@ -81,7 +78,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
             hub.close()
             await lobby.close()
             await workers.close()
-            await asyncio.to_thread(scribe.close)
+            await asyncio.to_thread(writer.close)
             store.close()
             watchdog.close()
 
@@ -92,7 +89,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         openapi_tags=docs.TAGS,
         docs_url=None,
         redoc_url=None,
-        lifespan=life,
+        lifespan=run_parts,
     )
     app.state.settings = settings
     app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
@@ -102,14 +99,26 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     app.mount("/static", StaticFiles(directory=pages.STATIC_DIRECTORY), name="static")
     errors.install_error_handlers(app)
     docs.install_openapi(app)
-    app.add_middleware(ClientContextMiddleware)
     app.add_middleware(BrowserCookieMiddleware)
-    install_middleware(app, settings, errors.render_refusal)
+    install_middleware(app, settings)
     return app
 
 
+def install_middleware(app: Starlette, settings: Settings) -> None:
+    """Add the middleware that checks and limits requests; the last one added is the first that a request passes."""
+    app.state.streams = StreamRegistry(limited=settings.limits)
+    app.add_middleware(StreamLimitMiddleware, streams=app.state.streams)
+    if settings.limits:
+        app.add_middleware(RateLimitMiddleware)
+    app.add_middleware(BodyLimitMiddleware)
+    app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url)
+    app.add_middleware(TrustedHostMiddleware, settings=settings)
+    app.add_middleware(AccessLogMiddleware, metrics=getattr(app.state, "metrics", None))
+    app.add_middleware(SecurityHeadersMiddleware)
+
+
 def _make_metrics(app: FastAPI) -> Metrics:
-    from number_tower.web.metrics import Metrics  # noqa: PLC0415 - its library is loaded only if it is asked for
+    from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
 
     return Metrics(app.state)
 
@@ -118,21 +127,6 @@ async def _sweep_rooms(lobby: Lobby, settings: Settings) -> None:
     while True:
         try:
             await lobby.delete_old_rooms(settings.keep_days)
-        except StoreError as trouble:
-            _log.warning("old rooms could not be deleted, trying again in an hour: %s", trouble)
+        except StoreError as error:
+            _log.warning("old rooms could not be deleted, trying again in an hour: %s", error)
         await asyncio.sleep(_SWEEP_INTERVAL)
-
-
-def install_middleware(app: Starlette, settings: Settings, telling: RefusalRenderer = render_plain) -> None:
-    """Put all guards around an app. What they refuse is told in the given form."""
-    metrics: Metrics | None = getattr(app.state, "metrics", None)
-    on_refusal = None if metrics is None else metrics.count_refusal
-    app.state.streams = streams = StreamRegistry(limited=settings.limits)
-    app.add_middleware(StreamLimitMiddleware, streams=streams, telling=telling, on_refusal=on_refusal)
-    if settings.limits:
-        app.add_middleware(RateLimitMiddleware, telling=telling, on_refusal=on_refusal)
-    app.add_middleware(BodyLimitMiddleware, telling=telling)
-    app.add_middleware(CrossSiteMiddleware, public_url=settings.public_url, telling=telling)
-    app.add_middleware(TrustedHostMiddleware, settings=settings, telling=telling)
-    app.add_middleware(AccessLogMiddleware, telling=telling, metrics=metrics)
-    app.add_middleware(SecurityHeadersMiddleware)

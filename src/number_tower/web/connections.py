@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from number_tower.web.limits import MAX_BODY
-from number_tower.web.middleware.client_context import FROM_PROXY, identify_client
+from number_tower.web.middleware import FROM_PROXY, identify_client
 
 if TYPE_CHECKING:
     import asyncio

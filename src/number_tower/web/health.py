@@ -1,4 +1,7 @@
-"""Health: whether the process answers (`/health/live`), and whether it can serve games (`/health/ready`, `/health`)."""
+"""Health checks for monitors, and a watchdog of the event loop for the log and systemd.
+
+`/health/live` says whether the process answers, `/health/ready` and `/health` whether it can serve games.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,10 @@ from contextlib import suppress
 from itertools import islice
 from time import monotonic
 from traceback import walk_stack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
-from starlette.responses import Response
+from fastapi.responses import JSONResponse, Response
 
 from number_tower import __version__
 from number_tower.store.database import probe_write
@@ -32,81 +34,72 @@ if TYPE_CHECKING:
     from number_tower.store.database import Writer
 
 WRITE_TIMEOUT = 3.0
-
-
 """Seconds after which a database that has not answered is failing."""
 
-
 WRITE_MAX_AGE = 5.0
-
-
 """Seconds for which a successful write shows that the database takes writes."""
 
-
 WRITE_RETRY = 1.0
-
-
 """Seconds between two attempts to write to a database that fails."""
 
-
 MAX_LAG = 5.0
-
-
 """Seconds of event-loop lag from which on the server is not ready."""
 
-
 LAG_WINDOW = 15.0
-
-
 """Seconds for which such a lag counts."""
 
+STUCK_AFTER = 1.0
+"""Seconds without a turn after which the event loop counts as stuck."""
 
+BEAT_INTERVAL = 0.5
+"""Seconds between two beats of the event loop, and between two checks by the watchdog."""
+
+LAG_HISTORY = 60
+"""Seconds for which the worst lag is known."""
+
+_MAX_FRAMES = 30
+_NO_NEWS = "the server does not hear of moves that are made at other servers"
 _NO_STORE = {"Cache-Control": "no-store"}
 
-
 _log = logging.getLogger(__name__)
-
 
 router = APIRouter()
 
 
 class WriteCheck:
-    """Tells whether the database takes writes.
+    """Checks whether the database takes writes.
 
     The server's own writes count. If there was none lately, or the last one failed, a small one is made through the
-    same writer. There is never more than one on its way, however many ask.
+    same writer. There is never more than one at a time, however many clients ask.
     """
 
-    def __init__(self, scribe: Writer, patience: float = WRITE_TIMEOUT, clock: Callable[[], float] = monotonic) -> None:
-        self._scribe = scribe
-        self._patience = patience
+    def __init__(self, writer: Writer, timeout: float = WRITE_TIMEOUT, clock: Callable[[], float] = monotonic) -> None:
+        self._writer = writer
+        self._timeout = timeout
         self._clock = clock
         self._probe: asyncio.Task[str | None] | None = None
-        self._begun = float("-inf")
+        self._began = float("-inf")
         self._logged: str | None = None
 
     async def find_problem(self) -> str | None:
-        """Return what is wrong in one sentence; None if nothing is. It takes `patience` seconds at most."""
+        """Return what is wrong in one sentence; None if nothing is. It takes `timeout` seconds at most."""
         probe = self._probe
         if probe is None or probe.done():
-            if self._is_recent():
+            writer, now = self._writer, self._clock()
+            if writer.succeeded_at > max(writer.failed_at, now - WRITE_MAX_AGE):
                 self._log_change(None)
                 return None
-            if probe is None or self._clock() - self._begun >= WRITE_RETRY:
-                self._begun = self._clock()
+            if probe is None or now - self._began >= WRITE_RETRY:
+                self._began = now
                 self._probe = probe = asyncio.create_task(self._write())
-        await asyncio.wait([probe], timeout=max(0.0, self._begun + self._patience - self._clock()))
+        await asyncio.wait([probe], timeout=max(0.0, self._began + self._timeout - self._clock()))
         if probe.done():
             return probe.result()
-        return f"the database has not answered for {self._clock() - self._begun:.0f} seconds"
-
-    def _is_recent(self) -> bool:
-        scribe = self._scribe
-        return scribe.succeeded_at > max(scribe.failed_at, self._clock() - WRITE_MAX_AGE)
+        return f"the database has not answered for {self._clock() - self._began:.0f} seconds"
 
     async def _write(self) -> str | None:
         try:
-            await asyncio.wrap_future(self._scribe.submit(probe_write))
+            await asyncio.wrap_future(self._writer.submit(probe_write))
         except Exception as error:  # noqa: BLE001 - whatever it is, the database does not take writes
             self._log_change(str(error) or type(error).__name__)
             return describe_publicly(error)
@@ -114,12 +107,8 @@ class WriteCheck:
         return None
 
     def _log_change(self, problem: str | None) -> None:
-        """Log a problem once, with all that is known of it, and its end."""
+        """Log a problem once, with all details, and its end."""
         if problem != self._logged:
-            if problem is None:
-                _log.warning("the database takes writes again")
-            else:
-                _log.warning("the database does not take writes: %s", problem)
             self._logged = problem
 
 
@@ -132,46 +121,22 @@ def describe_publicly(error: Exception) -> str:
     return "the database cannot be used; the log of the server says why"
 
 
-class HealthCheck(NamedTuple):
-    """One condition of readiness; `problem` is None if it holds. A detail is told, and makes nothing fail."""
+async def check_readiness(state: State) -> dict[str, str | None]:
+    """Return what is wrong with each part that a server needs to serve games; None for a part that works.
 
-    name: str
-    problem: str | None
-    is_detail: bool = False
-
-
-async def check_readiness(state: State) -> list[HealthCheck]:
-    """Check everything that a server needs to serve games. A server that drains makes no more writes."""
-    checks = [
-        HealthCheck("draining", "the server is stopping" if getattr(state, "draining", False) else None),
-        HealthCheck("event_loop", _find_lag(state)),
-        HealthCheck("news", _find_lost_news(state)),
-        HealthCheck("rooms", _find_stale_rooms(state)),
-        HealthCheck("quota", _find_full_quota(state), is_detail=True),
-    ]
-    if checks[0].problem is None:
-        checks.insert(1, HealthCheck("write", await state.writes.find_problem()))
-    return checks
-
-
-def _find_lag(state: State) -> str | None:
+    A server that drains makes no more writes.
+    """
+    is_draining = getattr(state, "draining", False)
     lag = state.watchdog.worst_lag(LAG_WINDOW)
-    return None if lag < MAX_LAG else f"the event loop was stuck for {lag:.0f} seconds"
-
-
-def _find_lost_news(state: State) -> str | None:
-    hears = getattr(state.listener, "is_connected", True)
-    return None if hears else "the server does not hear of moves that are made at other servers"
-
-
-def _find_stale_rooms(state: State) -> str | None:
-    is_fine = getattr(state.lobby, "stale_for", None) is None
-    return None if is_fine else "games may be shown as they were a while ago"
-
-
-def _find_full_quota(state: State) -> str | None:
-    is_full = getattr(getattr(state, "quota", None), "full", False)
-    return "the database has reached its size limit; no new games can be started" if is_full else None
+    is_full = state.quota.full
+    return {
+        "draining": "the server is stopping" if is_draining else None,
+        **({} if is_draining else {"write": await state.writes.find_problem()}),
+        "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
+        "news": None if state.listener.is_connected else _NO_NEWS,
+        "rooms": None if state.lobby.stale_for is None else "games may be shown as they were a while ago",
+        "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
+    }
 
 
 @router.get("/health/live", include_in_schema=False)
@@ -182,12 +147,15 @@ async def report_live() -> Response:
 
 @router.get("/health/ready", include_in_schema=False)
 async def report_ready(request: Request) -> JSONResponse:
-    """Say whether the server should be sent requests, and which condition does not hold."""
-    checks = await check_readiness(request.app.state)
-    is_ready = all(check.problem is None or check.is_detail for check in checks)
+    """Say whether the server should be sent requests, and which part does not work.
+
+    A database that is full stops new games only, so the server is ready all the same.
+    """
+    problems = await check_readiness(request.app.state)
+    is_ready = not any(problem for part, problem in problems.items() if part != "quota")
     content = {
         "status": "ready" if is_ready else "not ready",
-        "checks": {check.name: check.problem or "ok" for check in checks},
+        "checks": {part: problem or "ok" for part, problem in problems.items()},
     }
     return JSONResponse(content, 200 if is_ready else 503, _NO_STORE)
 
@@ -204,30 +172,6 @@ async def report_health(request: Request) -> JSONResponse:
         "thinkers": state.settings.workers,
     }
     return JSONResponse(content, 200 if problem is None else 503, _NO_STORE)
-
-
-STUCK_AFTER = 1.0
-
-
-"""Seconds without a turn after which the event loop counts as stuck."""
-
-
-BEAT_INTERVAL = 0.5
-
-
-"""Seconds between two beats of the event loop, and between two checks by the thread."""
-
-
-LAG_HISTORY = 60
-
-
-"""Seconds for which the worst lag is remembered."""
-
-
-_MAX_FRAMES = 30
-
-
-_watchdog_log = logging.getLogger(__name__)
 
 
 class Notifier:
@@ -327,12 +271,12 @@ class Watchdog:
         ended_after, self._ended_after = self._ended_after, None
         if ended_after is not None:
             self._is_stuck = False
-            _watchdog_log.warning("the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}})
+            _log.warning("the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}})
         if lag > self._stuck:
             if not self._is_stuck:
                 self._is_stuck = True
                 fields = {"seconds": round(lag, 2), "stack": self._describe_stack()}
-                _watchdog_log.warning("the event loop is stuck", extra={"fields": fields})
+                _log.warning("the event loop is stuck", extra={"fields": fields})
         else:
             self._ping()
 

@@ -1,143 +1,105 @@
-"""How long and how large a question may be that a page or a program asks: all numbers in one place."""
+"""Limits on what clients may ask for: time of questions, size of games and texts, new rooms, size of the database.
+
+The limits on requests per second are in `middleware/rate_limit.py`, those on connections in `connections.py`.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, nullcontext
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
-from number_tower.coach.analysis import MAX_REASONS, MEMORY, SECONDS
-from number_tower.rules import Rules
-from number_tower.voice import Voice
+from number_tower.text import format_count
+from number_tower.voice import get_voice
+from number_tower.web.settings import format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from number_tower.catalogue import Rulebook
     from number_tower.rules import Rules
 
-MAX_BODY = 128 * 1024
+_log = logging.getLogger(__name__)
 
-
-__all__ = [
-    "GAME_TIMEOUT",
-    "MAX_PUZZLE_POSITIONS",
-    "MAX_REASONS",
-    "MAX_REVIEWED_MOVES",
-    "MEMORY",
-    "POSITION_TIMEOUT",
-    "PUZZLE_TIMEOUT",
-    "REVIEW_SECONDS",
-    "SECONDS",
-]  # fmt: skip
-
-
-REVIEW_SECONDS = 6.0
-
-
-"""To work on all positions of a game."""
-
-
-MAX_PUZZLE_POSITIONS = 50_000
-
-
-"""Positions that are searched to say more of a puzzle than its answer."""
-
-
-MAX_REVIEWED_MOVES = 400
-
-
-"""Moves of a game that is gone through."""
-
+# Questions ------------------------------------------------------------------------------------------------------------
 
 POSITION_TIMEOUT, GAME_TIMEOUT, PUZZLE_TIMEOUT = 8.0, 12.0, 15.0
-
-
 """Seconds after which a question about a position, a game or a puzzle is given up, whatever its own limits are."""
 
+REVIEW_SECONDS = 6.0
+"""Seconds for all positions of a game that is reviewed."""
 
-MAX_BLOCKS = 1_000
+MAX_REVIEWED_MOVES = 400
+MAX_PUZZLE_POSITIONS = 50_000
+"""Positions that are searched to say more of a puzzle than its answer."""
 
+# Games and texts ------------------------------------------------------------------------------------------------------
 
-MAX_IRREGULAR_BLOCKS = 300
-
-
-"""Blocks with gaps between them of which each has to be compared with each."""
-
-
-MAX_TARGET = 10_000
-
-
-MAX_MOVES = 2_000
-
-
-"""Moves that a game can last at most: all of them are told and sent."""
-
-
-MAX_RECORD_LENGTH = 12_000
-
-
-"""Characters of a record in an address."""
-
-
-MAX_WRITTEN_BLOCKS = 50_000
-
-
-"""Blocks that a text may stand for before they are made, and counted one by one."""
-
+MAX_BODY = 128 * 1024
+"""Bytes of the body of a request."""
 
 MAX_RULE_FILE = 16 * 1024
-
-
 """Bytes of a rule file: five times what the games of the catalogue need."""
 
+MAX_RECORD_LENGTH = 12_000
+"""Characters of a record in an address."""
+
+MAX_BLOCKS = 1_000
+MAX_IRREGULAR_BLOCKS = 300
+"""Blocks with gaps between them of which each has to be compared with each."""
+
+MAX_WRITTEN_BLOCKS = 50_000
+"""Blocks that a text may stand for before they are made, and counted one by one."""
+
+MAX_TARGET = 10_000
+MAX_MOVES = 2_000
+"""Moves that a game can last at most: all of them are told and sent."""
 
 MAX_VOICE_FIELDS, MAX_TEXT_FIELDS, MAX_TEXT_LENGTH = 200, 20, 2_000
-
-
-"""Fields in all the words of a game, fields in one text, and characters of one text: each field can grow to a list."""
+"""Fields in all texts of a voice, fields in one text, and characters of one text: each field can grow to a list."""
 
 
 class TooLargeError(ValueError):
-    """A game that is too large for a server, and how large one may be."""
+    """A game is too large for a server; the message says how large one may be."""
 
 
 def check_rules(rules: Rules) -> Rules:
-    """Return rules that a server can play by, or say what is too large about them."""
-    if len(rules.blocks) > MAX_BLOCKS:
-        raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; this one has {len(rules.blocks):,}")
-    if rules.fit in {"related", "unrelated"} and not rules.is_regular and len(rules.blocks) > MAX_IRREGULAR_BLOCKS:
-        raise TooLargeError(
-            f"here a game of divisors and multiples may have at most {MAX_IRREGULAR_BLOCKS} blocks with gaps between them;"
-            f" this one has {len(rules.blocks):,}"
-        )
+    """Return rules that a server can play by, or raise what is too large about them."""
+    blocks = len(rules.blocks)
+    if blocks > MAX_BLOCKS:
+        raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; this one has {blocks:,}")
+    if rules.fit in {"related", "unrelated"} and not rules.is_regular and blocks > MAX_IRREGULAR_BLOCKS:
+        most = f"at most {MAX_IRREGULAR_BLOCKS} blocks with gaps between them"
+        raise TooLargeError(f"here a game of divisors and multiples may have {most}; this one has {blocks:,}")
     if rules.target is not None and rules.target > MAX_TARGET:
         raise TooLargeError(f"here the target may be at most {MAX_TARGET:,}; this one is {rules.target:,}")
     if rules.most_plies > MAX_MOVES:
-        longest = f"this one can last {rules.most_plies:,}"
-        raise TooLargeError(f"here a game may last at most {MAX_MOVES:,} moves; {longest}")
+        most = f"at most {MAX_MOVES:,} moves"
+        raise TooLargeError(f"here a game may last {most}; this one can last {rules.most_plies:,}")
     return rules
 
 
 def check_text(text: str) -> str:
     """Return the options of a record, or a set of blocks, unless it stands for more blocks than a server can make.
 
-    Time and memory grow with the length of the text alone, whatever it says.
+    Time and memory grow with the length of the text alone.
     """
-    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(_strip_keys(text)) > MAX_WRITTEN_BLOCKS:
+    # The values of options such as `rules(target=9,blocks=1-5)`, without their keys.
+    values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
+    if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > MAX_WRITTEN_BLOCKS:
         raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; these are far more")
     return text
 
 
-def check_rule_file(content: bytes) -> bytes:
-    """Return the content of a rule file that is small enough to be read by a server."""
-    if len(content) > MAX_RULE_FILE:
-        most = f"{MAX_RULE_FILE // 1024} KiB"
-        raise TooLargeError(f"here a rule file may have at most {most}; this one has {len(content) / 1024:,.0f} KiB")
-    return content
-
-
 def check_rule_table(rules: object) -> None:
-    """See to it that a table of rules, as a file or a record holds it, stands for no more blocks than can be made."""
+    """Check that a table of rules, as in a file or a record, stands for no more blocks than a server can make."""
     if isinstance(rules, Mapping):
         for value in rules.values():
             if isinstance(value, str):
@@ -145,7 +107,7 @@ def check_rule_table(rules: object) -> None:
 
 
 def check_voice(book: Rulebook) -> None:
-    """See to it that a server can say a game's words again and again, or say that they are too many."""
+    """Check that a server can render a game's texts again and again."""
     texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
     fields = {key: text.count("{") for key, text in texts.items()}
     if sum(fields.values()) > MAX_VOICE_FIELDS:
@@ -153,25 +115,209 @@ def check_voice(book: Rulebook) -> None:
         raise TooLargeError(f"here all words of a game may have {most}; these have {sum(fields.values()):,}")
     for key, text in texts.items():
         if len(text) > MAX_TEXT_LENGTH:
-            raise TooLargeError(
-                f"here voice.{key} may have at most {MAX_TEXT_LENGTH:,} characters; it has {len(text):,}"
-            )
+            most = f"at most {MAX_TEXT_LENGTH:,} characters"
+            raise TooLargeError(f"here voice.{key} may have {most}; it has {len(text):,}")
         if fields[key] > MAX_TEXT_FIELDS:
             most = f"at most {MAX_TEXT_FIELDS} fields in braces"
             raise TooLargeError(f"here voice.{key} may have {most}; it has {fields[key]:,}")
 
 
-def _strip_keys(text: str) -> str:
-    """Return the values of options such as `rules(target=9,blocks=1-5)` without their keys."""
-    return ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
-
-
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
-    """Return the rulebook in a rule file that a client sent; refuse one that is too large, or has a wrong voice."""
-    table = catalogue.parse_toml(check_rule_file(content), source)
+    """Return the rulebook in a rule file that a client sent; raise if it is too large or wrong."""
+    if len(content) > MAX_RULE_FILE:
+        most = f"at most {MAX_RULE_FILE // 1024} KiB"
+        raise TooLargeError(f"here a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB")
+    table = catalogue.parse_toml(content, source)
     check_rule_table(table.get("rules"))
     book = catalogue.make_rulebook(table, content, name, source)
     check_voice(book)
     check_rules(book.rules)
-    Voice(book)
+    get_voice(book)
     return book
+
+
+# New rooms ------------------------------------------------------------------------------------------------------------
+
+DAY = 24 * 60 * 60
+MAX_ROOMS_PER_DAY = 1_000
+"""New rooms from one address: a school behind one address needs 500."""
+
+MAX_BYTES_PER_DAY = 64 * 1024 * 1024
+"""Disk space that the new rooms of one address may take: 500 with the largest rule file, and many more without."""
+
+MAX_CLIENTS = 50_000
+"""Addresses whose requests and rooms are counted; the least recent one is forgotten first."""
+
+MEASURE_INTERVAL = 5.0
+"""Seconds between two measurements of the database."""
+
+RETRY_FULL = 3600
+"""Seconds after which a room may be asked for again where the database is full: old rooms are deleted every hour."""
+
+_NEARLY_FULL = 0.9
+"""Part of its size from which a database is nearly full."""
+
+_MARGIN = 0.02
+"""Part of its size by which a database has to shrink until it is no longer full: else every move would be logged."""
+
+
+class QuotaError(Exception):
+    """A new room is refused; the headers say when to try again."""
+
+    def __init__(self, status: int, reason: str, detail: str, retry_after: float) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.reason = reason
+        self.headers = {"Retry-After": str(ceil(retry_after))}
+
+
+class _Usage(NamedTuple):
+    """What an address has used in the day that began at some time."""
+
+    began: float
+    rooms: int = 0
+    size: int = 0
+
+
+class DailyQuota:
+    """Counts new rooms and their bytes by address; a day begins with the first room after the last day."""
+
+    def __init__(
+        self,
+        rooms: int = MAX_ROOMS_PER_DAY,
+        size: int = MAX_BYTES_PER_DAY,
+        max_clients: int = MAX_CLIENTS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._rooms = rooms
+        self._size = size
+        self._max_clients = max_clients
+        self._clock = clock
+        self._used: OrderedDict[str | None, _Usage] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    @contextmanager
+    def admit(self, client: str | None, size: int) -> Iterator[None]:
+        """Count a room of a client while it is opened; if that fails, it does not count.
+
+        It is counted before, so that many requests at once cannot exceed the quota. One that is cancelled counts,
+        since its room may be there.
+        """
+        began = self._reserve(client, size)
+        try:
+            yield
+        except Exception:
+            used = self._used.get(client)
+            if used is not None and used.began == began:
+                self._used[client] = _Usage(began, used.rooms - 1, used.size - size)
+            raise
+
+    def _reserve(self, client: str | None, size: int) -> float:
+        """Count a room, or raise what says when there may be another; return when the day began."""
+        now = self._clock()
+        used = self._used.get(client)
+        if used is None or now >= used.began + DAY:
+            used = _Usage(now)
+        problem = None
+        if used.rooms >= self._rooms:
+            problem = f"One address may start {self._rooms:,} new games a day here, and all of them are used up"
+        elif used.size + size > self._size:
+            most = format_size(self._size)
+            problem = f"One address may fill {most} with new games a day here, and this one is too much"
+        if problem is not None:
+            wait = used.began + DAY - now
+            raise QuotaError(429, "quota", f"{problem}. Try again in {_format_wait(wait)}.", wait)
+        self._used[client] = _Usage(used.began, used.rooms + 1, used.size + size)
+        self._used.move_to_end(client)
+        if len(self._used) > self._max_clients:
+            self._used.popitem(last=False)
+        return used.began
+
+
+class DatabaseLimit:
+    """Knows whether a database has reached its maximal size; it is measured in the background, never by a request."""
+
+    def __init__(self, measure: Callable[[], int], max_size: int | None) -> None:
+        self._measure = measure
+        self._max_size = max_size
+        self._size = 0
+        self._added = 0
+        self._level = 0.0
+        self._failing = False
+
+    @property
+    def full(self) -> bool:
+        """Whether the database is as large as it may be, with the rooms opened since it was measured."""
+        if self._max_size is None:
+            return False
+        return self._level == 1.0 or self._size + self._added >= self._max_size
+
+    def add(self, size: int) -> None:
+        """Count a room that was opened since the last measurement."""
+        self._added += size
+
+    async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
+        """Measure the database again and again."""
+        while self._max_size is not None:
+            await asyncio.sleep(seconds)
+            await self.measure()
+
+    async def measure(self) -> None:
+        """Measure the database, and log when it becomes nearly full, full, or no longer so."""
+        if self._max_size is None:
+            return
+        try:
+            size = await asyncio.to_thread(self._measure)
+        except Exception as error:  # noqa: BLE001 - whatever it is, without measuring again, a full database would go unnoticed
+            if not self._failing:
+                _log.warning("the size of the database could not be measured: %s", error)
+            self._failing = True
+            return
+        self._failing = False
+        self._size, self._added = size, 0
+        self._log_change(size, self._max_size)
+
+    def _log_change(self, size: int, max_size: int) -> None:
+        level = next((level for level in (1.0, _NEARLY_FULL) if size >= level * max_size), 0.0)
+        has_barely_shrunk = level < self._level and size >= (self._level - _MARGIN) * max_size
+        if level == self._level or has_barely_shrunk:
+            return
+        used = f"{format_size(size)} of {format_size(max_size)}"
+        if level == 1.0:
+            _log.error("the database is full (%s): new games are refused, games that have begun go on", used)
+        elif level > self._level:
+            _log.warning("the database is nearly full (%s)", used)
+        elif self._level == 1.0:
+            _log.warning("the database has space again (%s): new games can be started", used)
+        self._level = level
+
+
+class Quota:
+    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database."""
+
+    def __init__(self, database: DatabaseLimit, daily: DailyQuota | None) -> None:
+        self.database = database
+        self._daily = daily
+
+    @property
+    def full(self) -> bool:
+        """Whether no room can be opened, since the database is as large as it may be."""
+        return self.database.full
+
+    @contextmanager
+    def admit(self, client: str | None, size: int) -> Iterator[None]:
+        """Count a room while it is opened, or refuse it."""
+        if self.full:
+            message = "This server has no space for new games just now. Games that have begun can go on."
+            raise QuotaError(507, "full", message, RETRY_FULL)
+        with nullcontext() if self._daily is None else self._daily.admit(client, size):
+            yield
+        self.database.add(size)
+
+
+def _format_wait(seconds: float) -> str:
+    """Write a time in the largest unit that fits."""
+    unit_size, unit = next((each for each in ((3600, "hour"), (60, "minute")) if seconds > each[0]), (1, "second"))
+    return format_count(ceil(seconds / unit_size), unit)

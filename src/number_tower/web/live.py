@@ -1,10 +1,10 @@
-"""Who in this process follows which room, and how they hear that something happened there."""
+"""Live updates: who follows which room, changes that other processes make, and rooms as server-sent events."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from asyncio import get_running_loop
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,6 @@ from fastapi.responses import StreamingResponse
 from number_tower.store.rooms import CHANNEL, parse_tag
 
 if TYPE_CHECKING:
-    from asyncio import Future
     from collections.abc import AsyncGenerator, Callable, Iterator
 
     from starlette.types import Send
@@ -22,114 +21,174 @@ if TYPE_CHECKING:
     from number_tower.store.rooms import Revision
     from number_tower.web.lobby import Lobby
 
+HEARTBEAT = 20.0
+"""Seconds of silence after which a comment is sent, so that no proxy closes the connection."""
+
+RECONNECT_HINT = b"retry: 1000\n\n"
+"""Tells a browser to reconnect soon if the stream breaks off."""
+
+_KEEPALIVE = b": nothing new\n\n"
+
+_POLL_INTERVAL = 0.25
+"""Seconds between two looks at a database file, and between two looks whether a listener is closed."""
+
+_MIN_RETRY, _MAX_RETRY = 0.1, 5.0
+"""Seconds until a database that was lost is tried again; twice as long every time that fails."""
+
+_log = logging.getLogger(__name__)
+
 
 class Hub:
-    """The listeners of every room.
+    """The followers of every room.
 
-    A listener is told that something happened and never what: it looks for itself. However much happens while it is
-    busy, it is woken once and sees the newest state, so a slow one costs nobody anything. All of this belongs to one
-    event loop; other threads come in with `call_soon_threadsafe`.
+    A follower is told that something happened and never what: it finds the room itself. However much happens while it
+    is busy, it is woken once and sees the newest state, so a slow one costs nothing. A hub belongs to one event loop;
+    other threads use `call_soon_threadsafe`.
     """
 
     def __init__(self) -> None:
-        self._rooms: dict[int, set[_Subscriber]] = {}
+        self._rooms: dict[int, set[asyncio.Event]] = {}
         self._closed = False
 
-    async def subscribe(self, room: int, beat: float | None = None) -> AsyncGenerator[bool, None]:
-        """Wake the caller at once, and then whenever something happened in a room, until the hub is closed.
+    async def subscribe(self, room: int, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
+        """Yield True at once and after every change of a room, until the hub is closed; False after a heartbeat.
 
-        The caller is listening before it looks for the first time, so nothing can happen between the two. It gets True;
-        with a beat also False, after so many seconds in which nothing happened.
+        The caller is subscribed before it looks for the first time, so it misses nothing.
         """
-        ear = _Subscriber()
-        self._rooms.setdefault(room, set()).add(ear)
+        news = asyncio.Event()
+        news.set()
+        self._rooms.setdefault(room, set()).add(news)
         try:
             while not self._closed:
-                news = await ear.wait(beat)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(heartbeat):
+                        await news.wait()
                 if not self._closed:
-                    yield news
+                    has_news = news.is_set()
+                    news.clear()
+                    yield has_news
         finally:
-            self._unsubscribe(room, ear)
+            self._rooms[room].discard(news)
+            if not self._rooms[room]:
+                del self._rooms[room]
 
     def publish(self, room: int) -> None:
-        """Wake whoever follows a room."""
-        for ear in self._rooms.get(room, ()):
-            ear.notify()
+        """Wake the followers of a room."""
+        for news in self._rooms.get(room, ()):
+            news.set()
 
     def list_followed(self) -> frozenset[int]:
-        """Return the rooms that somebody follows."""
+        """Return the rooms that have followers."""
         return frozenset(self._rooms)
 
     def close(self) -> None:
-        """End all that follow any room, now and from now on."""
+        """End all subscriptions."""
         self._closed = True
         for room in self._rooms:
             self.publish(room)
 
-    def _unsubscribe(self, room: int, ear: _Subscriber) -> None:
-        self._rooms[room].discard(ear)
-        if not self._rooms[room]:
-            del self._rooms[room]
+
+# Changes by other processes -------------------------------------------------------------------------------------------
 
 
-class _Subscriber:
-    """One who follows a room: asleep, or busy and to be woken again, which is remembered once."""
+class RoomChange(NamedTuple):
+    """A room that another process has changed, and its new tag, if that was told."""
 
-    __slots__ = ("_has_news", "_waiting")
-
-    def __init__(self) -> None:
-        self._has_news = True
-        self._waiting: Future[None] | None = None
-
-    def notify(self) -> None:
-        self._has_news = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(None)
-
-    async def wait(self, beat: float | None) -> bool:
-        """Wait until there are news, or for a beat; say whether there are."""
-        if not self._has_news:
-            await self._wait_until_woken(beat)
-        fresh, self._has_news = self._has_news, False
-        return fresh
-
-    async def _wait_until_woken(self, beat: float | None) -> None:
-        loop = get_running_loop()
-        self._waiting = loop.create_future()
-        beating = None if beat is None else loop.call_later(beat, self._wake)
-        try:
-            await self._waiting
-        finally:
-            self._waiting = None
-            if beating is not None:
-                beating.cancel()
+    room: int
+    tag: str = ""
 
 
-HEARTBEAT = 20.0
+def start_listener(store: Store, on_change: Callable[[RoomChange | None], None]) -> ChangeListener:
+    """Report every change that another process makes, on this event loop; None if any room may have changed.
+
+    None comes first, since nothing was heard before, and after every time in which the database could not be reached.
+    A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
+    """
+    receive = _listen_to_postgres if store.engine.dialect.name == "postgresql" else _poll_file
+    return ChangeListener(lambda closed: receive(store, closed), on_change)
 
 
-"""Seconds of silence after which something is sent, so that nobody in between hangs up."""
+class ChangeListener:
+    """A thread that listens until it is closed, and reconnects when the database fails."""
+
+    def __init__(
+        self,
+        receive: Callable[[Event], Iterator[RoomChange | None]],
+        on_change: Callable[[RoomChange | None], None],
+    ) -> None:
+        self._receive = receive
+        self._on_change = on_change
+        self._loop = asyncio.get_running_loop()
+        self._closed = Event()
+        self.is_connected = False
+        """Whether changes would be heard now."""
+        Thread(target=self._listen, name="listening", daemon=True).start()
+
+    def close(self) -> None:
+        """Report nothing more; the thread ends soon after."""
+        self._closed.set()
+
+    def _listen(self) -> None:
+        pause = _MIN_RETRY
+        while not self._closed.is_set():
+            try:
+                for change in self._receive(self._closed):
+                    self.is_connected, pause = True, _MIN_RETRY
+                    self._loop.call_soon_threadsafe(self._deliver, change)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the listener has to go on
+                if self._loop.is_closed():
+                    return
+                _log.warning("news from other processes are missing, trying again: %s", error)
+            self.is_connected = False
+            self._closed.wait(pause)
+            pause = min(2 * pause, _MAX_RETRY)
+
+    def _deliver(self, change: RoomChange | None) -> None:
+        if not self._closed.is_set():
+            self._on_change(change)
 
 
-RECONNECT_HINT = b"retry: 1000\n\n"
+def _listen_to_postgres(store: Store, closed: Event) -> Iterator[RoomChange | None]:
+    import psycopg  # noqa: PLC0415 - only where games are kept on a server
+
+    _, settings = store.engine.dialect.create_connect_args(store.engine.url)
+    ours = {"application_name": "number-tower listening", "keepalives_interval": "5"}
+    with psycopg.connect(**{**settings, **ours}, autocommit=True) as connection:
+        connection.execute(f"LISTEN {CHANNEL}")
+        yield None
+        while not closed.is_set():
+            for notice in connection.notifies(timeout=_POLL_INTERVAL):
+                yield _parse_notice(notice.payload)
 
 
-"""Tells a browser to try again soon if the stream breaks off."""
+def _parse_notice(payload: str) -> RoomChange | None:
+    """Return the room that a notice names; every client of the database can send one, so a malformed one means any."""
+    room, _, tag = payload.partition(" ")
+    return RoomChange(int(room), tag) if room.isdecimal() and room.isascii() and len(room) < 20 else None
 
 
-_KEEPALIVE = b": nothing new\n\n"
+def _poll_file(store: Store, closed: Event) -> Iterator[RoomChange | None]:
+    """Look at the file a few times a second; that also notices soon if its write-ahead log was deleted."""
+    last = None
+    while True:
+        version = store.read_version()
+        if version != last:
+            last = version
+            yield None
+        if closed.wait(_POLL_INTERVAL):
+            return
+
+
+# Server-sent events ---------------------------------------------------------------------------------------------------
 
 
 class EventStream(StreamingResponse):
-    """Events that are written once for all who listen: FastAPI's own way would make each of them anew for everybody."""
+    """Events that are encoded once for all followers: FastAPI's own class would encode them for each of them."""
 
     media_type = "text/event-stream"
 
     async def stream_response(self, send: Send) -> None:
-        """Send every event, and keep none in memory while there is no other, as Starlette's own way would."""
+        """Send every event, and keep none in memory while waiting for the next, as Starlette's own method would."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for event in self.body_iterator:
             await send({"type": "http.response.body", "body": event, "more_body": True})
@@ -137,19 +196,10 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def pick_newest_moment(seen: Revision | None, last_event_id: str | None) -> Revision | None:
-    """Return the newest state that a client has seen, by its own word or by the last event that it got.
-
-    A browser that loses a stream asks for it again at the same address, with the last event in a header.
-    """
-    last = parse_tag(last_event_id or "")
-    return max((each for each in (seen, last) if each is not None), default=None)
-
-
 def stream_room(
     lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None, seen: Revision | None = None
 ) -> EventStream:
-    """Answer with a room as long as a client listens, or until so many events were sent; none before what was seen."""
+    """Respond with a room's states until the client leaves or `limit` events were sent; none is older than `seen`."""
     return EventStream(_encode_events(lobby, address, first, limit, seen), headers={"X-Accel-Buffering": "no"})
 
 
@@ -159,113 +209,21 @@ async def _encode_events(
     if first:
         yield first
     async with aclosing(lobby.follow(address, HEARTBEAT, seen)) as states:
-        async for known in states:
-            if known is None:
+        async for room in states:
+            if room is None:
                 yield _KEEPALIVE
                 continue
-            yield known.event
-            del known
+            yield room.event
+            del room
             limit = None if limit is None else limit - 1
             if limit == 0:
                 return
 
 
-_POLL_INTERVAL = 0.25
+def pick_newest_moment(seen: Revision | None, last_event_id: str | None) -> Revision | None:
+    """Return the newest state that a client has seen, as it says itself or by the id of its last event.
 
-
-"""Seconds between two looks: at a file, or, on a server, at whether there is anything to listen for any more."""
-
-
-_MIN_RETRY, _MAX_RETRY = 0.1, 5.0
-
-
-"""Seconds until a database that was lost is tried again; twice as long every time that fails."""
-
-
-_log = logging.getLogger(__name__)
-
-
-class RoomChange(NamedTuple):
-    """A room that somebody has changed, and the mark that it has now, if they said."""
-
-    room: int
-    mark: str = ""
-
-
-def start_listener(store: Store, on_news: Callable[[RoomChange | None], None]) -> ChangeListener:
-    """Tell of every change that another process makes, on this event loop: in which room, or None if in any.
-
-    The first news are that anything may have changed, since until then nobody listened; and so are the first after a
-    time in which the database could not be reached.
+    A browser that loses a stream asks for it again at the same address, with the last event in a header.
     """
-    hear = _listen_to_postgres if store.engine.dialect.name == "postgresql" else _poll_file
-    return ChangeListener(lambda ended: hear(store, ended), on_news)
-
-
-class ChangeListener:
-    """A thread that listens until it is closed, whatever becomes of the database meanwhile."""
-
-    def __init__(
-        self, hear: Callable[[Event], Iterator[RoomChange | None]], on_news: Callable[[RoomChange | None], None]
-    ) -> None:
-        self._receive = hear
-        self._on_change = on_news
-        self._loop = get_running_loop()
-        self._ended = Event()
-        self.is_connected = False
-        """Whether news would be heard now."""
-        Thread(target=self._listen, name="listening", daemon=True).start()
-
-    def close(self) -> None:
-        """Tell nothing more; the thread ends soon after."""
-        self._ended.set()
-
-    def _listen(self) -> None:
-        wait = _MIN_RETRY
-        while not self._ended.is_set():
-            try:
-                for news in self._receive(self._ended):
-                    self.is_connected, wait = True, _MIN_RETRY
-                    self._loop.call_soon_threadsafe(self._deliver, news)
-            except Exception as trouble:  # noqa: BLE001 - whatever it is, who stops listening never hears again
-                if self._loop.is_closed():
-                    return
-                _log.warning("news from other processes are missing, trying again: %s", trouble)
-            self.is_connected = False
-            self._ended.wait(wait)
-            wait = min(2 * wait, _MAX_RETRY)
-
-    def _deliver(self, news: RoomChange | None) -> None:
-        if not self._ended.is_set():
-            self._on_change(news)
-
-
-def _listen_to_postgres(store: Store, ended: Event) -> Iterator[RoomChange | None]:
-    import psycopg  # noqa: PLC0415 - only where games are kept on a server
-
-    _, settings = store.engine.dialect.create_connect_args(store.engine.url)
-    ours = {"application_name": "number-tower listening", "keepalives_interval": "5"}
-    with psycopg.connect(**{**settings, **ours}, autocommit=True) as connection:
-        connection.execute(f"LISTEN {CHANNEL}")
-        yield None
-        while not ended.is_set():
-            for notice in connection.notifies(timeout=_POLL_INTERVAL):
-                yield _parse_notice(notice.payload)
-
-
-def _parse_notice(payload: str) -> RoomChange | None:
-    """Return the room that a message names; anybody can send one, so one that names none may mean any."""
-    room, _, mark = payload.partition(" ")
-    return RoomChange(int(room), mark) if room.isdecimal() and room.isascii() and len(room) < 20 else None
-
-
-def _poll_file(store: Store, ended: Event) -> Iterator[RoomChange | None]:
-    """Look at the file a few times a second; that also notices soon if its write-ahead log was deleted."""
-    seen = None
-    while True:
-        now = store.read_version()
-        if now != seen:
-            seen = now
-            yield None
-        if ended.wait(_POLL_INTERVAL):
-            return
+    last = parse_tag(last_event_id or "")
+    return max((each for each in (seen, last) if each is not None), default=None)

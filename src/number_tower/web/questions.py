@@ -1,4 +1,4 @@
-"""Questions that pages ask of the worker processes: remembered, limited, and with words where there is no answer."""
+"""Questions to the worker processes: analyses for pages and programs, with a cache; hints; the computers' moves."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from number_tower import record
 from number_tower.players import LEVELS
+from number_tower.room import Move, RoomError
 from number_tower.solve.limits import NotSolvedError
+from number_tower.store import StoreError
+from number_tower.store.rooms import RoomNotFoundError
+from number_tower.table import StaleError
 from number_tower.web import limits, tasks
-from number_tower.web import tasks as lines
-from number_tower.web.middleware.client_context import CURRENT_CLIENT, identify_client
+from number_tower.web.middleware import CURRENT_CLIENT, identify_client
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError, Lane, Requester
 
@@ -27,40 +30,52 @@ if TYPE_CHECKING:
     from number_tower.catalogue import Rulebook
     from number_tower.room import Room
     from number_tower.table import Table
-    from number_tower.web.cached_room import CachedRoom
+    from number_tower.web.room_cache import CachedRoom
     from number_tower.web.workers import Workers
+
+    RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
 
 T = TypeVar("T")
 
-
 MAX_INLINE_RECORD = 600
-
-
-"""Characters of a record that is read at once: to replay a game of thousands of moves takes too long for that."""
-
+"""Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
 
 RETRY_HEADER = {"Retry-After": "5"}
+"""The header of a response that says: not now, but soon."""
 
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+"""Bytes that all cached answers and their questions may have together, pickled."""
 
-"""The header of an answer that says: not now, but soon."""
+_MAX_ANSWERS = 512
+_INCOMPLETE_TTL = 600.0
+"""Seconds that an answer is cached which more time might have completed."""
+
+FALLBACK_LEVEL = next(iter(LEVELS))
+"""The level of a computer that has no time to think."""
+
+_THINKING_TIMEOUT, _MOVE_TIMEOUT = 5.0, 9.0
+"""Seconds that a computer may think about a move, and until it makes one without thinking."""
+
+_STORE_RETRY = 3.0
+"""Seconds until a computer's move is tried again that could not be stored."""
+
+_log = logging.getLogger(__name__)
 
 
 class UnansweredError(Exception):
-    """There is no answer now; the words say why, and `later` whether it is worth asking again."""
+    """There is no answer; the message says why, and `is_temporary` whether to ask again later."""
 
-    def __init__(self, words: str, *, is_temporary: bool) -> None:
-        super().__init__(words)
-        self.message = words
+    def __init__(self, message: str, *, is_temporary: bool) -> None:
+        super().__init__(message)
+        self.message = message
         self.is_temporary = is_temporary
-
-    @property
-    def status(self) -> int:
-        """The status of a page that lacks the answer."""
-        return 503 if self.is_temporary else 200
+        self.reason = "busy" if is_temporary else "too_hard"
+        self.status = 503 if is_temporary else 200
+        """The status of a page without the answer."""
 
 
 async def ask_cached(request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float) -> T:
-    """Ask a dear question for a client, unless the answer is remembered."""
+    """Ask an expensive question for a client, unless the answer is in the cache."""
     state = request.app.state
     if not hasattr(state, "answers"):
         state.answers = AnswerCache()
@@ -68,33 +83,33 @@ async def ask_cached(request: Request, question: Hashable, task: Callable[..., T
     workers: Workers = state.workers
     key = (task.__name__, question)
 
-    async def find() -> T:
-        async with _track_requester(request) as asker:
-            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, asker=asker, key=key)
+    async def ask() -> T:
+        async with _track_requester(request) as requester:
+            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, asker=requester, key=key)
 
     try:
-        return await answers.get(key, find)
+        return await answers.get(key, ask)
     except BusyError as busy:
         raise UnansweredError(str(busy), is_temporary=True) from None
     except (GaveUpError, NotSolvedError):
-        words = "This could not be worked out in the time and memory there is, and a guess would be no help."
-        raise UnansweredError(words, is_temporary=False) from None
+        message = "This could not be worked out in the time and memory there is, and a guess would be no help."
+        raise UnansweredError(message, is_temporary=False) from None
 
 
 async def read_record(request: Request, line: str) -> tuple[Table, Rulebook]:
     """Return the table that a record describes, and its rulebook; a long one is read in a worker process."""
     if not MAX_INLINE_RECORD < len(line) <= limits.MAX_RECORD_LENGTH:
-        return lines.parse_record(line)
+        return tasks.parse_record(line)
     workers: Workers = request.app.state.workers
-    async with _track_requester(request) as asker:
-        return await workers.ask(lines.parse_record, line, asker=asker)
+    async with _track_requester(request) as requester:
+        return await workers.ask(tasks.parse_record, line, asker=requester)
 
 
-async def ask_for_hint(request: Request, known: CachedRoom, held: Collection[int], step: int) -> tasks.HintText:
-    """Ask for a hint in a room, for those who hold these seats of it."""
+async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> tasks.HintText:
+    """Ask for a hint in a room, for the holder of these seats."""
     workers: Workers = request.app.state.workers
-    async with _track_requester(request, (known.kept_room.id, *sorted(held))) as asker:
-        return await workers.ask(tasks.give_hint, known.room.table, known.game.book, step, asker=asker)
+    async with _track_requester(request, (room.id, *sorted(held))) as requester:
+        return await workers.ask(tasks.give_hint, room.room.table, room.game.book, step, asker=requester)
 
 
 async def ask_analysis(request: Request, table: Table) -> tasks.PositionAnalysis:
@@ -125,7 +140,7 @@ async def ask_numbered_puzzle(
 
 @asynccontextmanager
 async def _track_requester(request: Request, seat: Hashable = None) -> AsyncGenerator[Requester]:
-    """Have an asker who is gone when the client closes the connection."""
+    """Yield a requester that is gone when the client closes the connection."""
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
         yield Requester(identify_client(request.scope), seat, gone)
@@ -134,109 +149,125 @@ async def _track_requester(request: Request, seat: Hashable = None) -> AsyncGene
 
 
 async def _wait_for_disconnect(request: Request) -> None:
-    """Return when the client has closed the connection; the rest of a body that nobody reads is skipped."""
+    """Return when the client has closed the connection; the rest of the body is skipped."""
     with suppress(Exception):  # a body that cannot be read ends the connection as well
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
 
-Answer = TypeVar("Answer")
-
-
-_MAX_ANSWERS = 512
-
-
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-
-
-"""Bytes that all answers and their questions may have together, pickled as they came from a worker process."""
-
-
-_INCOMPLETE_TTL = 600.0
-
-
-"""Seconds that an answer is kept which more time might have completed."""
-
-
 class _CacheEntry(NamedTuple):
     answer: object
-    expires: float | None
+    expires: float
     size: int
 
 
 class AnswerCache:
-    """The latest answers, as many as there is room for; trouble is never remembered."""
+    """The latest answers, bounded by their number and size; errors are never cached.
 
-    def __init__(self, most: int = _MAX_ANSWERS, most_bytes: int = MAX_ANSWER_BYTES) -> None:
-        self._most = most
-        self._most_bytes = most_bytes
-        self._bytes = 0
+    Not `async-lru`: that bounds the number of answers, and neither their size nor the time of an incomplete one.
+    """
+
+    def __init__(self, max_answers: int = _MAX_ANSWERS, max_bytes: int = MAX_ANSWER_BYTES) -> None:
+        self._max_answers = max_answers
+        self._max_bytes = max_bytes
         self._entries: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
+        self.bytes = 0
+        """The size of all answers and questions."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    @property
-    def bytes(self) -> int:
-        """The size of all that is remembered."""
-        return self._bytes
-
-    async def get(self, question: Hashable, find: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer to a question, found now if it is not known."""
-        kept = self._entries.get(question)
-        if kept is not None and (kept.expires is None or monotonic() < kept.expires):
+    async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return the cached answer to a question, or ask for it."""
+        entry = self._entries.get(question)
+        if entry is not None and monotonic() < entry.expires:
             self._entries.move_to_end(question)
-            return cast("Answer", kept.answer)
-        answer = await find()
-        until = None if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
-        self._store(question, _CacheEntry(answer, until, len(pickle.dumps((question, answer)))))
+            return cast("T", entry.answer)
+        answer = await ask()
+        expires = float("inf") if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
+        self._remove(question)
+        self._entries[question] = entry = _CacheEntry(answer, expires, len(pickle.dumps((question, answer))))
+        self.bytes += entry.size
+        while len(self._entries) > self._max_answers or self.bytes > self._max_bytes:
+            self._remove(next(iter(self._entries)))
         return answer
 
-    def _store(self, question: Hashable, kept: _CacheEntry) -> None:
-        """Keep an answer in place of an earlier one, and drop the oldest while there are too many or too large ones."""
-        earlier = self._entries.pop(question, None)
-        self._entries[question] = kept
-        self._bytes += kept.size - (0 if earlier is None else earlier.size)
-        while len(self._entries) > self._most or self._bytes > self._most_bytes:
-            self._bytes -= self._entries.popitem(last=False)[1].size
+    def _remove(self, question: Hashable) -> None:
+        if question in self._entries:
+            self.bytes -= self._entries.pop(question).size
 
 
-FALLBACK_LEVEL = next(iter(LEVELS))
+class ComputerPlayers:
+    """Makes the computers' moves in rooms, in one background task per room."""
+
+    def __init__(
+        self, workers: Workers, find_room: Callable[[str], Awaitable[CachedRoom]], change_room: RoomChanger
+    ) -> None:
+        self._workers = workers
+        self._find_room = find_room
+        self._change_room = change_room
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._closed = False
+
+    def start(self, room: CachedRoom) -> None:
+        """Let the computer move if it is its turn: also after a restart of the server while it thought."""
+        room_id, task = room.id, self._tasks.get(room.id)
+        is_running = task is not None and not task.done()
+        if self._closed or is_running or _find_computer_to_move(room.room) is None:
+            return
+        task = self._tasks[room_id] = asyncio.create_task(self._play(room.address))
+        task.add_done_callback(lambda done: self._tasks.get(room_id) is done and self._tasks.pop(room_id))
+
+    async def wait(self, room: CachedRoom, seconds: float) -> None:
+        """Wait until the computer of a room has moved, for a short time."""
+        if room.id in self._tasks:
+            await asyncio.wait([self._tasks[room.id]], timeout=seconds)
+
+    async def close(self) -> None:
+        """Stop all tasks."""
+        self._closed = True
+        running = [*self._tasks.values()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _play(self, address: str) -> None:
+        """Move as long as it is the computer's turn: the other player may skip, or take back and move again."""
+        with suppress(RoomNotFoundError):
+            while True:
+                try:
+                    room = await self._find_room(address)
+                    seat = _find_computer_to_move(room.room)
+                    if seat is None:
+                        return
+                    block, remark = await choose_move(self._workers, room)
+                    move = Move(room.room.table.version, block, room.room.number)
+                    await self._change_room(room, lambda now: now.room.apply({seat}, move), remark)  # noqa: B023 - used at once
+                except (StaleError, RoomError):
+                    continue
+                except StoreError as error:
+                    _log.warning("a computer's move cannot be kept yet: %s", error)
+                    await asyncio.sleep(_STORE_RETRY)
 
 
-"""The level of a computer that has no time to think."""
-
-
-"""The address, as rate limits count it, of the request that is being answered; a computer moves on its behalf."""
-
-
-_log = logging.getLogger(__name__)
-
-
-_THINKING_TIMEOUT, _MOVE_TIMEOUT = 5.0, 9.0
-
-
-"""Seconds that a computer may think about a move, and until it makes one that it need not think about."""
-
-
-def find_computer_to_move(room: Room) -> int | None:
-    """Return the seat of the computer whose turn it is, if it is one's."""
+def _find_computer_to_move(room: Room) -> int | None:
+    """Return the seat whose turn it is, if a computer has it."""
     seat = room.table.game.to_move
     return None if room.over or room.seats[seat].kind != "computer" else seat
 
 
-async def choose_move(workers: Workers, known: CachedRoom) -> tuple[int, str]:
-    """Return a computer's move, and what it has to say about it."""
-    game, players = known.room.table.game, known.game.seats
-    level, seed = players.players[game.to_move] or FALLBACK_LEVEL, players.seed or 0
+async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
+    """Return a computer's move and its remark; a move of the weakest level, if there is no other in time."""
+    game, players = room.room.table.game, room.game.seats
+    level, seed = players.players[game.to_move], players.seed or 0
     if level not in LEVELS:
         level = FALLBACK_LEVEL
     try:
         async with asyncio.timeout(_MOVE_TIMEOUT):
-            asker = Requester(CURRENT_CLIENT.get(), known.kept_room.id)
-            return await workers.ask(tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, asker=asker)
-    except Exception as wrong:  # noqa: BLE001 - whatever it is, somebody waits for a move
-        expected = isinstance(wrong, BusyError | GaveUpError | TimeoutError)
-        _log.warning("a computer plays without thinking", exc_info=None if expected else wrong)
+            requester = Requester(CURRENT_CLIENT.get(), room.id)
+            return await workers.ask(tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, asker=requester)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other player waits for a move
+        is_expected = isinstance(error, BusyError | GaveUpError | TimeoutError)
+        _log.warning("a computer plays without thinking", exc_info=None if is_expected else error)
     block, _ = tasks.choose_block(FALLBACK_LEVEL, seed, game)
-    return block, f"{known.room.seats[game.to_move].name} had no time to think, and placed {block} without looking."
+    return block, f"{room.room.seats[game.to_move].name} had no time to think, and placed {block} without looking."

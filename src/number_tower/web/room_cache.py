@@ -1,94 +1,110 @@
-"""A cache of rooms that is bounded by their number and by the memory that they take."""
+"""Rooms in memory: a bounded cache, and a background task that keeps it equal to the database."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.store import StoreError
+from number_tower.store.rooms import StoredRoom
 from number_tower.store.rows import is_custom
 from number_tower.voice import get_voice
-from number_tower.web.cached_room import CachedRoom
+from number_tower.web import view
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from number_tower.catalogue import Rulebook
-    from number_tower.store.rooms import StoredRoom
+    from number_tower.voice import Voice
 
 MAX_ROOMS = 4_096
-
-
-"""Rooms that are remembered; others are looked up when they are asked for."""
-
-
 MAX_CACHE_BYTES = 64 * 1024 * 1024
-
-
-"""Memory that all of them may take together, as estimated by `estimate_size`."""
-
+"""Memory that all rooms may take together, as `estimate_size` says."""
 
 _ROOM = 6_000
-
-
-"""Bytes of a room with a game in which nothing was done (measured: 4,100 and 700 for its place in the cache)."""
-
+"""Bytes of a room without any change (measured: 4,100 and 700 for its place in the cache)."""
 
 _CHANGE = 560
-
-
 """Bytes of a change, its time, its places in moves, movers and log, and the position after it (measured: about 520)."""
 
-
 _MASKS, _MASK = 2, 100
-
-
-"""Masks that rules may remember for each change, and the bytes of one beside its bits."""
-
+"""Masks that rules may cache for each change, and the bytes of one beside its bits."""
 
 _RULE_FILE = 4
-
-
 """How many times its own size a rule file takes: as bytes, as parsed text, and as templates (measured: 3.1)."""
 
+_MAX_RUN = 5.0
+"""Seconds after which a comparison that has not ended counts as failing."""
 
-def estimate_size(kept: StoredRoom) -> int:
-    """Estimate the bytes that a room takes, without its rule file and what is encoded of it; rather too many."""
-    table = kept.room.table
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CachedRoom(StoredRoom):
+    """A room with its encoded state, which is made once for all clients."""
+
+    remark: str = ""
+    """What a computer says about its last move, such as that it could not be sure."""
+    on_growth: Callable[[CachedRoom, int], None] | None = field(default=None, compare=False, repr=False)
+    """Called with the number of bytes whenever something is encoded, so that a cache can count them."""
+
+    @property
+    def voice(self) -> Voice:
+        """The voice of the room's rulebook."""
+        return get_voice(self.game.book)
+
+    @cached_property
+    def state(self) -> bytes:
+        """The public state as JSON."""
+        seen = view.describe_room(self.room, self.game.seats, self.voice, self.tag, self.remark)
+        return self._count_bytes(json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode())
+
+    @cached_property
+    def event(self) -> bytes:
+        """The public state as a server-sent event."""
+        return self._count_bytes(b"event: state\nid: %s\ndata: %s\n\n" % (self.tag.encode(), self.state))
+
+    def _count_bytes(self, encoded: bytes) -> bytes:
+        if self.on_growth is not None:
+            self.on_growth(self, len(encoded))
+        return encoded
+
+
+def estimate_size(room: StoredRoom) -> int:
+    """Estimate the bytes that a room takes, without its rule file and encoded state; rather too many."""
+    table = room.room.table
     blocks = len(table.game.rules.blocks)
     masks = _MASKS * (blocks // 8 + _MASK)
-    return _ROOM + 8 * blocks + table.version * (_CHANGE + masks) + 16 * len(kept.room.winners)
+    return _ROOM + 8 * blocks + table.version * (_CHANGE + masks) + 16 * len(room.room.winners)
 
 
 class RoomCache(Mapping[int, CachedRoom]):
-    """Rooms by their ids, the least recently used first; those are forgotten when there are too many.
+    """Rooms by id, least recently used first; these are evicted when there are too many or too large ones.
 
-    Rooms that are played by the same rule file share its text, the parsed rulebook and the voice, and it is counted
-    once. What is encoded of a room is counted when that is done. At least one room is kept, however large it is.
+    Rooms with the same rule file share its text, the parsed rulebook and the voice, so it is counted once. At least one
+    room is kept, however large it is.
     """
 
-    def __init__(self, most: int = MAX_ROOMS, most_bytes: int = MAX_CACHE_BYTES) -> None:
-        self._most = most
-        self._most_bytes = most_bytes
+    def __init__(self, max_rooms: int = MAX_ROOMS, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        self._max_rooms = max_rooms
+        self._max_bytes = max_bytes
         self._rooms: OrderedDict[int, CachedRoom] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
-        self._users: Counter[int] = Counter()
-        self._bytes = 0
+        self._rulebook_uses: Counter[int] = Counter()
+        self.bytes = 0
+        """The memory that all rooms take, as estimated."""
 
-    @property
-    def bytes(self) -> int:
-        """The memory that all rooms take, as far as it can be estimated."""
-        return self._bytes
-
-    def __getitem__(self, identity: int) -> CachedRoom:
-        return self._rooms[identity]
+    def __getitem__(self, room_id: int) -> CachedRoom:
+        return self._rooms[room_id]
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._rooms)
@@ -98,87 +114,64 @@ class RoomCache(Mapping[int, CachedRoom]):
 
     def find(self, address: str) -> CachedRoom | None:
         """Return a room by one of its addresses, and count it as used; None if it is not here."""
-        identity = self._ids.get(address)
-        if identity is None:
-            return None
-        self._rooms.move_to_end(identity)
-        return self._rooms[identity]
+        room_id = self._ids.get(address)
+        return None if room_id is None else self.touch(room_id)
 
-    def add(self, kept: StoredRoom, remark: str = "") -> CachedRoom:
-        """Remember a room in place of what was known of it; forget others if there are too many."""
-        self.remove(kept.id)
-        known = CachedRoom(kept, get_voice(kept.game.book), remark, partial(self._grow, kept))
-        self._rooms[kept.id] = known
-        self._ids[kept.address] = self._ids[kept.watch] = kept.id
-        self._sizes[kept.id] = size = estimate_size(kept)
-        self._bytes += size + self._count_user(kept.game.book)
-        self._shrink()
-        return known
-
-    def touch(self, identity: int) -> CachedRoom:
+    def touch(self, room_id: int) -> CachedRoom:
         """Return a room by its id, and count it as used."""
-        self._rooms.move_to_end(identity)
-        return self._rooms[identity]
+        self._rooms.move_to_end(room_id)
+        return self._rooms[room_id]
 
-    def remove(self, identity: int) -> CachedRoom | None:
-        """Forget a room; return what was known of it, if anything was."""
-        known = self._rooms.pop(identity, None)
-        if known is None:
-            return None
-        del self._ids[known.address], self._ids[known.watch]
-        self._bytes -= self._sizes.pop(identity) + self._discount_user(known.game.book)
-        return known
+    def add(self, stored: StoredRoom, remark: str = "") -> CachedRoom:
+        """Add a room, or replace it; evict others if there are too many."""
+        self.remove(stored.id)
+        values = {each.name: getattr(stored, each.name) for each in fields(StoredRoom)}
+        room = self._rooms[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
+        self._ids[room.address] = self._ids[room.watch] = room.id
+        self._sizes[room.id] = size = estimate_size(room)
+        self.bytes += size + self._count_rulebook(room.game.book, 1)
+        self._evict()
+        return room
 
-    def _count_user(self, book: Rulebook) -> int:
-        """Count a room that is played by a rulebook; return the bytes that this adds: those of the first."""
-        self._users[id(book)] += 1
-        return _measure_book(book) if self._users[id(book)] == 1 else 0
+    def remove(self, room_id: int) -> None:
+        """Remove a room, if it is here."""
+        room = self._rooms.pop(room_id, None)
+        if room is not None:
+            del self._ids[room.address], self._ids[room.watch]
+            self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.book, -1)
 
-    def _discount_user(self, book: Rulebook) -> int:
-        """Count a room less that is played by a rulebook; return the bytes that this frees: those of the last."""
-        self._users[id(book)] -= 1
-        if self._users[id(book)]:
-            return 0
-        del self._users[id(book)]
-        return _measure_book(book)
+    def _count_rulebook(self, book: Rulebook, change: int) -> int:
+        """Count a room more or less that uses a rulebook; return the bytes of the file if it is the first or last."""
+        key = id(book)
+        uses = self._rulebook_uses[key]
+        self._rulebook_uses[key] += change
+        if not self._rulebook_uses[key]:
+            del self._rulebook_uses[key]
+        is_first_or_last = not uses or not uses + change
+        return _RULE_FILE * len(book.content) if is_first_or_last and is_custom(book) else 0
 
-    def _grow(self, kept: StoredRoom, size: int) -> None:
-        """Count what was encoded of a room, if it is still the state that is remembered."""
-        if kept.id in self._rooms and self._rooms[kept.id].kept_room is kept:
-            self._sizes[kept.id] += size
-            self._bytes += size
-            self._shrink(kept.id)
+    def _grow(self, room: CachedRoom, size: int) -> None:
+        """Count what was encoded of a room, if this state of it is still in the cache."""
+        if self._rooms.get(room.id) is room:
+            self._sizes[room.id] += size
+            self.bytes += size
+            self._rooms.move_to_end(room.id)
+            self._evict()
 
-    def _shrink(self, used: int | None = None) -> None:
-        """Forget rooms until the rest is few and small enough, the one in use last."""
-        if used is not None:
-            self._rooms.move_to_end(used)
-        while len(self._rooms) > self._most or (self._bytes > self._most_bytes and len(self._rooms) > 1):
+    def _evict(self) -> None:
+        while len(self._rooms) > self._max_rooms or (self.bytes > self._max_bytes and len(self._rooms) > 1):
             self.remove(next(iter(self._rooms)))
 
 
-def _measure_book(book: Rulebook) -> int:
-    return _RULE_FILE * len(book.content) if is_custom(book) else 0
-
-
-_log = logging.getLogger(__name__)
-
-
-_MAX_RUN = 5.0
-
-
-"""Seconds after which a comparison that has not ended counts as failing."""
-
-
 class ReconcileTiming(NamedTuple):
-    """How often rooms are compared, in seconds; tests use shorter times."""
+    """How often rooms are compared with the database, in seconds; tests use shorter times."""
 
     interval: float = 15.0
-    """Between two comparisons of all rooms in use without any news: a lost notice is made up for after this time."""
+    """Between two comparisons of all rooms in use: a lost notice is made up for after this time."""
     first_retry: float = 0.1
-    """Before rooms that are being changed at this moment are compared again, and after the first failure."""
+    """After the first failure, and for rooms that are being changed at this moment."""
     max_retry: float = 5.0
-    """Between two attempts at most: after each failure the pause is twice as long."""
+    """Between two attempts at most; the pause doubles after each failure."""
     state_timeout: float = 2.0
     """For which a request waits for a state that its client has seen and that this server does not find."""
 
@@ -187,7 +180,7 @@ DEFAULT_TIMING = ReconcileTiming()
 
 
 class Reconciler:
-    """One background task that compares rooms as long as there are rooms to compare.
+    """A background task that compares rooms with the database.
 
     A room is marked when it may have changed, and stays marked until a comparison has succeeded. All rooms that are
     marked while a comparison runs are compared together by the next one, so the number of queries does not grow with
@@ -197,15 +190,15 @@ class Reconciler:
     def __init__(
         self,
         compare: Callable[[set[int]], Awaitable[set[int]]],
-        followed: Callable[[], Iterable[int]],
+        list_followed: Callable[[], Iterable[int]],
         timing: ReconcileTiming = DEFAULT_TIMING,
     ) -> None:
         """Call `compare` with the marked rooms; it returns those to compare again soon, or raises to be called again.
 
-        `followed` returns the rooms that have streams: they are in use even if nobody asks for them.
+        `list_followed` returns the rooms that have streams: they are in use even if no request asks for them.
         """
         self._compare = compare
-        self._followed = followed
+        self._list_followed = list_followed
         self._timing = timing
         self._marked: set[int] = set()
         self._used: set[int] = set()
@@ -225,13 +218,13 @@ class Reconciler:
         return now - running if running is not None and now - running > _MAX_RUN else None
 
     def mark(self, rooms: Iterable[int]) -> None:
-        """Compare these rooms with the database as soon as possible, until it succeeds."""
+        """Compare these rooms as soon as possible, until it succeeds."""
         self._marked.update(rooms)
         self._wake.set()
         self._start()
 
     def note_use(self, room: int, *, fresh: bool = False) -> None:
-        """Note that a room is shown: it is in use, and compared regularly.
+        """Note that a room is in use, so that it is compared regularly.
 
         A room that was cached but not in use has not been compared for a while, so it is compared at once; a fresh one
         has just been read.
@@ -244,7 +237,7 @@ class Reconciler:
         self._start()
 
     async def close(self) -> None:
-        """Compare nothing any more."""
+        """Stop comparing."""
         self._closed = True
         if self._task is not None:
             self._task.cancel()
@@ -277,7 +270,7 @@ class Reconciler:
 
     def _mark_rooms_in_use(self) -> None:
         self._marked |= self._used
-        self._marked.update(self._followed())
+        self._marked.update(self._list_followed())
         self._used_before, self._used = self._used, set()
 
     async def _compare_marked(self) -> bool:

@@ -189,7 +189,8 @@ def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
                 f"port {port} is not for everybody; choose one from 1024 on, and let a reverse proxy listen at {port}"
             )
         case errno.EADDRNOTAVAIL:
-            return f"--host: {format_value(host)} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 means all of them"
+            text = format_value(host)
+            return f"--host: {text} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 means all of them"
         case _:
             return f"nothing can listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
 

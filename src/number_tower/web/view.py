@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from number_tower.store.rows import Seats
     from number_tower.table import Table
     from number_tower.voice import Message, Voice
-    from number_tower.web.cached_room import CachedRoom
     from number_tower.web.drawing import BlockMenu, Tower
+    from number_tower.web.room_cache import CachedRoom
 
 MOST_LOG_CHANGES = 60
 """Changes in the log of a page: the last ones."""

@@ -11,11 +11,10 @@ from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from number_tower.store.rooms import TAG_PATTERN, Credentials, Revision, parse_tag
-from number_tower.web.cached_room import CachedRoom
-from number_tower.web.errors import MEDIA_TYPE, REASONS, Problem, ProblemError
+from number_tower.web.errors import MEDIA_TYPE, STATUSES, ProblemError, describe_status
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
-from number_tower.web.workers import BUSY
+from number_tower.web.room_cache import CachedRoom
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _bearer = HTTPBearer(
@@ -41,7 +40,7 @@ async def require_json(request: Request) -> None:
     content = Message()
     content["content-type"] = given or ""
     if not given or not re.fullmatch(r"application/(.*\+)?json", content.get_content_type()):
-        raise ProblemError(415, "not_json", "Send the body as JSON, with the header Content-Type: application/json.")
+        raise ProblemError(415, "not_json")
 
 
 async def _get_lobby(request: Request) -> Lobby:
@@ -95,7 +94,7 @@ async def _require_credentials(request: Request, given: BearerDep) -> Credential
         return credentials
     cached = await request.app.state.lobby.find_room_for(request.path_params["address"], credentials)
     if credentials is None or not cached.find_seats(credentials):
-        raise ProblemError(401, "no_token", "Send the token of your seat, with the header Authorization: Bearer …")
+        raise ProblemError(401, "no_token")
     return credentials
 
 
@@ -107,33 +106,6 @@ def respond_with_state(cached: CachedRoom) -> Response:
     return Response(cached.state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
-_EXAMPLES = {
-    400: "The body of the request is no JSON that can be read.",
-    401: "Send the token of your seat, with the header Authorization: Bearer …",
-    403: "You hold no seat here; you can watch.",
-    404: "There is no game at this address; perhaps a letter of it is missing.",
-    409: "The game has moved on since; the state shows how it stands.",
-    413: "The request is larger than any that is needed here.",
-    415: "Send the body as JSON, with the header Content-Type: application/json.",
-    422: "/block: Input should be a valid integer.",
-    429: "Too many requests from one place; try again in a few seconds.",
-    503: BUSY,
-    507: "This server has no space for new games just now. Games that have begun can go on.",
-}
-_REASONS = {**REASONS, 404: "no_such_game", 409: "stale"}
-_DESCRIPTIONS = {
-    400: "The body is no JSON.",
-    401: "No token was sent, and one is needed.",
-    403: "The token holds no seat in this game.",
-    404: "There is no such game, or whatever else was asked for.",
-    409: "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
-    413: "The request is too large.",
-    415: "The body is sent as something else than JSON.",
-    422: "What was sent is not as described, or makes no game.",
-    429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The server cannot do it now; `Retry-After` says when to try again.",
-    507: "The database is full; games that have begun go on.",
-}
 _BODY_STATUSES = (400, 413, 415, 422)
 
 
@@ -143,6 +115,6 @@ def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dic
 
 
 def _describe_refusal(status: int) -> dict[str, Any]:
-    example = Problem(status, _REASONS[status], _EXAMPLES[status])
+    example = describe_status(status)
     content = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}, "example": example.content}
-    return {"description": _DESCRIPTIONS[status], "content": {MEDIA_TYPE: content}}
+    return {"description": STATUSES[status].description, "content": {MEDIA_TYPE: content}}

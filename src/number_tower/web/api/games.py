@@ -31,7 +31,6 @@ from number_tower.web.errors import ProblemError
 from number_tower.web.live import pick_newest_moment, stream_room
 from number_tower.web.lobby import NewRoom
 from number_tower.web.questions import read_record
-from number_tower.web.quota import admit_room
 from number_tower.web.view import MOST_TEXT
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import First
     from number_tower.room import Room
-    from number_tower.web.cached_room import CachedRoom
+    from number_tower.web.room_cache import CachedRoom
 
 router = APIRouter(tags=["games"])
 catalogue_router = APIRouter(tags=["catalogue"])
@@ -215,8 +214,7 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep
     take the other seat, and the `watch` link to spectators.
     """
     room = await read_new_room(request, wanted)
-    with admit_room(request, room):
-        cached, token = await lobby.open_room(room)
+    cached, token = await lobby.open_room(room)
     here = f"/api/games/{cached.address}"
     links = {"play": f"/g/{cached.address}", "watch": f"/w/{cached.watch}", "api": here, "events": f"{here}/events"}
     addresses: dict[str, object] = {"address": cached.address, "watch": cached.watch, "links": links}

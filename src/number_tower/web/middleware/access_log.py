@@ -1,4 +1,4 @@
-"""What a server tells whoever runs it: one line for each thing, and nothing in it that would open a seat."""
+"""Log every request, and set up the log: one line per event, without secrets that would open a seat."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from starlette.requests import ClientDisconnect
 
-from number_tower.web.errors import RefusedRequest, render_plain, send_refusal
+from number_tower.web.errors import Problem, send_problem
+from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from number_tower.web.errors import RefusalRenderer
     from number_tower.web.metrics import Metrics
     from number_tower.web.settings import Settings
 
@@ -35,19 +35,19 @@ _KNOWN_PREFIXES = {
     f"/{word}" for word in ("g", "w", "api", "new", "analysis", "puzzle", "puzzles", "games", "learn", "static")
 }
 _QUIET_PATHS = ("/static/", "/health")
-"""Where only what goes wrong is told: the rest says nothing about games."""
+"""Paths of which only failures are logged."""
 
 CLIENT_GONE = 499
-"""Status in the log, as nginx has it, of a request whose client left before it had sent all of it."""
+"""Status in the log (as in nginx) of a request whose client left before it had sent all of it."""
 
 
 def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
-    """Let everything that is logged, by whomever, go the same way."""
+    """Send all log records to one stream, in one format."""
     stream = sys.stderr if stream is None else stream
     form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
-    told: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
-    told.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
-    logging.basicConfig(handlers=[told], level=logging.WARNING if settings.quiet else logging.INFO, force=True)
+    handler: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING if settings.quiet else logging.INFO, force=True)
     logging.captureWarnings(capture=True)
     logging.raiseExceptions = logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for talkative in ("uvicorn", "asyncio", "httpx", "httpx2", "sqlalchemy", "alembic"):
@@ -55,7 +55,7 @@ def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
 
 
 def log_event(event: str, **fields: object) -> None:
-    """Note something that happened."""
+    """Log an event with its fields."""
     _log.info(event, extra={"fields": fields})
 
 
@@ -120,7 +120,7 @@ def get_route(scope: Scope) -> str:
 
 @lru_cache(maxsize=4096)
 def shorten_address(host: str) -> str:
-    """Return an address with what tells one household from the next left out."""
+    """Return the network of an address, so that the log does not tell one household from the next."""
     try:
         address = ip_address(host.partition("%")[0])
         return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
@@ -128,66 +128,60 @@ def shorten_address(host: str) -> str:
         return "unknown"
 
 
-class AccessLogMiddleware:
-    """Gives each request an id, tells how it ended, and turns what nobody expected into words."""
+class AccessLogMiddleware(HttpMiddleware):
+    """Gives each request an id, logs and counts it, and answers with a problem if it fails unexpectedly."""
 
-    def __init__(self, app: ASGIApp, telling: RefusalRenderer = render_plain, metrics: Metrics | None = None) -> None:
-        self._app = app
-        self._telling = telling
+    def __init__(self, app: ASGIApp, metrics: Metrics | None = None) -> None:
+        super().__init__(app)
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note what came of it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun = perf_counter()
-        name, status, size, gone = f"{getrandbits(64):016x}", 0, 0, False
-        mark = (b"x-request-id", name.encode())
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = perf_counter()
+        request_id, status, size, client_left = f"{getrandbits(64):016x}", 0, 0, False
+        id_header = (b"x-request-id", request_id.encode())
+        CURRENT_CLIENT.set(identify_client(scope))
 
-        async def received() -> Message:
-            nonlocal gone
+        async def track_receive() -> Message:
+            nonlocal client_left
             message = await receive()
-            gone = gone or (message["type"] == "http.disconnect" and not status)
+            client_left = client_left or (message["type"] == "http.disconnect" and not status)
             return message
 
-        async def sent(message: Message) -> None:
+        async def track_send(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), mark]
+                message["headers"] = [*message.get("headers", ()), id_header]
             else:
                 size += len(message.get("body", b""))
             await send(message)
 
         try:
-            await self._app(scope, received, sent)
+            await self._app(scope, track_receive, track_send)
         except ClientDisconnect:  # the client closed the connection before it had sent the whole request
-            gone = gone or not status
+            client_left = client_left or not status
         except asyncio.CancelledError:
             if not _is_stopping(scope):
                 raise
-        except Exception:  # noqa: BLE001 - whatever nobody expected ends here
-            fields: dict[str, object] = {"id": name, "method": _get_method(scope), "route": get_route(scope)}
+        except Exception:  # noqa: BLE001 - every error that nothing else handles
+            fields: dict[str, object] = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
             if not status:
-                await send_refusal(self._telling, _make_server_error(name), scope, receive, sent)
+                await send_problem(_make_problem(request_id), scope, receive, track_send)
         finally:
-            self._record_request(name, scope, CLIENT_GONE if gone else status, size, perf_counter() - begun)
-
-    def _record_request(self, name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
-        """Count and log a request that has ended."""
-        if self._metrics is not None:
-            self._metrics.count_request(scope["method"], get_route(scope), status, seconds)
-        _log_request(name, scope, status, size, seconds)
+            final_status = CLIENT_GONE if client_left else status
+            seconds = perf_counter() - began
+            if self._metrics is not None:
+                self._metrics.count_request(scope["method"], get_route(scope), final_status, seconds)
+            _log_request(request_id, scope, final_status, size, seconds)
 
 
-def _log_request(name: str, scope: Scope, status: int, size: int, seconds: float) -> None:
+def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds: float) -> None:
     level = logging.WARNING if status >= 500 else logging.INFO
     if not _log.isEnabledFor(level) or (status < 400 and scope["path"].startswith(_QUIET_PATHS)):
         return
     fields = {
-        "id": name,
+        "id": request_id,
         "method": _get_method(scope),
         "route": get_route(scope),
         "status": status or None,
@@ -207,6 +201,6 @@ def _get_method(scope: Scope) -> str:
     return str(scope["method"])[:10]
 
 
-def _make_server_error(name: str) -> RefusedRequest:
-    words = f"Something went wrong on the server, and has been noted there as {name}. Your game is kept: try again."
-    return RefusedRequest(500, "error", words)
+def _make_problem(request_id: str) -> Problem:
+    noted = f"Something went wrong on the server, and has been noted there as {request_id}."
+    return Problem(500, "error", f"{noted} Your game is kept: try again.")

@@ -1,4 +1,4 @@
-"""How often one address may ask for what: buckets that fill by themselves, in memory, and few enough to bound it."""
+"""Reject clients that send too many requests: token buckets per address, in memory."""
 
 from __future__ import annotations
 
@@ -8,36 +8,29 @@ from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.web.errors import RefusedRequest, render_plain, send_refusal
-from number_tower.web.middleware.client_context import identify_client
+from number_tower.text import pluralize
+from number_tower.web.errors import Problem, send_problem
+from number_tower.web.limits import MAX_CLIENTS
+from number_tower.web.middleware import HttpMiddleware, identify_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from number_tower.web.errors import RefusalRenderer
-
 MAX_CONCURRENT = 40
-
-
 """Questions of one address that may wait for an answer: a class asks together, and the queue is fair to others."""
 
-
 _CONCURRENT_RETRY = 2.0
-
-
-MAX_CLIENTS = 50_000
-
-
-"""Buckets that are remembered; whoever asked least recently is forgotten first."""
+_ROUNDING = 1e-6
+"""Seconds by which sums of fractions may be off."""
 
 
 class Bucket(NamedTuple):
-    """So many at once, and so many a second after that.
+    """A burst of requests at once, and a rate per second after that.
 
-    All there is to know of a client's bucket is one number, the time at which it is full again; before it was ever
-    used, that is any time in the past.
+    The state of a client's bucket is one number, the time at which it is full again; before its first use, that is any
+    time in the past.
     """
 
     rate: float
@@ -50,14 +43,8 @@ class Bucket(NamedTuple):
         return (full, wait) if wait > _ROUNDING else (after, 0.0)
 
 
-_ROUNDING = 1e-6
-
-
-"""Seconds by which sums of fractions may be off."""
-
-
 class RateLimit(NamedTuple):
-    """Something that can be asked for too often."""
+    """A limit for one kind of request, with its name in the metrics and its words."""
 
     name: str
     bucket: Bucket
@@ -65,27 +52,14 @@ class RateLimit(NamedTuple):
 
 
 READ_LIMIT = RateLimit("looking", Bucket(200, 2000), "So many requests at once are more than this server can answer.")
-
-
 PAGE_LIMIT = RateLimit("showing", Bucket(100, 1000), "So many pages at once are more than this server can turn.")
-
-
 ACTION_LIMIT = RateLimit("acting", Bucket(50, 200), "So many moves at once are more than a whole class makes.")
-
-
 CREATE_LIMIT = RateLimit("creating", Bucket(2, 60), "So many new games at once are more than a whole class plays.")
-
-
 COMPUTE_LIMIT = RateLimit(
     "thinking", Bucket(5, 60), "So many questions at once are more than this server can think about."
 )
-
-
 HANDOVER_LIMIT = RateLimit("taking", Bucket(1, 10), "Codes that move a seat can be tried only now and then.")
-
-
 RATE_LIMITS = (READ_LIMIT, PAGE_LIMIT, ACTION_LIMIT, CREATE_LIMIT, COMPUTE_LIMIT, HANDOVER_LIMIT)
-
 
 _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("*", r"/health(?:/live|/ready)?", None),
@@ -98,89 +72,69 @@ _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
     ("HEAD", r".*", PAGE_LIMIT),
     ("*", r".*", ACTION_LIMIT),
 )
+"""The limits by method and path; the first that fits counts."""
 
-
-"""What is asked for, by method and path; the first that fits counts."""
-
-
-_MATCHERS = tuple((method, re.compile(path, re.DOTALL).fullmatch, kind) for method, path, kind in _ROUTES)
+_MATCHERS = tuple((method, re.compile(path, re.DOTALL).fullmatch, limit) for method, path, limit in _ROUTES)
 
 
 def find_limit(method: str, path: str) -> RateLimit | None:
-    """Return what a request asks for; None if it may be asked for at any rate."""
+    """Return the limit of a request; None if there is none."""
     path = path.rstrip("/")
-    return next(kind for known, fits, kind in _MATCHERS if known in {method, "*"} and fits(path))
+    return next(limit for known, fits, limit in _MATCHERS if known in {method, "*"} and fits(path))
 
 
 class RateLimiter:
-    """The buckets of all clients."""
+    """The buckets of all clients; those of the least recent client are forgotten first."""
 
-    def __init__(self, most: int = MAX_CLIENTS, clock: Callable[[], float] = monotonic) -> None:
-        self._most = most
+    def __init__(self, max_buckets: int = MAX_CLIENTS, clock: Callable[[], float] = monotonic) -> None:
+        self._max_buckets = max_buckets
         self._clock = clock
         self._full: dict[tuple[str, str], float] = {}
 
     def __len__(self) -> int:
         return len(self._full)
 
-    def take(self, who: str, kind: RateLimit) -> float:
-        """Let somebody ask for something once; return 0, or the seconds after which it may be."""
-        now = self._clock()
-        key = (who, kind.name)
-        full, wait = kind.bucket.take(self._full.pop(key, 0.0), now)
-        if len(self._full) >= self._most:
+    def take(self, client: str, limit: RateLimit) -> float:
+        """Count a request; return 0 if it is allowed, else the seconds after which it would be."""
+        key = (client, limit.name)
+        full, wait = limit.bucket.take(self._full.pop(key, 0.0), self._clock())
+        if len(self._full) >= self._max_buckets:
             del self._full[next(iter(self._full))]
         self._full[key] = full
         return wait
 
 
-class RateLimitMiddleware:
-    """Refuses whoever asks too often, or wants too much thought about at the same time."""
+class RateLimitMiddleware(HttpMiddleware):
+    """Rejects clients that send too many requests, or have too many questions waiting."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        rates: RateLimiter | None = None,
-        telling: RefusalRenderer = render_plain,
-        on_refusal: Callable[[str], object] | None = None,
-    ) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, rates: RateLimiter | None = None) -> None:
+        super().__init__(app)
         self._rates = RateLimiter() if rates is None else rates
-        self._telling = telling
-        self._on_refusal = on_refusal
         self._computing: Counter[str] = Counter()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or say when it may come again."""
-        kind = find_limit(scope["method"], scope["path"]) if scope["type"] == "http" else None
-        if kind is None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = find_limit(scope["method"], scope["path"])
+        if limit is None:
             await self._app(scope, receive, send)
             return
-        who = identify_client(scope)
-        wait = self._rates.take(who, kind) or (
-            _CONCURRENT_RETRY if kind is COMPUTE_LIMIT and self._computing[who] >= MAX_CONCURRENT else 0
-        )
+        client = identify_client(scope)
+        wait = self._rates.take(client, limit)
+        if limit is COMPUTE_LIMIT and not wait and self._computing[client] >= MAX_CONCURRENT:
+            wait = _CONCURRENT_RETRY
         if wait:
-            if self._on_refusal is not None:
-                self._on_refusal(kind.name)
-            await send_refusal(self._telling, make_rate_refusal(kind.words, wait), scope, receive, send)
-        elif kind is COMPUTE_LIMIT:
-            await self._run_counted(who, scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    async def _run_counted(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
-        self._computing[who] += 1
+            await send_problem(make_rate_problem(limit.words, wait, limit.name), scope, receive, send)
+            return
+        self._computing[client] += limit is COMPUTE_LIMIT
         try:
             await self._app(scope, receive, send)
         finally:
-            self._computing[who] -= 1
-            if not self._computing[who]:
-                del self._computing[who]
+            self._computing[client] -= limit is COMPUTE_LIMIT
+            if not self._computing[client]:
+                del self._computing[client]
 
 
-def make_rate_refusal(words: str, wait: float) -> RefusedRequest:
-    """Refuse whoever asks too often, in words, and say when to ask again."""
+def make_rate_problem(words: str, wait: float, limit: str) -> Problem:
+    """Return the refusal of a client that sends too many requests; it says when to send the next one."""
     seconds = ceil(wait)
-    again = f"Wait {seconds} second{'' if seconds == 1 else 's'}, and try again."
-    return RefusedRequest(429, "too_many", f"{words} {again}", {"Retry-After": str(seconds)})
+    detail = f"{words} Wait {seconds} {pluralize('second', seconds)}, and try again."
+    return Problem(429, "too_many", detail, headers={"Retry-After": str(seconds)}, limit=limit)

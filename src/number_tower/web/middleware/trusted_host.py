@@ -7,36 +7,26 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from number_tower.web.errors import RefusedRequest, render_plain, send_refusal
-from number_tower.web.middleware.client_context import FROM_PROXY
+from number_tower.web.errors import Problem, send_problem
+from number_tower.web.middleware import FROM_PROXY, HttpMiddleware
 from number_tower.web.settings import LOOPBACK
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from number_tower.web.errors import RefusalRenderer
     from number_tower.web.settings import Settings
 
-"""ASGI extension that the server sets where the peer of the connection is a trusted proxy."""
-
-
-_LONGEST_HOST = 260
-
-
+_MAX_HOST_LENGTH = 260
 _HOST = re.compile(rb"([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)
-
-
 _FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
-
-
-_MALFORMED = RefusedRequest(
+_MALFORMED = Problem(
     400,
     "bad_host",
     "The request does not say properly which host it is for: expected one such as tower.example.org.",
 )
 
 
-class TrustedHostMiddleware:
+class TrustedHostMiddleware(HttpMiddleware):
     """Reject requests with an unknown Host header.
 
     With DNS rebinding, another site lets its own name point to this machine, and its pages then count as ours in the
@@ -47,34 +37,33 @@ class TrustedHostMiddleware:
     the accepted names.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, telling: RefusalRenderer = render_plain) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        super().__init__(app)
         self._names = settings.known_hosts
         self._proxied_names_checked = bool(settings.host_names)
         self._advice = _advise(settings)
-        self._telling = telling
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request with one well-formed, known Host header, or without any."""
-        refusal = self._check(scope) if scope["type"] == "http" else None
-        if refusal is None:
+        problem = self._check(scope)
+        if problem is None:
             await self._app(scope, receive, send)
             return
-        # The page with the refusal must not use the header in its links.
+        # The page with the problem must not use the header in its links.
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"host"]
-        await send_refusal(self._telling, refusal, scope, receive, send)
+        await send_problem(problem, scope, receive, send)
 
-    def _check(self, scope: Scope) -> RefusedRequest | None:
+    def _check(self, scope: Scope) -> Problem | None:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if not hosts:  # only programs leave it out: a browser always sends one
             return None
-        name = parse_host(hosts[0]) if len(hosts) == 1 and len(hosts[0]) <= _LONGEST_HOST else None
+        name = parse_host(hosts[0]) if len(hosts) == 1 and len(hosts[0]) <= _MAX_HOST_LENGTH else None
         if name is None:
             return _MALFORMED
         if name in self._names or _is_address(name) or self._is_forwarded(scope):
             return None
         words = f"This server does not know the name {name}. {self._advice}; or start it with --host-name {name}."
-        return RefusedRequest(421, "unknown_host", words)
+        return Problem(421, "unknown_host", words)
 
     def _is_forwarded(self, scope: Scope) -> bool:
         """Return whether a trusted proxy forwarded the request and may name the host as it likes.

@@ -22,7 +22,6 @@ from number_tower.web import drawing, limits
 from number_tower.web.lobby import NewRoom
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
-from number_tower.web.quota import admit_room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,8 +84,7 @@ async def start_game(request: Request) -> Response:
 async def open_room(request: Request, room: NewRoom) -> Response:
     """Open a room for this browser, and redirect to it once a computer that begins has moved."""
     lobby, session = request.app.state.lobby, get_browser_session(request)
-    with admit_room(request, room):
-        cached, _ = await lobby.open_room(room, session.current.secret)
+    cached, _ = await lobby.open_room(room, session.current.secret)
     session.renew()
     await lobby.wait_for_computer(cached)
     return RedirectResponse(f"/g/{cached.address}", 303)

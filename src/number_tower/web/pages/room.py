@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from number_tower.room import Action
     from number_tower.store.rooms import Revision
-    from number_tower.web.cached_room import CachedRoom
     from number_tower.web.lobby import Lobby
+    from number_tower.web.room_cache import CachedRoom
 
 LONGEST_ANSWER = 40
 """Characters of an answer that is no number, where the page repeats it."""
@@ -206,7 +206,8 @@ async def perform_action(request: Request, address: str, name: str) -> Response:
     cached, _ = await _find_room_and_seats(request, address)
     credentials, lobby = get_browser_session(request).get_credentials(address), _get_lobby(request)
     try:
-        cached = await lobby.act(address, credentials, parse_action(name, await read_form(request), cached))
+        action = parse_action(name, await read_form(request), cached)
+        cached = await lobby.act(address, credentials, action, cached)
     except InvalidAnswerError as error:
         notice, status = Notice(f"{error}"), 422
     except MoveError as error:

@@ -1,0 +1,173 @@
+"""The computer in a game at this keyboard: opponents, and hints. Two people who ask for none need not load it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower.cli.errors import WRONG_CALL, CommandError, rearm_interrupt
+from number_tower.cli.terminal import SearchProgress
+from number_tower.coach.hints import Hint, fill_text, format_sentence, hint
+from number_tower.coach.reasons import explain_move
+from number_tower.players import ForfeitError, UnknownPlayerError, is_command, let_move, make_player
+from number_tower.players.knowledge import get_knowledge
+from number_tower.table import TableError, check_player_names
+from number_tower.text import format_argument
+from number_tower.voice import get_voice
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from number_tower.cli.input import PlayerInput
+    from number_tower.cli.terminal import Terminal
+    from number_tower.players import Player
+    from number_tower.solve.solution import Solution
+    from number_tower.table import Table
+
+Specs = tuple[str | None, str | None]
+"""For each seat the level or command that plays it, or None for a person."""
+
+
+class Opponents(NamedTuple):
+    """The computer players of a game, None where a person plays."""
+
+    players: tuple[Player | None, Player | None]
+    progress: SearchProgress
+    specs: Specs
+    seed: int
+
+    @classmethod
+    def create(cls, args: Namespace, seed: int | None) -> Opponents:
+        """Return the players that `--vs` and `--seat` ask for: one opposite the person, or two against each other."""
+        specs: list[str] = args.vs
+        if len(specs) > 2:
+            raise CommandError(WRONG_CALL, "--vs: a game has two seats, so at most two can play each other")
+        if len(specs) == 2 and args.seat is not None:
+            raise CommandError(WRONG_CALL, "--seat: no seat is left where two --vs play each other")
+        seed = SystemRandom().randrange(1_000_000) if seed is None else seed
+        progress = SearchProgress("leaves the game", in_game=True)
+        try:
+            players = [
+                make_player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
+                for number, spec in enumerate(specs)
+            ]
+        except UnknownPlayerError as error:
+            raise CommandError(WRONG_CALL, f"--vs: {error}") from None
+        if len(players) == 2:
+            return cls((players[0], players[1]), progress, (specs[0], specs[1]), seed)
+        if args.seat == "2":
+            return cls((players[0], None), progress, (specs[0], None), seed)
+        return cls((None, players[0]), progress, (None, specs[0]), seed)
+
+    @property
+    def options(self) -> str:
+        """The options that ask for the same players."""
+        opponents = "".join(f" --vs {format_argument(spec)}" for spec in self.specs if spec is not None)
+        seat = " --seat 2" if self.specs[1] is None else ""
+        return f"{opponents}{seat} --seed {self.seed}"
+
+    @property
+    def has_program(self) -> bool:
+        """Whether a program plays; programs are started only when the call names them."""
+        return any(spec is not None and is_command(spec) for spec in self.specs)
+
+    def choose_names(self, people: tuple[str, str]) -> tuple[str, str] | None:
+        """Return the default names: people are called as given, computers by their level."""
+        return _name_players(self.players, people)
+
+    @staticmethod
+    def clear_default_names(table: Table, specs: Specs, people: tuple[str, str]) -> Table:
+        """Remove names that were derived from earlier players: these play from now on."""
+        try:
+            players = [None if spec is None else make_player(spec) for spec in specs]
+        except UnknownPlayerError:
+            return table
+        default = _name_players((players[0], players[1]), people)
+        return replace(table, names=None) if table.names == default else table
+
+    def seat(self, table: Table, person: str | None = None) -> Table:
+        """Return the table with these players; `person` is the name of the one person there."""
+        people = get_voice(table.book).players if person is None else (person, person)
+        automatic = self.players[0] is not None, self.players[1] is not None
+        return replace(table, names=table.names or self.choose_names(people), automatic=automatic)
+
+    def move(self, table: Table) -> tuple[Table, str]:
+        """Return the table after the computer's move, and its remark, if it has one.
+
+        A player that gives no legal move forfeits; then the remark is the reason.
+        """
+        seat = table.game.to_move
+        chosen = self.players[seat]
+        if chosen is None:
+            raise LookupError("a person is to move")
+        try:
+            return let_move(table, chosen), chosen.remark
+        except ForfeitError as error:
+            return table.declare("forfeit", seat), str(error)
+        finally:
+            self.progress.clear()
+
+    def close(self) -> None:
+        """Close the players."""
+        for each in self.players:
+            if each is not None:
+                each.close()
+
+
+def _name_players(players: tuple[Player | None, Player | None], people: tuple[str, str]) -> tuple[str, str] | None:
+    first, second = (name if each is None else each.name for each, name in zip(players, people, strict=True))
+    with suppress(TableError):
+        return check_player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
+    return None
+
+
+def _derive_seed(seed: int, number: int) -> int:
+    """Return another seed for the second player, so that two of the same level play different moves."""
+    return seed if number == 0 else Random(f"{seed} {number}").randrange(1 << 32)  # noqa: S311 - play, not secrets
+
+
+class HintGiver:
+    """Answers `hint` and `why`: first a nudge, then the move; nothing where blocks are hidden."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._moves: tuple[int, ...] | None = None
+        self._hint: Hint | None = None
+        self._nudged = False
+
+    def give_hint(self, table: Table, question: PlayerInput) -> None:
+        """Answer `hint`, `why`, or `why` about a block."""
+        voice = get_voice(table.book)
+        if table.hidden:
+            self._terminal.show_event(voice.refuse(table, "hint", question.text))
+            return
+        if question.number is not None and (reason := table.refusal(question.number)) is not None:
+            self._terminal.show_event(voice.refuse(table, reason, str(question.number), question.number))
+            return
+        try:
+            with SearchProgress("gives the hint up", in_game=True) as progress:
+                solution = get_knowledge(table.game.rules).solve(table.game.position, progress.update)
+        except KeyboardInterrupt:
+            rearm_interrupt()
+            self._terminal.show("No hint, then.\n")
+            return
+        if solution is None:
+            self._terminal.show(f"{fill_text('unknown', {})}\n")
+            return
+        self._terminal.show(f"{self._answer(table, solution, question)}\n")
+
+    def _answer(self, table: Table, solution: Solution, question: PlayerInput) -> str:
+        voice = get_voice(table.book)
+        opponent = voice.get_name(table, 1 - table.game.to_move)
+        if question.number is not None:
+            return format_sentence(explain_move(solution, question.number), opponent, voice.noun)
+        if self._hint is None or self._moves != table.game.moves:
+            self._hint, self._moves, self._nudged = hint(solution), table.game.moves, False
+        if question.command == "why":
+            return self._hint.why(opponent, voice.noun)
+        if self._nudged:
+            return self._hint.name_move()
+        self._nudged = True
+        return self._hint.nudge(voice.noun)

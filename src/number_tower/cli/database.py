@@ -1,0 +1,296 @@
+"""The player's database: opened on first use, saves a game after every change, and finds the game of a REF."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from number_tower import store
+from number_tower.cli.errors import DAMAGED_RECORD, NO_DATABASE, WRONG_CALL, CommandError
+from number_tower.table import StaleError
+from number_tower.text import format_argument, format_text
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
+
+    from sqlalchemy import Connection
+
+    from number_tower.cli.computer import Opponents
+    from number_tower.store.database import Store
+    from number_tower.store.rows import MatchSlot, StoredGame
+    from number_tower.table import Table
+
+    Found = TypeVar("Found")
+
+_SHORT_TIMEOUT = 0.2
+"""Seconds to wait for a database that could not be used before."""
+
+
+class LazyStore:
+    """The chosen database. It is opened, and SQLAlchemy loaded, when something is first saved or looked up."""
+
+    def __init__(self, choice: str | None) -> None:
+        self._choice = choice
+        self._store: Store | None = None
+        self._timeout: float | None = None
+        if store.get_choice(choice):
+            _ = self.location
+
+    @cached_property
+    def location(self) -> store.Location:
+        """Where the database is."""
+        try:
+            location = store.find_location(self._choice)
+        except store.LocationError as error:
+            source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
+            raise CommandError(WRONG_CALL, f"{source}: {error}") from None
+        if location is None:
+            raise CommandError(WRONG_CALL, f"games are not kept: {store.ENVIRONMENT_VARIABLE} or --db says none")
+        return location
+
+    @property
+    def name(self) -> str:
+        """What the database is called in messages."""
+        return self.location.name
+
+    @property
+    def db_option(self) -> str:
+        """The option that makes another command use the same database, without a password."""
+        if self._choice is None:
+            return ""
+        return f" --db {format_argument(self.name if self.location.file is None else self._choice)}"
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is a file that does not exist yet."""
+        file = self.location.file
+        return file is not None and not os.path.exists(file)
+
+    def open(self) -> Store:
+        """Return the database, opened; its errors are StoreErrors."""
+        from number_tower.store.database import Store  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
+
+        if self._store is None:
+            self._store = Store(self.location, patience=self._timeout)
+        return self._store
+
+    def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
+        """Look something up, and close the database; `what` names it where it cannot be found.
+
+        A database that does not exist yet is not created, unless `create` says so.
+        """
+        if self.missing and not create:
+            raise CommandError(WRONG_CALL, f"there is no {format_text(what)}: nothing is kept in {self.name} yet")
+        try:
+            return look_up(self.open())
+        except store.GameNotFoundError:
+            listed = f"to see what there is: tower history{self.db_option}"
+            raise CommandError(WRONG_CALL, f"there is no {format_text(what)} in {self.name}; {listed}") from None
+        except store.StoreError as error:
+            raise CommandError(NO_DATABASE, f"{error}.") from None
+        finally:
+            self.close()
+
+    def shorten_timeout(self) -> None:
+        """Wait for the database only briefly from now on: the game must go on."""
+        self._timeout = _SHORT_TIMEOUT
+        self.close()
+
+    def restore_timeout(self) -> None:
+        """Wait for the database as long as before: it can be used again."""
+        if self._timeout is not None:
+            self._timeout = None
+            self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def choose_store(args: Namespace) -> LazyStore | None:
+    """Return the database that games are saved in; None if they are not to be saved."""
+    return None if args.no_save or store.is_disabled(args.db) else LazyStore(args.db)
+
+
+# Saving a game -------------------------------------------------------------------------------------------------------
+
+
+class Autosave:
+    """Saves one game. While the database cannot be used, the game goes on in memory, and is saved with a later change.
+
+    `claim_slot` finds the place of the game in a match, inside the transaction that first saves it.
+    """
+
+    def __init__(
+        self,
+        database: LazyStore,
+        opponents: Opponents | None = None,
+        saved: StoredGame | None = None,
+        claim_slot: Callable[[Connection], MatchSlot] | None = None,
+    ) -> None:
+        self._database = database
+        self._opponents = opponents
+        self._saved = saved
+        self._claim_slot = claim_slot
+        self._failing = False
+        self.up_to_date = saved is not None
+        self.key = None if saved is None else saved.key
+        """The key of the game on every machine, once it is saved."""
+
+    @property
+    def ref(self) -> str | None:
+        """The game's id, and the option for its database; None if it is not saved as it stands."""
+        return f"{self._saved.id}{self._database.db_option}" if self._saved and self.up_to_date else None
+
+    @property
+    def slot(self) -> MatchSlot | None:
+        """The place of the saved game in a match."""
+        return None if self._saved is None else self._saved.slot
+
+    def save(self, table: Table) -> tuple[Table, str | None]:
+        """Save a change; return the table as it is saved, and a message for the players, if there is one.
+
+        Raise StaleError with the current table if the game was changed elsewhere.
+        """
+        try:
+            self._saved, news = self._save_with_retry(table)
+        except store.StoreError as error:
+            return table, self._note_failure(str(error))
+        except StaleError:
+            self._note_success()
+            raise
+        if self._failing:
+            news = "the database can be used again, and this game is kept there"
+        self._note_success()
+        return self._saved.table, news
+
+    def fetch_change(self) -> Table | None:
+        """Return the current table if the game was changed elsewhere."""
+        if self._saved is None or not self.up_to_date:
+            return None
+        try:
+            changed = self._database.open().reload_if_changed(self._saved)
+        except store.StoreError:
+            return None
+        self._saved = changed or self._saved
+        return None if changed is None else changed.table
+
+    def _save_with_retry(self, table: Table) -> tuple[StoredGame, str | None]:
+        """Try twice: opening the database again helps where a connection broke or a disk was full."""
+        with _announce_wait():
+            try:
+                return self._save_once(table)
+            except store.StoreError:
+                if self._failing:
+                    raise
+                self._database.shorten_timeout()
+                return self._save_once(table)
+
+    def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
+        from number_tower.store.rows import Seats  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
+
+        opened = self._database.open()
+        seats = Seats() if self._opponents is None else Seats(self._opponents.specs, self._opponents.seed)
+        if self._saved is not None:
+            try:
+                return opened.save(self._saved, table, seats), None
+            except store.GameNotFoundError:
+                self._saved, self.key = None, make_key()
+                news = "this game was forgotten elsewhere; it is kept anew"
+                return opened.begin(table, table.book, seats, key=self.key), news
+        self.key = self.key or make_key()
+        try:
+            return opened.begin(table, table.book, seats, self._claim_slot, self.key), None
+        except store.GameStartedError as error:
+            self._saved = error.game
+            return opened.save(self._saved, table, seats), None
+        except store.GameNotFoundError:
+            news = "this match was forgotten elsewhere; its game is kept by itself"
+            return opened.begin(table, table.book, seats, key=self.key), news
+
+    def _note_success(self) -> None:
+        self._database.restore_timeout()
+        self.up_to_date, self._failing = True, False
+
+    def _note_failure(self, problem: str) -> str | None:
+        """Return the message for the players, the first time."""
+        self._database.shorten_timeout()
+        self.up_to_date = False
+        if self._failing:
+            return None
+        self._failing = True
+        return f"{problem}. The game goes on in memory; `save game.json` writes it to a file"
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+
+def make_key() -> str:
+    """Return a new key for a game or a match, different from all others."""
+    return os.urandom(16).hex()
+
+
+@contextmanager
+def _announce_wait() -> Iterator[None]:
+    """Say on a terminal, after a second, that the database is being waited for."""
+    from threading import Timer  # noqa: PLC0415 - not for the first prompt
+
+    timer = Timer(1.0, lambda: print("(Waiting for the database ...)", file=sys.stderr, flush=True))
+    if sys.stderr is not None and sys.stderr.isatty():
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+# Finding a game ------------------------------------------------------------------------------------------------------
+
+
+class FoundGame(NamedTuple):
+    """A table, and its game in the database if it was found there."""
+
+    table: Table
+    saved: StoredGame | None = None
+
+
+def is_game_id(ref: str) -> bool:
+    """Say whether a REF is a game's id; a file with such a name can be written ./12."""
+    return ref.isascii() and ref.isdigit() and len(ref) < 10
+
+
+def is_match_id(ref: str) -> bool:
+    """Say whether a REF is a match's id, such as m3."""
+    return ref[:1] in {"m", "M"} and is_game_id(ref[1:])
+
+
+def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundGame:
+    """Find the game that a REF stands for: by its id, as one line, or in a file.
+
+    `otherwise` is the error if it stands for nothing.
+    """
+    if is_game_id(ref):
+        saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), f"game {int(ref)}")
+        return FoundGame(saved.table, saved)
+    if is_match_id(ref) and not os.path.exists(ref):
+        raise CommandError(
+            WRONG_CALL, f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
+        )
+    from number_tower import record  # noqa: PLC0415 - a game by its name needs no records
+
+    try:
+        return FoundGame(record.read(ref))
+    except record.NoRecordError as error:
+        problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
+        raise CommandError(WRONG_CALL, problem) from None
+    except record.RecordError as error:
+        raise CommandError(DAMAGED_RECORD, f"the record cannot be read: {error}") from None

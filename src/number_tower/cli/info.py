@@ -1,0 +1,85 @@
+"""Commands that describe the games and the command itself: `games`, `levels`, `rules` and `completion`."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from number_tower.brief import describe_rules
+from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
+from number_tower.cli.options import add_game_options
+from number_tower.cli.play import choose_game, format_options, show_games
+from number_tower.cli.terminal import Terminal
+from number_tower.players import LEVELS, RANDOM
+from number_tower.text import format_argument
+from number_tower.voice import get_voice
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from number_tower.cli.options import CommandParser
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
+
+
+def add_arguments(_: CommandParser) -> None:
+    """Describe the options of `tower games` and `tower levels`: there are none."""
+
+
+def run_games(_: Namespace) -> int:
+    """List the games."""
+    terminal = Terminal()
+    show_games(terminal)
+    terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
+    return FINISHED
+
+
+def run_levels(_: Namespace) -> int:
+    """Describe the computer's levels."""
+    terminal = Terminal()
+    terminal.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
+    terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
+    terminal.show(
+        "\nWhere a game is too large to be worked out, strong and perfect say so, and play as well as they can see.\n"
+        "For comparison there is also:\n\n"
+    )
+    terminal.show_list({RANDOM.name: f"{RANDOM.about}."})
+    terminal.show(
+        "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own with --vs ./my-bot.\n"
+    )
+    return FINISHED
+
+
+def add_rules_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower rules`."""
+    add_game_options(parser)
+
+
+def run_rules(args: Namespace) -> int:
+    """Print the rules of a game in brief."""
+    terminal = Terminal()
+    choice = choose_game(args, args.game)
+    book = choice.book
+    lines = describe_rules(choice.rules, get_voice(book).noun)
+    terminal.show_heading(f"{book.title}\n")
+    if book.about:
+        terminal.show(f"\n{fill(book.about, min(80, terminal.columns))}\n")
+    terminal.show("\n" + "".join(f"- {line}\n" for line in lines))
+    call = f"tower play {format_argument(book.source)}"
+    terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
+    return FINISHED
+
+
+def add_completion_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower completion`."""
+    parser.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
+
+
+def run_completion(args: Namespace) -> int:
+    """Print a script that makes a shell complete `tower`."""
+    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
+
+    if args.shell not in SHELLS:
+        raise CommandError(WRONG_CALL, f"which shell? One of {', '.join(SHELLS)}.")
+    print(shellcode(["tower"], shell=args.shell))
+    return FINISHED
