@@ -50,7 +50,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> Iterator[str]:
-    """The name of a database with all tables, one for each process that runs tests; a copy is quicker than migrating."""
+    """The name of a database with all tables, one for each process that runs tests: a copy needs no migration."""
     with fresh(server) as url:
         brought_up_to_date(url)
         yield str(make_url(url).database)
