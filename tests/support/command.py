@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from importlib import import_module
 from io import TextIOWrapper
@@ -85,6 +86,7 @@ def _become_tower(
         signal.alarm(SLOW)
         os.environ.clear()
         os.environ.update(environment)
+        time.tzset()
         os.chdir(cwd)
         sys.argv = [TOWER, *arguments]
         code = main()
