@@ -62,4 +62,4 @@ def _played(book: Rulebook, chance: random.Random) -> tuple[Table, dict[str, obj
     table = Table(Game(book.rules), book.name)
     while table.outcome is None:
         table = table.play(chance.choice(table.game.legal))
-    return table, {**make_row(table, book, Seats()), **make_state_columns(table)}
+    return table, {**make_row(table, Seats()), **make_state_columns(table)}

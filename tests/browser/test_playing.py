@@ -14,6 +14,7 @@ from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
 from number_tower.voice import Voice
+from serving import PHONE
 from support.browsers import Visitor, forgive
 from support.command import GOLDEN
 from visits import (
@@ -23,6 +24,7 @@ from visits import (
     changing,
     drag,
     game_on,
+    join,
     log,
     my_turn,
     notice,
@@ -349,3 +351,38 @@ def test_play_now_begins_in_one_click_and_is_found_again_on_the_first_page(visit
     page.goto("/")
     page.get_by_role("region", name="Your games").get_by_role("link").click()
     assert page.url == address
+
+
+# Presses while the page changes ---------------------------------------------------------------------------------------
+
+
+def test_a_block_pressed_while_the_last_one_is_on_its_way_is_placed_after_it(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "draft")
+    with page.expect_request("**/move*"):
+        page.evaluate("['9', '8'].forEach((number) => document.getElementById(`block-${number}`).click())")
+    expect(tower(page, re.compile("Player 2.s tower, height 8 of 15: 8$"))).to_be_visible()
+    assert game_on(page).moves == (9, 8)
+
+
+def test_a_block_pressed_twice_is_placed_once(visitor: Visitor) -> None:
+    page = visitor(None)
+    begin(page, "summit")
+    with changing(page):
+        page.evaluate("for (const _ of [1, 2]) document.getElementById('block-5').click()")
+    page.reload()
+    assert game_on(page).moves == (5,)
+
+
+def test_the_page_does_not_change_under_a_press(visitor: Visitor) -> None:
+    ann, ben = visitor(None, size=PHONE), visitor(None)
+    join(ben, begin(ann, "draft", "link", name_1="Ann", first="other"), "Ben")
+    expect(block(ann, 5)).to_have_accessible_description("It is Ben's turn.")
+    ann.evaluate("addEventListener('click', (event) => { window.clicked = event.target.id; }, true)")
+    block(ann, 5).hover(force=True)
+    ann.mouse.down()
+    with ann.expect_response("**/table*"):
+        place(ben, 9)
+    ann.mouse.up()
+    expect(my_turn(ann)).to_be_visible()
+    assert ann.evaluate("window.clicked") == "block-5"

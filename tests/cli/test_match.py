@@ -402,7 +402,9 @@ def begun(store: Store, match: StoredMatch, *moves: int) -> StoredGame:
     table = match.series.table
     for block in moves:
         table = table.play(block)
-    return store.begin(table, match.series.entry.book, part=lambda connection: matches.claim_slot(connection, match))
+    return store.begin(
+        table, match.series.entry.book, find_slot=lambda connection: matches.claim_slot(connection, match)
+    )
 
 
 def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.MonkeyPatch, db: str) -> None:

@@ -17,12 +17,12 @@ from support.strategies import any_game, any_rules
 
 
 def parts(position: Position, player: int) -> dict[str, list[float]]:
-    sight = ObservationEncoder(position.rules)
-    vector, found, place = sight.encode(position, player), {}, 0
-    for name, places in sight.layout:
+    encoder = ObservationEncoder(position.rules)
+    vector, found, place = encoder.encode(position, player), {}, 0
+    for name, places in encoder.layout:
         found[name] = vector[place : place + places].tolist()
         place += places
-    assert place == sight.size == len(vector)
+    assert place == encoder.size == len(vector)
     return found
 
 

@@ -82,7 +82,7 @@ def test_openspiels_own_simulation_finds_nothing(rules: Rules) -> None:
 @pytest.mark.parametrize("rules", ALL, ids=NAMES)
 def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(rules: Rules) -> None:
     played = game(rules)
-    sight, observed = ObservationEncoder(rules), make_observation(played)
+    encoder, observed = ObservationEncoder(rules), make_observation(played)
     for seed in range(3):
         state = played.new_initial_state()
         for now in random_game(rules, seed).history():
@@ -94,12 +94,12 @@ def test_a_game_is_the_engines_move_by_move_mask_by_mask_and_result_by_result(ru
             assert state.current_player() == (now.to_move if over is None else pyspiel.PlayerId.TERMINAL)
             assert [rules.blocks[each] for each in state.legal_actions()] == list(now.legal)
             assert [state.action_to_string(each) for each in state.legal_actions()] == list(map(str, now.legal))
-            assert state.legal_actions_mask() == sight.unpack_mask(position.legal_mask).tolist()
+            assert state.legal_actions_mask() == encoder.unpack_mask(position.legal_mask).tolist()
             assert state.legal_actions(1 - now.to_move) == []
             won = 0 if over is None or over.winner is None else 1 if over.winner == 0 else -1
             assert (state.returns(), state.rewards()) == ([won, -won], [won, -won])
             for player in (0, 1):
-                vector = sight.encode(position, player)
+                vector = encoder.encode(position, player)
                 observed.set_from(state, player)
                 assert np.array_equal(observed.tensor, vector)
                 assert np.array_equal(np.concatenate(list(observed.dict.values())), vector)

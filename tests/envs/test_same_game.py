@@ -35,12 +35,12 @@ def actions(game: Game) -> Iterator[int]:
 
 
 def through_the_engine(game: Game) -> Trace:
-    sight = ObservationEncoder(game.rules)
+    encoder = ObservationEncoder(game.rules)
     moments = [
         Moment(
             None if each.outcome else each.to_move,
             tuple(map(each.rules.blocks.index, each.legal)),
-            None if each.outcome else tuple(sight.encode(each.position, each.to_move)),
+            None if each.outcome else tuple(encoder.encode(each.position, each.to_move)),
         )
         for each in game.history()
     ]

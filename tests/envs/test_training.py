@@ -103,7 +103,7 @@ def test_the_same_seed_learns_the_same(train: ModuleType) -> None:
 )
 def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train, "CURIOUS", 1.0)
-    learner, sight = train.Learner(1), ObservationEncoder(rules)
+    learner, encoder = train.Learner(1), ObservationEncoder(rules)
     learner.learn(pettingzoo.raw_env(rules), 4000)
     ahead, known = [Position.start(rules)], set()
     while ahead:
@@ -111,9 +111,9 @@ def test_what_it_learns_is_the_truth(train: ModuleType, rules: Rules, monkeypatc
         if position.outcome is not None or position in known:
             continue
         known.add(position)
-        values = learner.table[sight.encode(position, position.to_move).tobytes()]
+        values = learner.table[encoder.encode(position, position.to_move).tobytes()]
         exact = observation.action_values(position)
-        legal = sight.unpack_mask(position.legal_mask) == 1
+        legal = encoder.unpack_mask(position.legal_mask) == 1
         assert np.array_equal(values[legal], exact[legal])
         ahead += map(position.place, position.legal)
     assert len(known) > 20

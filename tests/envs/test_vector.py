@@ -43,26 +43,26 @@ def starts(rules: Rules, first: list[int]) -> list[Position]:
 
 def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float = 0.1) -> None:
     """Play the same actions in the batch and, game by game, by the engine."""
-    rng, sight = Random(seed), ObservationEncoder(rules)  # noqa: S311 - play, not secrets
+    rng, encoder = Random(seed), ObservationEncoder(rules)  # noqa: S311 - play, not secrets
     games = Games(rules, number, seed=seed, first="alternating")
     first = [row % 2 for row in range(number)]
     positions, plies = starts(rules, first), [0] * number
     for _ in range(steps):
         assert games.to_move.tolist() == [position.to_move for position in positions]
         assert games.legal.tolist() == [position.legal_mask for position in positions]
-        assert games.masks.tolist() == [sight.unpack_mask(position.legal_mask).tolist() for position in positions]
+        assert games.masks.tolist() == [encoder.unpack_mask(position.legal_mask).tolist() for position in positions]
         assert [games.position(row) for row in range(number)] == positions
-        movers = np.array([sight.encode(position, position.to_move) for position in positions])
+        movers = np.array([encoder.encode(position, position.to_move) for position in positions])
         assert np.array_equal(games.observations(), movers)
-        others = np.array([sight.encode(position, 0) for position in positions])
+        others = np.array([encoder.encode(position, 0) for position in positions])
         assert np.array_equal(games.observations(0), others)
         actions = games.random_actions()
         for row in range(number):
             if rng.random() < illegal:
-                actions[row] = rng.choice((-1, rng.randrange(-3, sight.actions + 3), rng.randrange(-(2**63), 2**63)))
+                actions[row] = rng.choice((-1, rng.randrange(-3, encoder.actions + 3), rng.randrange(-(2**63), 2**63)))
         rewards, ended = games.step(actions)
         for row, (action, before) in enumerate(zip(actions.tolist(), positions, strict=True)):
-            block = rules.blocks[action] if 0 <= action < sight.actions else -1
+            block = rules.blocks[action] if 0 <= action < encoder.actions else -1
             refused = None if before.outcome else before.refusal(block)
             after = before if before.outcome or refused else before.place(block)
             plies[row] += after is not before
@@ -79,7 +79,7 @@ def compare(rules: Rules, *, number: int, steps: int, seed: int, illegal: float 
                 assert REFUSALS[last.refusals[row]] == refused
                 assert last.plies[row] == plies[row]
                 assert games.last_position(row) == after
-                seen = sight.encode(after, 1)
+                seen = encoder.encode(after, 1)
                 seen[0] *= not refused
                 assert np.array_equal(games.last_observations(1)[row], seen)
                 first[row], plies[row] = 1 - first[row], 0

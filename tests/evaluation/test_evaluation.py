@@ -725,9 +725,9 @@ def run(folder: Path, jobs: int, **environment: str) -> int:
 def gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
         return True
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 @pytest.mark.parametrize(("jobs", "points"), [(1, [1, 13]), (2, [7])])

@@ -392,7 +392,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
     task = json.loads(path.read_text().splitlines()[1])
     for key in (*task, *task["decisions"][0]):
         assert f"| `{key}` |" in text
-    for key in (*task["decisions"][0]["attempts"][0], *found.scores.players[0].overall.document()):
+    for key in (*task["decisions"][0]["attempts"][0], *found.scores.players[0].overall.to_document()):
         assert f"`{key}`" in text
 
 

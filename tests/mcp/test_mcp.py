@@ -20,11 +20,11 @@ import pytest
 from mcp_types import CallToolResult, TextContent
 
 from mcp import Client, StdioServerParameters
-from number_tower import Game, Rules, catalogue, record, solve
+from number_tower import Game, Rules, Table, catalogue, record, solve
 from number_tower.cli.main import main
 from number_tower.coach import analysis
-from number_tower.mcp import arguments as wishes
 from number_tower.mcp import session
+from number_tower.mcp.schemas import ToolRequestError
 from number_tower.mcp.server import TowerServer, make_server
 from number_tower.players import LEVELS, Computer
 from support.clocks import SLOW
@@ -520,10 +520,10 @@ def test_there_are_only_so_many_games_and_finished_ones_make_room() -> None:
 
 def test_two_moves_at_once_never_overwrite_each_other() -> None:
     kept = session.GameSessions()
-    begun = kept.add(wishes.begun(wishes.sort_of("draft", None, {}), wishes.Wish()))
-    kept.replace(begun, session.GameSession("game-1", begun.table.play(9), begun.book))
-    with pytest.raises(session.ToolRequestError, match="was changed by another call meanwhile"):
-        kept.replace(begun, session.GameSession("game-1", begun.table.play(8), begun.book))
+    begun = kept.add(session.GameSession("", Table(Game(FIVE["draft"]), "draft")))
+    kept.replace(begun, session.GameSession("game-1", begun.table.play(9)))
+    with pytest.raises(ToolRequestError, match="was changed by another call meanwhile"):
+        kept.replace(begun, session.GameSession("game-1", begun.table.play(8)))
     assert kept.get("game-1").table.game.moves == (9,)
 
 

@@ -85,7 +85,7 @@ class Scenario:
             await self._repeat(each.lobby.delete_old_rooms)
 
     async def _play_by_link(self) -> None:
-        room, ann = await self._begin(NewRoom(BOOK, START, "link"))
+        room, ann = await self._begin(NewRoom(START, "link"))
         ben = await self._sit(room)
         await self._move(room, 0, ann, 9)
         await self._move(room, 1, ben, 8)
@@ -101,14 +101,14 @@ class Scenario:
         await self._move(room, 1, ann, 4)
 
     async def _play_at_a_table(self) -> None:
-        room, token = await self._begin(NewRoom(BOOK, START, best_of=3))
+        room, token = await self._begin(NewRoom(START, best_of=3))
         await self._move(room, 1, token, 9)
         await self._act(room, 0, token, Undo(1), lambda known: known.room.table.version == 2)
         await self._act(room, 1, token, Resign(), lambda known: known.room.over)
         await self._act(room, 0, token, Rematch(), lambda known: known.room.number == 2)
 
     async def _play_the_computer(self) -> None:
-        room, token = await self._begin(NewRoom(BOOK, START, "computer", "gentle"))
+        room, token = await self._begin(NewRoom(START, "computer", "gentle"))
         await self._move(room, 1, token, 5)
         await self._until(room, lambda known: len(known.room.table.game.moves) == 2)
 

@@ -34,7 +34,7 @@ far_sets = st.sets(st.sampled_from([*range(1, 9), *range(10**17, 10**18 + 1, 10*
 
 
 class Slow(KernelRunner):
-    """A hand that pauses after the least piece of work."""
+    """A runner that pauses after the least piece of work."""
 
     @property
     def budget(self) -> int:
@@ -154,22 +154,22 @@ def graph_of(size: int, edges: Iterable[Edge]) -> Graph:
     return Graph(starts, array("i", [other for others in beside for other in sorted(others)]))
 
 
-def decomposed(size: int, edges: Iterable[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
+def decomposed(size: int, edges: Iterable[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
     graph = graph_of(size, edges)
-    return decompose_graph(graph, match_greedily(graph, hand), hand)
+    return decompose_graph(graph, match_greedily(graph, runner), runner)
 
 
-def from_a_poor_matching(size: int, edges: Sequence[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
+def from_a_poor_matching(size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
     """Take whatever pair comes first, as long as it can be taken, and begin from there."""
     partner = array("i", [-1]) * size
     for one, other in edges:
         if partner[one] < 0 and partner[other] < 0:
             partner[one], partner[other] = other, one
-    return decompose_graph(graph_of(size, edges), partner, hand)
+    return decompose_graph(graph_of(size, edges), partner, runner)
 
 
-def from_nothing(size: int, edges: Sequence[Edge], hand: KernelRunner = INTERPRETED) -> Decomposition:
-    return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, hand)
+def from_nothing(size: int, edges: Sequence[Edge], runner: KernelRunner = INTERPRETED) -> Decomposition:
+    return decompose_graph(graph_of(size, edges), array("i", [-1]) * size, runner)
 
 
 BEGINNINGS: list[Callable[..., Decomposition]] = [decomposed, from_a_poor_matching, from_nothing]

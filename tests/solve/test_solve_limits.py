@@ -79,16 +79,16 @@ class Found(NamedTuple):
 
 def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:
     """Search a position and then the positions after its moves, all within one limit."""
-    watch = SearchLimits(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
+    budget = SearchLimits(positions=positions, memory=memory, progress=(lambda _: None) if way.watched else None)
     answers, searched = [], []
-    solver = DeepSolver(start, watch, plies=plies)
+    solver = DeepSolver(start, budget, plies=plies)
     for position in [start, *map(start.place, start.legal)]:
         try:
             answers.append(str(solver.evaluate(position)))
         except NotSolvedError as missed:
             answers.append(str(missed))
         searched.append(solver.positions)
-    return Found(answers, searched, watch.positions_left)
+    return Found(answers, searched, budget.positions_left)
 
 
 @settings(max_examples=examples(60))
@@ -149,10 +149,10 @@ def test_a_search_stops_exactly_at_its_limit() -> None:
 
 def test_the_last_positions_of_a_search_that_succeeds_are_counted() -> None:
     start = Position.start(nt.rules("draft"))
-    watch = SearchLimits(positions=100_000)
-    solver = DeepSolver(start, watch)
+    budget = SearchLimits(positions=100_000)
+    solver = DeepSolver(start, budget)
     solver.evaluate(start)
-    assert watch.positions_left == 100_000 - solver.positions
+    assert budget.positions_left == 100_000 - solver.positions
     assert solver.positions > 0
 
 

@@ -21,7 +21,7 @@ from number_tower import store as places
 from number_tower.store import Location, StoreError, backup
 from number_tower.store.backup import create_backup, read_summary, restore_backup
 from number_tower.store.database import Store
-from number_tower.store.integrity import check_database
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from support.command import TOWER, limited, plain_environment
 from support.dumps import HELD, connected, content, copy, loaded
@@ -562,7 +562,8 @@ def test_the_command_says_where_the_backup_is_and_how_to_go_back(play: Command, 
 def test_the_upgrade_of_a_server_makes_a_backup_too_and_restoring_it_goes_back(
     play: Command, tmp_path: Path, empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from number_tower.store.engine import make_engine, migrate, read_version  # noqa: PLC0415 - only here
+    from number_tower.store.engine import make_engine  # noqa: PLC0415 - only here
+    from number_tower.store.upgrade import migrate, read_version  # noqa: PLC0415 - only here
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     version = OLDER[-1]

@@ -216,7 +216,7 @@ def test_whoever_looks_while_others_play_sees_whole_games(stores: list[Store]) -
 
 
 def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, stores: list[Store]) -> None:
-    hasty = Store(place_of(database), patience=0.2)
+    hasty = Store(place_of(database), timeout=0.2)
     known = begun(hasty)
     with stores[0].write() as connection:
         load_game(connection, known.id, lock=True)
@@ -232,7 +232,7 @@ def test_a_match_that_is_forgotten_while_its_game_ends_is_forgotten_or_ends(stor
     for number in range(8):
         match = StoredMatch(None, f"{number:032x}", series, Seats())
         table = Table(Game(climb.rules), "climb").play(5)
-        known = stores[0].begin(table, climb, part=partial(matches.claim_slot, match=match))
+        known = stores[0].begin(table, climb, find_slot=partial(matches.claim_slot, match=match))
         assert known.slot is not None
         meet = Barrier(2)
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def keep(store: Store, table: Table, at: str, key: int) -> StoredGame:
     book = catalogue.load(table.rulebook)
     with store.write() as connection:
         return games.insert_game(
-            connection, StoredGame(0, f"{key:032x}", table, book, Seats(), (at,) * (table.version + 1))
+            connection,
+            StoredGame(
+                0, f"{key:032x}", replace(table, rulebook=book.name, book=book), Seats(), (at,) * (table.version + 1)
+            ),
         )
 
 

@@ -96,7 +96,7 @@ def test_a_name_that_is_no_text_of_this_system_still_names_a_file(tmp_path: Path
 def test_a_server_is_named_by_its_url(given: str) -> None:
     place = found(given)
     assert (place.url, place.file, place.name) == ("postgresql+psycopg://ann@host/games", None, given)
-    engine = make_engine(place, patience=3)
+    engine = make_engine(place, timeout=3)
     assert (engine.dialect.name, engine.dialect.driver, engine.url.host) == ("postgresql", "psycopg", "host")
     assert engine.url.query["connect_timeout"] == "3"
 
@@ -134,11 +134,10 @@ def test_the_word_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch, t
 
 def test_nothing_chosen_is_the_usual_place(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = found(None)
-    assert usual.is_default
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "")
     assert found(None) == usual
     monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "there.db")
-    assert not found(None).is_default
+    assert found(None).name == "there.db"
     assert found("").file == usual.file
 
 

@@ -257,7 +257,7 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     act(store, in_room, token, Resign())
     with_terminal = matches.get_match(store, 1)
     table = Table(Game(DRAFT.rules, 1, (9,)), DRAFT.name)
-    second = store.begin(table, DRAFT, part=lambda connection: matches.claim_slot(connection, with_terminal))
+    second = store.begin(table, DRAFT, find_slot=lambda connection: matches.claim_slot(connection, with_terminal))
     assert second.slot == MatchSlot(1, 2)
     age(store)
     assert sweep(store, 1) == [known.id]
@@ -289,7 +289,7 @@ def test_a_rule_file_is_deleted_when_no_game_and_no_match_uses_it(store: Store) 
     series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(to_come, to_come.rules)), Match(3))
     match = matches.StoredMatch(None, "a" * 32, series, Seats())
     store.begin(
-        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)
+        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, find_slot=lambda connection: matches.claim_slot(connection, match)
     )
     age(store)
     used, token = open_room(store, book=shared)
@@ -312,7 +312,7 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
     series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3))
     match = matches.StoredMatch(None, "b" * 32, series, Seats())
     store.begin(
-        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, part=lambda connection: matches.claim_slot(connection, match)
+        Table(Game(DRAFT.rules), DRAFT.name), DRAFT, find_slot=lambda connection: matches.claim_slot(connection, match)
     )
     with store.write() as connection:
         assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 1

@@ -14,10 +14,11 @@ from alembic.script import ScriptDirectory
 
 from number_tower import Game, Table, catalogue, record
 from number_tower.match import Match
-from number_tower.store import StoreError, engine, matches, schema
+from number_tower.store import StoreError, engine, matches, schema, upgrade
 from number_tower.store.database import Store
-from number_tower.store.engine import make_engine, migrate, read_version
+from number_tower.store.engine import make_engine
 from number_tower.store.rows import StoredGame
+from number_tower.store.upgrade import migrate, read_version
 from number_tower.table import Change
 from support.dumps import FORMS, HELD, Known, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
@@ -100,11 +101,11 @@ def test_the_newest_form_is_where_the_migrations_lead() -> None:
     scripts = ScriptDirectory.from_config(config)
     assert scripts.get_heads() == [schema.NEWEST]
     known = [step.revision for step in scripts.walk_revisions()][::-1]
-    assert tuple(known) == engine._VERSIONS  # noqa: SLF001 - what the program believes to know
+    assert tuple(known) == upgrade._VERSIONS  # noqa: SLF001 - what the program believes to know
 
 
 def test_there_is_a_database_of_every_form_to_try() -> None:
-    assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(engine._VERSIONS)  # noqa: SLF001 - likewise
+    assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(upgrade._VERSIONS)  # noqa: SLF001 - likewise
 
 
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> None:
@@ -199,6 +200,6 @@ def test_where_the_program_is_may_have_any_name(tmp_path: Path, monkeypatch: pyt
     home = tmp_path / "100% mine"
     (home / "store").mkdir(parents=True)
     (home / "store" / "migrations").symlink_to(SCRIPTS, target_is_directory=True)
-    monkeypatch.setattr(engine, "__file__", str(home / "store" / "opening.py"))
+    monkeypatch.setattr(upgrade, "__file__", str(home / "store" / "upgrade.py"))
     store_in(tmp_path / "games.db").close()
     assert by_hand(tmp_path / "games.db", "SELECT version_num FROM alembic_version") == [(schema.NEWEST,)]

@@ -243,7 +243,7 @@ def test_the_next_game_of_a_match_that_was_begun_elsewhere_is_gone_on_with(kept:
     known, ann = open_room(kept, "person", best_of=3)
     known = done(kept, known, ann, Resign())
     match = matches.get_match(kept, 1)
-    begun = kept.begin(match.series.table, BOOK, part=lambda connection: matches.claim_slot(connection, match))
+    begun = kept.begin(match.series.table, BOOK, find_slot=lambda connection: matches.claim_slot(connection, match))
     known = done(kept, known, ann, Rematch())
     assert known.game.id == begun.id
     assert found(kept, known.address).room.table == begun.table

@@ -100,7 +100,12 @@ def keep(
     part: MatchSlot | None = None,
 ) -> None:
     times = tuple(f"2027-01-{day:02}T10:00:00.{chance.randrange(10**6):06}Z" for day in range(1, table.version + 2))
-    games.insert_game(connection, StoredGame(0, f"{chance.getrandbits(128):032x}", table, book, seats, times, part))
+    games.insert_game(
+        connection,
+        StoredGame(
+            0, f"{chance.getrandbits(128):032x}", replace(table, rulebook=book.name, book=book), seats, times, part
+        ),
+    )
 
 
 def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random) -> int:

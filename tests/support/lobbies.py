@@ -22,7 +22,7 @@ BOOK = catalogue.load_named("draft")
 START = Table(Game(BOOK.rules), BOOK.name)
 
 
-LINK = NewRoom(BOOK, START, "link", names=("Ann", None))
+LINK = NewRoom(START, "link", names=("Ann", None))
 
 
 class Instantly(Workers):

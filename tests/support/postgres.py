@@ -24,7 +24,8 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from number_tower import store
-from number_tower.store.engine import make_engine, upgrade
+from number_tower.store.engine import make_engine
+from number_tower.store.upgrade import upgrade
 
 VARIABLE = "NUMBER_TOWER_TEST_POSTGRES"
 KINDS = ("sqlite", "postgresql")

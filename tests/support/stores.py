@@ -30,7 +30,7 @@ def store_in(file: Path | str, patience: float = 10.0) -> Store:
     """Open the store in a file, or at any place by its name."""
     place = store.find_location(str(file))
     assert place is not None
-    return Store(place, patience=patience)
+    return Store(place, timeout=patience)
 
 
 def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:

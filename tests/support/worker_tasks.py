@@ -93,7 +93,7 @@ def noted(log: Path, word: str) -> str:
     return word
 
 
-def gated_analysis(table: Table, book: Rulebook) -> PositionAnalysis:
+def gated_analysis(table: Table, _book: Rulebook) -> PositionAnalysis:
     """Note which game is analysed, and wait at the gate."""
     folder = Path(os.environ[FOLDER])
     noted(folder / "log", record.to_line(table))

@@ -52,7 +52,7 @@ HEAD, BODY = 30_000, 60_000
 """Characters that are put into the head and the body of a request; escaped, they come close to what is taken."""
 
 
-VALUES = {"form": "json", "number": "1", "code": "code", "deed": "move", "path": "tower.css"}
+VALUES = {"form": "json", "number": "1", "code": "code", "action": "move", "path": "tower.css"}
 """What stands in a path for a real request, beside a room's addresses."""
 
 
@@ -126,8 +126,8 @@ ROUTES: dict[tuple[str, str], Inputs] = {
     ("POST", "/g/{address}/handover"): Inputs(),
     ("GET", "/g/{address}/take/{code}"): Inputs(),
     ("POST", "/g/{address}/take/{code}"): Inputs(),
-    ("GET", "/g/{address}/{deed}"): Inputs(),
-    ("POST", "/g/{address}/{deed}"): Inputs(form=_ROOM_FORMS),
+    ("GET", "/g/{address}/{action}"): Inputs(),
+    ("POST", "/g/{address}/{action}"): Inputs(form=_ROOM_FORMS),
     ("GET", "/analysis"): Inputs(query=("game", "ply")),
     ("POST", "/analysis/play"): Inputs(form=("game", "level", "seat")),
     ("GET", "/puzzle"): Inputs(query=("day", "answer")),

@@ -46,7 +46,7 @@ class FakeScribe:
         self.succeeded_at = self.failed_at = float("-inf")
         self.writes: list[Future[None]] = []
 
-    def write(self, _: object) -> Future[None]:
+    def submit(self, _: object) -> Future[None]:
         self.writes.append(Future())
         return self.writes[-1]
 

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
+from number_tower.coach.analysis import analyse_table
 from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
@@ -80,7 +81,7 @@ class Lobby:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr(tasks.analyse_table, "__defaults__", (PATIENT,))
+    monkeypatch.setattr(analyse_table, "__defaults__", (PATIENT,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (PATIENT, PATIENT))
     app = FastAPI()
     for part in (analysis_page, puzzles, games):
@@ -250,7 +251,7 @@ def test_of_a_hidden_game_nothing_is_said_until_it_is_over(client: TestClient) -
 
 
 def test_what_is_not_solved_is_said_to_be_unknown(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks.analyse_table, "__defaults__", (0.0,))
+    monkeypatch.setattr(analyse_table, "__defaults__", (0.0,))
     monkeypatch.setattr(tasks.review_table, "__defaults__", (0.0, 0.0))
     html = shown(client, analysis("draft:9,8"))
     assert "a guess would be no help" in html
@@ -272,7 +273,7 @@ def test_trouble_becomes_friendly_words(client: TestClient) -> None:
 
 
 def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
-    moves = ",".join(map(str, range(1, tasks.MAX_REVIEWED_MOVES + 2)))
+    moves = ",".join(map(str, range(1, limits.MAX_REVIEWED_MOVES + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
     assert "A game of more than 400 moves is not gone through here" in html
     assert workers(client).asked == ["parse_record", "analyse_table"]
@@ -332,6 +333,8 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
     posed = tasks.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
+    assert re.search(r"You are Player \w, and it is your turn\.", html)
+    assert re.search(r'aria-label="Your \w+s"', html)
     assert posed.solution_text not in html
     assert "Right!" not in html
     assert "wins:" not in html
@@ -447,7 +450,7 @@ def test_every_game_has_a_page_with_its_rules_and_its_solved_start(client: TestC
 def test_the_theory_is_what_is_known() -> None:
     def told(name: str) -> str:
         book = catalogue.load_named(name)
-        return " ".join(games.describe_theory(tasks.analyse_table(Table(Game(book.rules), name), book), "block"))
+        return " ".join(games.describe_theory(analyse_table(Table(Game(book.rules), name), book), "block"))
 
     assert "Whoever begins can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")

@@ -12,7 +12,6 @@ from sqlalchemy import Connection
 
 from number_tower import Game, Rules, Table, catalogue
 from number_tower.room import Accept, MakeOffer, Move, Resign, RoomError, Undo
-from number_tower.rules import UNNAMED
 from number_tower.store import StoreError
 from number_tower.store.rooms import Credentials, RoomNotFoundError
 from number_tower.table import Change, StaleError, TableError
@@ -88,7 +87,7 @@ def test_whoever_only_watches_can_neither_sit_nor_act_nor_move_a_seat(tmp_path: 
 
 def test_of_many_who_move_at_once_one_is_first(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, token = await lobby.open_room(NewRoom(BOOK, START))
+        known, token = await lobby.open_room(NewRoom(START))
         moves = [lobby.act(known.address, token, Move(0, block)) for block in BOOK.rules.blocks]
         answers = await asyncio.gather(*moves, return_exceptions=True)
         assert sum(isinstance(answer, CachedRoom) for answer in answers) == 1
@@ -157,7 +156,7 @@ def test_a_room_is_read_late_and_still_no_later_state_is_lost(tmp_path: Path) ->
 
 
 def against(level: str, table: Table = START) -> NewRoom:
-    return NewRoom(BOOK, table, "computer", level)
+    return NewRoom(table, "computer", level)
 
 
 def test_the_computer_moves_by_itself_to_the_end(tmp_path: Path) -> None:
@@ -364,11 +363,11 @@ def test_whoever_takes_back_while_the_computer_thinks_is_answered_anew(tmp_path:
 
 def test_names_that_nobody_chose_are_the_rulebooks(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
-        known, _ = await lobby.open_room(NewRoom(BOOK, START))
+        known, _ = await lobby.open_room(NewRoom(START))
         assert known.room.table.names is None
         assert [seat.name for seat in known.room.seats] == ["Player 1", "Player 2"]
         with pytest.raises(TableError):
-            await lobby.open_room(NewRoom(BOOK, START, names=("Ann", "ann")))
+            await lobby.open_room(NewRoom(START, names=("Ann", "ann")))
 
     at(tmp_path, do)
 
@@ -381,7 +380,7 @@ def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
             Rules(blocks=range(1, 10), supply="endless", target=9_999),
         ):
             with pytest.raises(TooLargeError):
-                await lobby.open_room(NewRoom(catalogue.find_rulebook(UNNAMED, rules), Table(Game(rules))))
+                await lobby.open_room(NewRoom(Table(Game(rules))))
 
     at(tmp_path, do)
 
@@ -389,7 +388,7 @@ def test_a_game_that_is_too_large_is_not_begun(tmp_path: Path) -> None:
 def test_a_position_is_played_on_from(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         table = Table(Game(BOOK.rules, 0, (9, 8)), BOOK.name, ("Ann", "Ben"))
-        known, token = await lobby.open_room(NewRoom(BOOK, table))
+        known, token = await lobby.open_room(NewRoom(table))
         known = await lobby.act(known.address, token, Move(2, 5))
         assert known.room.table.game.moves == (9, 8, 5)
         again = await lobby.act(known.address, token, Resign())
@@ -403,7 +402,7 @@ def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
 
     async def do(lobby: Lobby) -> None:
         table = replace(Table(Game(book.rules), book.name), hidden=True)
-        known, token = await lobby.open_room(NewRoom(book, table))
+        known, token = await lobby.open_room(NewRoom(table))
         known = await lobby.act(known.address, token, Move(0, 9))
         told = known.state.decode()
         assert '"left":null' in told

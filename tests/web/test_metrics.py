@@ -151,12 +151,11 @@ def test_a_request_that_nobody_waited_for_is_counted_too() -> None:
     assert sample(metrics, "tower_requests_total", method="GET", route="/g/{address}", status="none") == 1
 
 
-@pytest.mark.parametrize("name", ["workers", "thinkers"])
-def test_the_queue_of_the_solver_is_read_where_it_tells(name: str) -> None:
+def test_the_queue_of_the_solver_is_read_where_it_tells() -> None:
     state = State()
     metrics = Metrics(state)
     assert sample(metrics, "tower_queue_waiting") is None, "unknown is not 0"
-    setattr(state, name, SimpleNamespace(waiting=7, running=2))
+    state.workers = SimpleNamespace(waiting=7, running=2)
     assert (sample(metrics, "tower_queue_waiting"), sample(metrics, "tower_queue_running")) == (7, 2)
     metrics.observe_wait(0.3, "analysis")
     assert sample(metrics, "tower_queue_wait_seconds_sum", lane="analysis") == 0.3

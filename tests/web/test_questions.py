@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.types import Message
 
 from number_tower.web import app as app_module
-from number_tower.web import tasks
+from number_tower.web import questions
 from number_tower.web import workers as workers_module
 from number_tower.web.workers import Lane, LaneLimits, Workers
 from support import apps
@@ -80,7 +80,7 @@ async def until(condition: Callable[[], object]) -> None:
 @pytest.fixture(autouse=True)
 def _analyses_wait_at_a_gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
-    monkeypatch.setattr(tasks, "analyse_table", gated_analysis)
+    monkeypatch.setattr(questions, "analyse_table", gated_analysis)
 
 
 @pytest.fixture

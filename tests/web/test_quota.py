@@ -50,7 +50,7 @@ def fat_book(size: int = catalogue.LARGEST_FILE) -> catalogue.Rulebook:
 
 
 def wish(book: catalogue.Rulebook = DRAFT, moves: tuple[int, ...] = ()) -> NewRoom:
-    return NewRoom(book, Table(Game(book.rules, 0, moves), book.name), "link")
+    return NewRoom(Table(Game(book.rules, 0, moves), book=book), "link")
 
 
 def admit(quota: DailyQuota | Quota, who: str = "here", size: int = 1) -> None:
@@ -178,7 +178,7 @@ def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
         before = count_bytes(store)
         with store.write() as connection:
             for each in wished:
-                rooms.insert_room(connection, each.make_room(), each.book, each.players)
+                rooms.insert_room(connection, each.make_room(), each.table.book, each.players)
         taken = count_bytes(store) - before
         assert taken <= sum(each.cost for each in wished) <= 3 * taken, kind
         store.close()

@@ -51,14 +51,18 @@ def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int
     identity = next(_numbers) if identity is None else identity
     table = Table(Game(book.rules, 0, moves), book.name)
     game = StoredGame(
-        identity, f"key {identity}", table, book, Seats(), tuple(format_now() for _ in range(table.version + 1))
+        identity,
+        f"key {identity}",
+        replace(table, rulebook=book.name, book=book),
+        Seats(),
+        tuple(format_now() for _ in range(table.version + 1)),
     )
     room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
     return StoredRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
 
 
 def wish(book: Rulebook) -> NewRoom:
-    return NewRoom(book, Table(Game(book.rules), book.name), "link")
+    return NewRoom(Table(Game(book.rules), book=book), "link")
 
 
 def traced(do: Callable[[], object]) -> int:
@@ -244,7 +248,7 @@ def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
 def test_whoever_acted_in_a_room_leaves_no_lock_behind(tmp_path: Path) -> None:
     async def do(lobby: Lobby) -> None:
         for number in range(3):
-            known, token = await lobby.open_room(NewRoom(DRAFT, Table(Game(DRAFT.rules), "draft")))
+            known, token = await lobby.open_room(NewRoom(Table(Game(DRAFT.rules), "draft")))
             await lobby.act(known.address, token, Move(0, 9 - number))
         assert len(lobby._locks) == 0  # noqa: SLF001 - nothing else shows it
 

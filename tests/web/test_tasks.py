@@ -13,7 +13,8 @@ from hypothesis import given, settings
 import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
-from number_tower.coach.hints import fill_text, hint
+from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
+from number_tower.coach.hints import HintText, fill_text, hint
 from number_tower.coach.review import review
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
@@ -72,7 +73,7 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     book = catalogue.load_named(name)
     table = Table(Game(book.rules), name)
     given_ = hint(nt.solve(table.game))
-    one, two, three = (travelled(tasks.give_hint(table, book, step)) for step in (1, 2, 3))
+    one, two, three = (travelled(tasks.give_hint(table, step)) for step in (1, 2, 3))
     assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
     assert three.texts[:2] == two.texts
     assert two.texts[:1] == one.texts
@@ -83,14 +84,14 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
-    table, book = read("draft:9")
-    assert tasks.give_hint(table, book, 0) == tasks.give_hint(table, book, 1)
-    assert tasks.give_hint(table, book, 9) == tasks.give_hint(table, book, 3)
+    table, _ = read("draft:9")
+    assert tasks.give_hint(table, 0) == tasks.give_hint(table, 1)
+    assert tasks.give_hint(table, 9) == tasks.give_hint(table, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
-    table, book = read("summit(hidden=yes):9")
-    told = tasks.give_hint(table, book, 3)
+    table, _ = read("summit(hidden=yes):9")
+    told = tasks.give_hint(table, 3)
     assert told.block is None
     assert not told.more
     assert "hidden" in told.texts[0]
@@ -99,7 +100,7 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = tasks.give_hint(*read(line), 3)
+        told = tasks.give_hint(read(line)[0], 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
@@ -110,8 +111,8 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
             return None
 
     monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
-    told = tasks.give_hint(*read("draft:9"), 3)
-    assert told == tasks.HintText((fill_text("unknown", {}),), more=False)
+    told = tasks.give_hint(read("draft:9")[0], 3)
+    assert told == HintText((fill_text("unknown", {}),), more=False)
 
 
 # Analysis -------------------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
 @settings(max_examples=examples(150))
 @given(any_game())
 def test_every_value_is_what_solving_says(game: Game) -> None:
-    found = travelled(tasks.analyse_table(*by_rules(game), PATIENT))
+    found = travelled(analyse_table(*by_rules(game), PATIENT))
     solution = nt.solve(game)
     assert (found.value, found.plies) == solution.worth
     assert {move.block: (move.value, move.plies) for move in found.moves} == {
@@ -138,7 +139,7 @@ def test_every_value_is_what_solving_says(game: Game) -> None:
 
 def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
     table, book = read("draft:9,8")
-    found = tasks.analyse_table(table, book, seconds=0.0)
+    found = analyse_table(table, book, seconds=0.0)
     truth = nt.solve(table.game)
     assert found.value is None
     assert not found.complete
@@ -151,16 +152,16 @@ def test_without_time_only_moves_that_end_the_game_are_valued() -> None:
 
 
 def test_a_game_too_vast_is_said_to_be_unknown() -> None:
-    found = tasks.analyse_table(*read(VAST), seconds=0.2)
+    found = analyse_table(*read(VAST), seconds=0.2)
     assert found.value is None
     assert all(move.value is None for move in found.moves)
     assert "No move is valued" in found.note
 
 
 def test_of_many_moves_only_some_are_given_a_reason() -> None:
-    found = tasks.analyse_table(*read("climb(blocks=1-100):"))
+    found = analyse_table(*read("climb(blocks=1-100):"))
     assert len(found.moves) == 100
-    assert sum(bool(move.reason) for move in found.moves) == tasks.MAX_REASONS
+    assert sum(bool(move.reason) for move in found.moves) == MAX_REASONS
     assert all(move.value for move in found.moves)
 
 
@@ -170,7 +171,7 @@ def test_of_many_moves_only_some_are_given_a_reason() -> None:
 @settings(max_examples=examples(60))
 @given(any_game(to_the_end=True))
 def test_a_review_is_the_coachs(game: Game) -> None:
-    found, seen = travelled(tasks.review_table(*by_rules(game), PATIENT, PATIENT)), review(game)
+    found, seen = travelled(tasks.review_table(by_rules(game)[0], PATIENT, PATIENT)), review(game)
     assert found.values == seen.values
     assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
     assert found.turning == (None if seen.turning_point is None else seen.turning_point.ply)
@@ -179,22 +180,22 @@ def test_a_review_is_the_coachs(game: Game) -> None:
 
 
 def test_a_result_by_word_and_names_are_told() -> None:
-    found = tasks.review_table(*read("draft(names=Ann,Ben,resigned=1):9,8"))
+    found = tasks.review_table(read("draft(names=Ann,Ben,resigned=1):9,8")[0])
     assert found.headline == "Ben won: Ann resigned."
     assert "Ann resigned a position that was won" in (found.turning_point or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
-    table, book = read("draft:9,8,5")
-    found = tasks.review_table(table, book, altogether=0.0)
+    table, _ = read("draft:9,8,5")
+    found = tasks.review_table(table, altogether=0.0)
     assert found.values == (None,) * 4
     assert not found.complete
     assert found.unsolved is not None
 
 
 def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
-    table, book = read(f"{VAST}5,6,7,8")
-    found = tasks.review_table(table, book, seconds=0.2, altogether=0.3)
+    table, _ = read(f"{VAST}5,6,7,8")
+    found = tasks.review_table(table, seconds=0.2, altogether=0.3)
     assert set(found.values) == {None}
     assert all(not move.mark and not move.remarks for move in found.moves)
 
@@ -289,11 +290,11 @@ def test_trouble_is_not_remembered() -> None:
 def test_an_answer_that_is_not_complete_is_kept_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(questions, "monotonic", lambda: now[0])
-    nothing = tasks.PositionAnalysis(None, None, "", "", (), "unknown")
-    known = tasks.PositionAnalysis("win", 1, "", "", (), "")
+    nothing = PositionAnalysis(None, None, "", "", (), "unknown")
+    known = PositionAnalysis("win", 1, "", "", (), "")
     found = [nothing, known]
 
-    async def find() -> tasks.PositionAnalysis:
+    async def find() -> PositionAnalysis:
         return found.pop(0)
 
     async def ask() -> None:

@@ -6,9 +6,9 @@ from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from number_tower.arena.playout import ArenaJournal, GameResult, PlayerFactory, Playout, play_fixture, play_out
+from number_tower.arena.playout import ArenaJournal, GameResult, play_fixture, play_out
 from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
-from number_tower.arena.schedule import Contest, Fixture, arrange
+from number_tower.arena.schedule import Contest, arrange
 from number_tower.batch import BatchError
 from number_tower.batch.executor import run_journaled
 from number_tower.players import DEFAULT_PATIENCE, make_player
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterable
 
+    from number_tower.arena.playout import PlayerFactory
     from number_tower.rules import Rules
 
 __all__ = [
@@ -25,10 +26,7 @@ __all__ = [
     "ArenaStanding",
     "BatchError",
     "Contest",
-    "Fixture",
     "GameResult",
-    "PlayerFactory",
-    "Playout",
     "Score",
     "arena",
     "arrange",

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
@@ -105,12 +106,17 @@ def _run_serially(run: Callable[[int], ResultT], indexes: Iterable[int]) -> Gene
 def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers: int) -> Generator[list[ResultT]]:
     """Run jobs on worker processes; closing the generator stops them. `run` and its results must be picklable."""
     queue = iter(indexes)
+    returned: deque[int] = deque()
     pending: set[Future[_ChunkResult[ResultT]]] = set()
     size, has_begun = 1, False
     with _WorkerPool(run, workers) as pool:
         try:
             while True:
-                while len(pending) < 2 * workers and (chunk := list(islice(queue, size))):
+                while len(pending) < 2 * workers:
+                    chunk = [returned.popleft() for _ in range(min(size, len(returned)))]
+                    chunk += islice(queue, size - len(chunk))
+                    if not chunk:
+                        break
                     pending.add(pool.submit(_run_chunk, chunk))
                 if not pending:
                     return
@@ -118,7 +124,7 @@ def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers:
                 for future in finished:
                     results, rest, error = future.result()
                     has_begun = True
-                    queue = chain(rest, queue)
+                    returned += rest
                     size = max(size // 2, 1) if rest else min(2 * size, _MAX_CHUNK)
                     yield results
                     if error is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.cli import options
 from number_tower.cli.console import (
     MAX_WIDTH,
     add_row,
@@ -22,8 +23,15 @@ from number_tower.cli.console import (
     render_table,
     show_progress,
 )
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, INTERRUPTED, NO_OUTPUT, WRONG_CALL, CommandError
-from number_tower.cli.options import add_patience_option, parse_count, parse_seed
+from number_tower.cli.errors import (
+    DAMAGED_RECORD,
+    FINISHED,
+    INTERRUPTED,
+    NO_OUTPUT,
+    CommandError,
+    report_as,
+)
+from number_tower.cli.options import parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
 
     from number_tower.arena import ArenaResults, ArenaStanding, Score
     from number_tower.batch.journal import Journal
-    from number_tower.cli.options import CommandParser
 
 FILE = "arena.jsonl"
 """Where games are written, unless the call names another file."""
@@ -51,7 +58,7 @@ _COLUMN = 5
 AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_argument(
         "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
@@ -74,19 +81,15 @@ def add_arguments(parser: CommandParser) -> None:
         "--jobs", type=parse_count, metavar="N", help="how many games at once (as many as there are cores)"
     )
     parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
-    add_patience_option(parser)
+    options.add_patience_option(parser)
 
 
 def run(args: Namespace) -> int:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
-    try:
-        players = args.players.split(",")
+    players = args.players.split(",")
+    with report_as("--players: {}", UnknownPlayerError), report_as("{}", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
-    except UnknownPlayerError as error:
-        raise CommandError(WRONG_CALL, f"--players: {error}") from None
-    except BatchError as error:
-        raise CommandError(WRONG_CALL, str(error)) from None
     args.out = choose_journal_file(args, FILE)
     create = partial(ArenaJournal, args.out, contest, resume=args.resume)
     with (
@@ -190,7 +193,7 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
     """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
     if args.out is not None:
         if not args.out:
-            raise CommandError(WRONG_CALL, "--out: expected a file's name")
+            raise CommandError("--out: expected a file's name")
         return str(args.out)
     names = chain([usual], (usual.replace(".", f"-{number}.") for number in count(2)))
     free = (name for name in names if not os.path.exists(name) or not os.path.getsize(name))
@@ -203,12 +206,12 @@ def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: boo
         return create()
     except JournalNotEmptyError as error:
         advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
-        raise CommandError(WRONG_CALL, f"{error}: {advice}") from None
+        raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
-        raise CommandError(DAMAGED_RECORD, f"{error}; another --out leaves it alone") from None
+        raise CommandError(f"{error}; another --out leaves it alone", code=DAMAGED_RECORD) from None
     except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
-        raise CommandError(WRONG_CALL, f"{error}{advice}") from None
+        raise CommandError(f"{error}{advice}") from None
 
 
 @contextmanager
@@ -226,16 +229,16 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     try:
         yield
     except KeyboardInterrupt:
-        raise CommandError(INTERRUPTED, f"stopped. {describe_state()}") from None
+        raise CommandError(f"stopped. {describe_state()}", code=INTERRUPTED) from None
     except StoppedError as error:
-        raise CommandError(INTERRUPTED, f"stopped: {error}. {describe_state()}") from None
+        raise CommandError(f"stopped: {error}. {describe_state()}", code=INTERRUPTED) from None
     except WorkerError as error:
-        raise CommandError(NO_OUTPUT, f"{error}. {describe_state()}") from error
+        raise CommandError(f"{error}. {describe_state()}", code=NO_OUTPUT) from error
     except UnknownPlayerError as error:
-        raise CommandError(WRONG_CALL, f"{error}. {describe_state()}") from None
+        raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
-        raise CommandError(DAMAGED_RECORD, f"{error}; another --out begins anew") from None
+        raise CommandError(f"{error}; another --out begins anew", code=DAMAGED_RECORD) from None
     except BatchError as error:
-        raise CommandError(NO_OUTPUT, str(error)) from None
+        raise CommandError(str(error), code=NO_OUTPUT) from None
     finally:
         signal.signal(signal.SIGTERM, before)

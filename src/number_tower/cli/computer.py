@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.cli.errors import WRONG_CALL, CommandError, rearm_interrupt
+from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
 from number_tower.cli.terminal import SearchProgress
 from number_tower.coach.hints import Hint, fill_text, format_sentence, hint
 from number_tower.coach.reasons import explain_move
@@ -43,18 +43,16 @@ class Opponents(NamedTuple):
         """Return the players that `--vs` and `--seat` ask for: one opposite the person, or two against each other."""
         specs: list[str] = args.vs
         if len(specs) > 2:
-            raise CommandError(WRONG_CALL, "--vs: a game has two seats, so at most two can play each other")
+            raise CommandError("--vs: a game has two seats, so at most two can play each other")
         if len(specs) == 2 and args.seat is not None:
-            raise CommandError(WRONG_CALL, "--seat: no seat is left where two --vs play each other")
+            raise CommandError("--seat: no seat is left where two --vs play each other")
         seed = SystemRandom().randrange(1_000_000) if seed is None else seed
         progress = SearchProgress("leaves the game", in_game=True)
-        try:
+        with report_as("--vs: {}", UnknownPlayerError):
             players = [
                 make_player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
                 for number, spec in enumerate(specs)
             ]
-        except UnknownPlayerError as error:
-            raise CommandError(WRONG_CALL, f"--vs: {error}") from None
         if len(players) == 2:
             return cls((players[0], players[1]), progress, (specs[0], specs[1]), seed)
         if args.seat == "2":

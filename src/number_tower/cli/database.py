@@ -6,10 +6,11 @@ import os
 import sys
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
-from number_tower.cli.errors import DAMAGED_RECORD, NO_DATABASE, WRONG_CALL, CommandError
+from number_tower.cli.errors import DAMAGED_RECORD, NO_DATABASE, CommandError
 from number_tower.table import StaleError
 from number_tower.text import format_argument, format_text
 
@@ -48,9 +49,9 @@ class LazyStore:
             location = store.find_location(self._choice)
         except store.LocationError as error:
             source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
-            raise CommandError(WRONG_CALL, f"{source}: {error}") from None
+            raise CommandError(f"{source}: {error}") from None
         if location is None:
-            raise CommandError(WRONG_CALL, f"games are not kept: {store.ENVIRONMENT_VARIABLE} or --db says none")
+            raise CommandError(f"games are not kept: {store.ENVIRONMENT_VARIABLE} or --db says none")
         return location
 
     @property
@@ -76,7 +77,7 @@ class LazyStore:
         from number_tower.store.database import Store  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
 
         if self._store is None:
-            self._store = Store(self.location, patience=self._timeout)
+            self._store = Store(self.location, timeout=self._timeout)
         return self._store
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
@@ -85,14 +86,14 @@ class LazyStore:
         A database that does not exist yet is not created, unless `create` says so.
         """
         if self.missing and not create:
-            raise CommandError(WRONG_CALL, f"there is no {format_text(what)}: nothing is kept in {self.name} yet")
+            raise CommandError(f"there is no {format_text(what)}: nothing is kept in {self.name} yet")
         try:
             return look_up(self.open())
         except store.GameNotFoundError:
             listed = f"to see what there is: tower history{self.db_option}"
-            raise CommandError(WRONG_CALL, f"there is no {format_text(what)} in {self.name}; {listed}") from None
+            raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
         except store.StoreError as error:
-            raise CommandError(NO_DATABASE, f"{error}.") from None
+            raise CommandError(f"{error}.", code=NO_DATABASE) from None
         finally:
             self.close()
 
@@ -241,8 +242,6 @@ def make_key() -> str:
 @contextmanager
 def _announce_wait() -> Iterator[None]:
     """Say on a terminal, after a second, that the database is being waited for."""
-    from threading import Timer  # noqa: PLC0415 - not for the first prompt
-
     timer = Timer(1.0, lambda: print("(Waiting for the database ...)", file=sys.stderr, flush=True))
     if sys.stderr is not None and sys.stderr.isatty():
         timer.daemon = True
@@ -282,15 +281,13 @@ def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundG
         saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), f"game {int(ref)}")
         return FoundGame(saved.table, saved)
     if is_match_id(ref) and not os.path.exists(ref):
-        raise CommandError(
-            WRONG_CALL, f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}"
-        )
+        raise CommandError(f"{ref} is a match; expected one of its games (see: tower history), or resume {ref}")
     from number_tower import record  # noqa: PLC0415 - a game by its name needs no records
 
     try:
         return FoundGame(record.read(ref))
     except record.NoRecordError as error:
         problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
-        raise CommandError(WRONG_CALL, problem) from None
+        raise CommandError(problem) from None
     except record.RecordError as error:
-        raise CommandError(DAMAGED_RECORD, f"the record cannot be read: {error}") from None
+        raise CommandError(f"the record cannot be read: {error}", code=DAMAGED_RECORD) from None

@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from number_tower.cli import options
 from number_tower.cli.console import show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import (
@@ -17,22 +18,22 @@ from number_tower.cli.errors import (
     FINISHED,
     NO_DATABASE,
     NO_OUTPUT,
-    WRONG_CALL,
     CommandError,
     print_error,
+    report_as,
 )
 from number_tower.cli.history import normalize_game_name
-from number_tower.cli.options import add_db_option
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
-from number_tower.store import StoreError, get_data_folder, is_disabled
-from number_tower.store.backup import create_backup, locate_file, name_backup, restore_backup
+from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
+from number_tower.store.backup import create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
-from number_tower.store.engine import make_engine, upgrade
+from number_tower.store.engine import make_engine
 from number_tower.store.games import DamagedEntry, GameFilter
-from number_tower.store.integrity import check_database
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from number_tower.store.transfer import TransferError, export_games, import_games
+from number_tower.store.upgrade import upgrade
 from number_tower.text import format_count, format_path
 
 if TYPE_CHECKING:
@@ -40,17 +41,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO, TextIO
 
-    from number_tower.cli.options import CommandParser
     from number_tower.store.database import Store
-    from number_tower.store.engine import Backup
-    from number_tower.store.integrity import CheckReport
+    from number_tower.store.maintenance import CheckReport
     from number_tower.store.transfer import ImportResult
+    from number_tower.store.upgrade import BackupChoice
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of a line that is imported."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower db`."""
     parser.add_argument(
         "action",
@@ -64,7 +64,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--force", action="store_true", help="backup: replace FILE; restore: also a backup with damaged games"
     )
     parser.add_argument("--no-backup", action="store_true", help="upgrade: do not save a backup first")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -74,23 +74,21 @@ def run(args: Namespace) -> int:
     if args.action is None and is_disabled(args.db):
         terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
         return FINISHED
-    try:
+    with report_as("{}.", StoreError, code=NO_DATABASE):
         return _ACTIONS[args.action](args, terminal)
-    except StoreError as error:
-        raise CommandError(NO_DATABASE, f"{error}.") from None
 
 
 def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action is None:
-        raise CommandError(WRONG_CALL, "a file goes with backup, check, restore or upgrade (see: tower db --help)")
+        raise CommandError("a file goes with backup, check, restore or upgrade (see: tower db --help)")
     if args.file is None and args.action in {"backup", "restore"}:
-        raise CommandError(WRONG_CALL, f"which file? As in: tower db {args.action} games-backup.db")
+        raise CommandError(f"which file? As in: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
-        raise CommandError(WRONG_CALL, "--force goes with backup or restore")
+        raise CommandError("--force goes with backup or restore")
     if args.no_backup and args.action != "upgrade":
-        raise CommandError(WRONG_CALL, "--no-backup goes with upgrade")
+        raise CommandError("--no-backup goes with upgrade")
     if args.no_backup and args.file is not None:
-        raise CommandError(WRONG_CALL, "choose one: a file for the backup, or --no-backup")
+        raise CommandError("choose one: a file for the backup, or --no-backup")
 
 
 def _describe(args: Namespace, terminal: Terminal) -> int:
@@ -126,7 +124,7 @@ def _upgrade(args: Namespace, terminal: Terminal) -> int:
     return FINISHED
 
 
-def _choose_backup(args: Namespace, store: LazyStore) -> Backup:
+def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
     """Return where the backup before an upgrade goes: beside a file, or, for a server, to the user's data folder."""
     if args.no_backup:
         return False
@@ -157,7 +155,7 @@ def _check(args: Namespace, terminal: Terminal) -> int:
         terminal.show(f"- {problem}\n")
     count = format_count(len(report.problems), "problem")
     advice = "a backup can take its place: tower db restore FILE"
-    raise CommandError(DAMAGED_DATABASE, f"{name} has {count}, listed above ({contents}); {advice}")
+    raise CommandError(f"{name} has {count}, listed above ({contents}); {advice}", code=DAMAGED_DATABASE)
 
 
 def _run_check(args: Namespace) -> tuple[str, CheckReport]:
@@ -166,11 +164,11 @@ def _run_check(args: Namespace) -> tuple[str, CheckReport]:
         store = _require_store(args)
         name, location = store.name, store.location
     elif Path(args.file).is_file():
-        location = locate_file(Path(args.file))
+        location = locate_file(args.file)
         name = location.name
     else:
         problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
-        raise CommandError(WRONG_CALL, problem)
+        raise CommandError(problem)
     with show_progress("games", "stops") as update:
         return name, check_database(location, update)
 
@@ -181,7 +179,7 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
     if report.problems and not args.force:
         count = format_count(len(report.problems), "problem")
         advice = f"to see them: tower db check {name}; to restore it all the same: --force"
-        raise CommandError(DAMAGED_DATABASE, f"{name} has {count}, and nothing was restored ({advice})")
+        raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=DAMAGED_DATABASE)
     with show_progress("parts", "stops; then everything is as it was") as update:
         restored = restore_backup(store.location, Path(args.file), update)
     contents = _format_contents(report.games, report.matches, report.puzzles)
@@ -195,7 +193,7 @@ def _require_store(args: Namespace) -> LazyStore:
     """Return the database, if there is one."""
     store = LazyStore(args.db)
     if store.missing:
-        raise CommandError(WRONG_CALL, f"there is no database {store.name} yet")
+        raise CommandError(f"there is no database {store.name} yet")
     return store
 
 
@@ -219,12 +217,12 @@ _ACTIONS: dict[str | None, Callable[[Namespace, Terminal], int]] = {
 # Export and import ---------------------------------------------------------------------------------------------------
 
 
-def add_export_arguments(parser: CommandParser) -> None:
+def add_export_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower export`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="where to (standard output)")
     parser.add_argument("--game", metavar="GAME", help="only this game, but matches whole")
     parser.add_argument("--player", metavar="NAME", help="only games of this player")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_export(args: Namespace) -> int:
@@ -264,13 +262,13 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
         with open_replacing(Path(os.path.realpath(path))) as stream:
             yield stream
     except OSError as error:
-        raise CommandError(NO_OUTPUT, f"{format_path(path)} cannot be written: {error.strerror}") from None
+        raise CommandError(f"{format_path(path)} cannot be written: {error.strerror}", code=NO_OUTPUT) from None
 
 
-def add_import_arguments(parser: CommandParser) -> None:
+def add_import_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower import`."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="where from (standard input)")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_import(args: Namespace) -> int:
@@ -281,9 +279,9 @@ def run_import(args: Namespace) -> int:
             store, lines = LazyStore(args.db), _read_lines(stream)
             result = store.query(lambda database: import_games(database, lines), "game", create=True)
     except TransferError as error:
-        raise CommandError(DAMAGED_RECORD, f"{name}, {error}. Nothing was taken in.") from None
+        raise CommandError(f"{name}, {error}. Nothing was taken in.", code=DAMAGED_RECORD) from None
     except OSError as error:
-        raise CommandError(WRONG_CALL, f"{name} cannot be read: {error.strerror}") from None
+        raise CommandError(f"{name} cannot be read: {error.strerror}") from None
     Terminal().show(_describe_import(result))
     return FINISHED
 

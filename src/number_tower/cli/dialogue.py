@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -227,8 +228,6 @@ def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
 
 def _find_program_name() -> str:
     """Return how to call this program again: by its name if the shell finds it, else as it was called."""
-    from shutil import which  # noqa: PLC0415 - not for the first prompt
-
-    if which("tower"):
+    if any(os.access(os.path.join(folder, "tower"), os.X_OK) for folder in os.get_exec_path()):
         return "tower"
     return "python -m number_tower" if sys.argv[0].endswith("__main__.py") else sys.argv[0]

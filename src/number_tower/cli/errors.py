@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import suppress
-from typing import NoReturn
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NoReturn
 
 from number_tower.text import make_printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FINISHED = 0
 INPUT_ENDED = 1
@@ -23,13 +26,22 @@ INTERRUPTED = 130
 class CommandError(Exception):
     """A call that cannot be carried out: the message in one line, and the exit code."""
 
-    def __init__(self, code: int, problem: str) -> None:
+    def __init__(self, problem: str, *, code: int = WRONG_CALL) -> None:
         super().__init__(problem)
         self.code = code
 
 
 class InputEndedError(Exception):
     """The input ended where an answer was expected."""
+
+
+@contextmanager
+def report_as(message: str, *errors: type[Exception], code: int = WRONG_CALL) -> Iterator[None]:
+    """Turn errors of these classes into a CommandError; `{}` in the message stands for the error."""
+    try:
+        yield
+    except errors as error:
+        raise CommandError(message.format(error), code=code) from None
 
 
 def handle_interrupt_once() -> None:

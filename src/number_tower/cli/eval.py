@@ -14,7 +14,7 @@ from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, WRONG_CALL, CommandError
+from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
 from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
@@ -31,6 +31,7 @@ from number_tower.evaluation import (
     run_tasks,
 )
 from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.report import write
 from number_tower.evaluation.run import read_settings
 from number_tower.evaluation.scores import REASON_WORDS, compute_scores
 from number_tower.evaluation.suite import restore_suite
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from number_tower.cli.options import CommandParser
+    from number_tower.cli import options
     from number_tower.evaluation import Suite
     from number_tower.evaluation.scores import PlayerScore, Scores
 
@@ -60,7 +61,7 @@ _SETTINGS: dict[str, Any] = {
 """Defaults; with --resume alone, the file has the settings."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower eval`."""
     parse_amount = make_integer_parser(0, 1_000_000, "a whole number from 0 to 1,000,000")
     parser.add_argument(
@@ -133,34 +134,30 @@ def run(args: Namespace) -> int:
 
 
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
-    """Return the tasks of a call, and report what is wrong with it before any player is args."""
-    try:
-        with show_progress("new games", "stops") as games, show_progress("positions", "stops") as positions:
-            if _resumes_file(args):
-                return restore_suite(read_settings(args.out), make=make, finding=positions)
-            players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
-            if not players:
-                raise CommandError(
-                    WRONG_CALL, "--player: expected a command, module:function or a level; or --baselines"
-                )
-            if args.games and args.variants is not None:
-                raise CommandError(WRONG_CALL, "--variants goes without a game: name games, or have so many made")
-            settings = {
-                key: default if getattr(args, key) is None else getattr(args, key) for key, default in _SETTINGS.items()
-            }
-            return arrange_suite(
-                dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
-                args.games,
-                **settings,
-                legal=not args.no_legal,
-                make=make,
-                progress=games,
-                finding=positions,
-            )
-    except JournalDamagedError as error:
-        raise CommandError(DAMAGED_RECORD, str(error)) from None
-    except (UnknownPlayerError, BatchError) as error:
-        raise CommandError(WRONG_CALL, str(error)) from None
+    """Return the tasks of a call, and report what is wrong with it before any player is asked."""
+    with (
+        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),
+        report_as("{}", UnknownPlayerError, BatchError),
+        show_progress("new games", "stops") as games,
+        show_progress("positions", "stops") as positions,
+    ):
+        if _resumes_file(args):
+            return restore_suite(read_settings(args.out), make=make, finding=positions)
+        players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
+        if not players:
+            raise CommandError("--player: expected a command, module:function or a level; or --baselines")
+        if args.games and args.variants is not None:
+            raise CommandError("--variants goes without a game: name games, or have so many made")
+        given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
+        return arrange_suite(
+            dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
+            args.games,
+            **{**_SETTINGS, **given},
+            legal=not args.no_legal,
+            make=make,
+            progress=games,
+            finding=positions,
+        )
 
 
 def _resumes_file(args: Namespace) -> bool:
@@ -211,17 +208,15 @@ def format_resume_command(args: Namespace) -> str:
 def _check_folder(folder: str | None) -> None:
     """Refuse a report folder that cannot be made, before any work is done."""
     if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
-        raise CommandError(WRONG_CALL, "--report: expected a folder, which is made if there is none")
+        raise CommandError("--report: expected a folder, which is made if there is none")
 
 
 def _write_report(found: Scores, args: Namespace) -> None:
-    from number_tower.evaluation.report import write  # noqa: PLC0415 - a table on the screen needs none of it
-
     try:
         write(found, args.report, format_command(found.suite))
     except OSError as error:
         folder = format_path(args.report)
-        raise CommandError(NO_OUTPUT, f"the report cannot be written to {folder}: {error.strerror}") from None
+        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=NO_OUTPUT) from None
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:

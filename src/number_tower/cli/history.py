@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue, record
+from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
 from number_tower.cli.database import LazyStore, is_game_id, is_match_id
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_db_option, parse_count, parse_day
+from number_tower.cli.errors import FINISHED, CommandError
+from number_tower.cli.options import parse_count, parse_day
 from number_tower.cli.play import format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
@@ -26,18 +27,17 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from number_tower.cli.options import CommandParser
     from number_tower.store.games import GamePage
     from number_tower.store.matches import ListedMatch, StoredMatch
     from number_tower.store.rows import StoredGame
 
-_WIDEST = {"game": 28, "players": 31}
+_MAX_WIDTHS = {"game": 28, "players": 31}
 
 
 # History -------------------------------------------------------------------------------------------------------------
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower history`."""
     parser.add_argument("--game", metavar="GAME", help="only this game")
     parser.add_argument("--player", metavar="NAME", help="only games of this player")
@@ -54,14 +54,14 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument("--count", type=parse_count, default=20, metavar="N", help="how many games make a page (20)")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run(args: Namespace) -> int:
     """List games or matches, the last played first."""
     terminal = Terminal()
     if args.result in {"won", "lost"} and args.player is None:
-        raise CommandError(WRONG_CALL, f"--result {args.result}: by whom? Add --player NAME")
+        raise CommandError(f"--result {args.result}: by whom? Add --player NAME")
     store = LazyStore(args.db)
     if args.matches:
         return _list_matches(args, store, terminal)
@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
     elif page is None or not page.total:
         terminal.show(f"{_describe_empty(args, store)}\n")
     elif not page.games:
-        raise CommandError(WRONG_CALL, f"--page {args.page}: there are only {-(-page.total // args.count)}")
+        raise CommandError(f"--page {args.page}: there are only {-(-page.total // args.count)}")
     else:
         rows = [_format_row(game) for game in page.games]
         _show_table(terminal, ("id", "last move", "game", "players", "result"), rows)
@@ -94,7 +94,7 @@ def _show_page_number(terminal: Terminal, args: Namespace, total: int, what: str
 def _list_matches(args: Namespace, store: LazyStore, terminal: Terminal) -> int:
     """List matches, the last played first."""
     if any((args.game, args.player, args.result, args.since, args.until)):
-        raise CommandError(WRONG_CALL, "--matches lists all matches; the other filters are for games")
+        raise CommandError("--matches lists all matches; the other filters are for games")
 
     def look_up(database: Store) -> tuple[tuple[ListedMatch, ...], int]:
         with database.read() as connection:
@@ -113,36 +113,35 @@ def _list_matches(args: Namespace, store: LazyStore, terminal: Terminal) -> int:
 
 
 def _format_match_row(listed: ListedMatch) -> tuple[str, ...]:
-    kept = listed.match
-    if isinstance(kept, DamagedEntry):
-        return f"m{kept.id}", _format_time(listed.changed), "(damaged)", "", "", kept.problem
-    series, match = kept.series, kept.series.match
-    names = _get_match_names(kept)
+    saved, changed = listed.match, _format_time(listed.changed)
+    if isinstance(saved, DamagedEntry):
+        return f"m{saved.id}", changed, "(damaged)", "", "", saved.problem
+    match, names = saved.series.match, _get_match_names(saved)
     result = f"best of {match.best_of}, unfinished"
     if match.over:
         result = "drawn" if match.leader is None else f"{names[match.leader]} won"
     score = " - ".join(str(format_points(points)) for points in match.score)
-    label = ", ".join(dict.fromkeys(entry.book.name for entry in series.games))
-    return f"m{kept.id}", _format_time(listed.changed), label, " - ".join(names), score, result
+    label = ", ".join(dict.fromkeys(game.book.name for game in saved.series.games))
+    return f"m{saved.id}", changed, label, " - ".join(names), score, result
 
 
-def _get_match_names(kept: StoredMatch) -> tuple[str, str]:
-    return kept.series.names or get_voice(kept.series.games[0].book).players
+def _get_match_names(saved: StoredMatch) -> tuple[str, str]:
+    return saved.series.names or get_voice(saved.series.games[0].book).players
 
 
 def _match_to_json(listed: ListedMatch) -> dict[str, object]:
-    kept = listed.match
-    if isinstance(kept, DamagedEntry):
-        return {"id": f"m{kept.id}", "damaged": kept.problem}
-    match = kept.series.match
+    saved = listed.match
+    if isinstance(saved, DamagedEntry):
+        return {"id": f"m{saved.id}", "damaged": saved.problem}
+    match = saved.series.match
     return {
-        "id": f"m{kept.id}",
-        "started": kept.started,
+        "id": f"m{saved.id}",
+        "started": saved.started,
         "changed": listed.changed,
-        "games": [entry.book.name for entry in kept.series.games],
+        "games": [game.book.name for game in saved.series.games],
         "best_of": match.best_of,
-        "names": _get_match_names(kept),
-        "players": kept.seats.players,
+        "names": _get_match_names(saved),
+        "players": saved.seats.players,
         "score": match.score,
         "over": match.over,
         "winner": match.leader + 1 if match.over and match.leader is not None else None,
@@ -150,34 +149,29 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
 
 
 def _load_page(store: Store, args: Namespace) -> GamePage:
+    name, player = normalize_game_name(args.game), args.player and args.player.strip()
+    wanted = GameFilter(name, player, args.result, _format_day(args.since), _format_day(args.until, 1))
     with store.read() as connection:
-        return list_games(connection, _read_filter(args), args.count, (args.page - 1) * args.count)
+        return list_games(connection, wanted, args.count, (args.page - 1) * args.count)
 
 
-def _read_filter(args: Namespace) -> GameFilter:
-    player = args.player and args.player.strip()
-    return GameFilter(
-        normalize_game_name(args.game), player, args.result, _parse_day(args.since), _parse_day(args.until, 1)
-    )
+def normalize_game_name(game: str | None) -> str | None:
+    """Return the name in the database of a game that is given by its name or rule file."""
+    if game is None or game.lower() in catalogue.list_names():
+        return game and game.lower()
+    return os.path.basename(game).removesuffix(".toml")
 
 
-def normalize_game_name(given: str | None) -> str | None:
-    """Return what a game that was args for by its name or rule file is called in the database."""
-    if given is None or given.lower() in catalogue.list_names():
-        return given and given.lower()
-    return os.path.basename(given).removesuffix(".toml")
-
-
-def _parse_day(given: str | None, later: int = 0) -> str | None:
-    """Return when a day begins where the player is, as the database writes times; at the ends of time, nothing."""
-    if given is None:
+def _format_day(text: str | None, later: int = 0) -> str | None:
+    """Return when a local day begins, as the database writes times; None for a day out of range."""
+    if text is None:
         return None
     try:
-        day = date.fromisoformat(given) + timedelta(days=later)
-        begins = datetime.combine(day, datetime.min.time()).astimezone(UTC)
+        day = date.fromisoformat(text) + timedelta(days=later)
+        start = datetime.combine(day, datetime.min.time()).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return begins.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return start.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _describe_empty(args: Namespace, store: LazyStore) -> str:
@@ -215,7 +209,7 @@ def _format_result(game: StoredGame) -> str:
 def _show_table(terminal: Terminal, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     table = create_table(heads, ">" + "<" * (len(heads) - 1))
     for head, column in zip(heads, table.columns, strict=True):
-        column.max_width = _WIDEST.get(head)
+        column.max_width = _MAX_WIDTHS.get(head)
         column.overflow = "ellipsis"
     for row in rows:
         add_row(table, *row)
@@ -240,33 +234,31 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
 # Forgetting ----------------------------------------------------------------------------------------------------------
 
 
-def add_forget_arguments(parser: CommandParser) -> None:
+def add_forget_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower forget`."""
     parser.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run_forget(args: Namespace) -> int:
-    """Drop games and matches, and say what they were: their lines bring them back."""
+    """Delete games and matches, and print their lines, which bring them back."""
     for ref in args.ids:
         if not is_game_id(ref) and not is_match_id(ref):
-            raise CommandError(
-                WRONG_CALL, f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}"
-            )
-    terminal = Terminal()
-    store = LazyStore(args.db)
+            problem = f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}"
+            raise CommandError(problem)
+    terminal, store = Terminal(), LazyStore(args.db)
     for ref in args.ids:
         if is_match_id(ref):
-            dropped = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
+            games = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
             terminal.show(f"Match {ref} is forgotten. Its games were\n")
-            for each in dropped:
+            for each in games:
                 terminal.write(f"  {record.to_line(each.table, files=True)}\n")
-        else:
-            try:
-                game = store.query(partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
-            except GameInMatchError as within:
-                whole = f"to forget all of it: tower forget m{within.slot.match}{store.db_option}"
-                raise CommandError(WRONG_CALL, f"game {int(ref)} is part of a match; {whole}") from None
-            was = "damaged" if game is None else record.to_line(game.table, files=True)
-            terminal.write(f"Game {int(ref)} is forgotten. It was {was}\n")
+            continue
+        try:
+            game = store.query(partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
+        except GameInMatchError as error:
+            advice = f"to forget all of it: tower forget m{error.slot.match}{store.db_option}"
+            raise CommandError(f"game {int(ref)} is part of a match; {advice}") from None
+        line = "damaged" if game is None else record.to_line(game.table, files=True)
+        terminal.write(f"Game {int(ref)} is forgotten. It was {line}\n")
     return FINISHED

@@ -6,8 +6,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from number_tower.brief import describe_rules
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_game_options
+from number_tower.cli import options
+from number_tower.cli.errors import FINISHED, CommandError
 from number_tower.cli.play import choose_game, format_options, show_games
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
@@ -17,12 +17,11 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from number_tower.cli.options import CommandParser
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 
-def add_arguments(_: CommandParser) -> None:
+def add_arguments(_: options.CommandParser) -> None:
     """Describe the options of `tower games` and `tower levels`: there are none."""
 
 
@@ -50,9 +49,9 @@ def run_levels(_: Namespace) -> int:
     return FINISHED
 
 
-def add_rules_arguments(parser: CommandParser) -> None:
+def add_rules_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower rules`."""
-    add_game_options(parser)
+    options.add_game_options(parser)
 
 
 def run_rules(args: Namespace) -> int:
@@ -70,7 +69,7 @@ def run_rules(args: Namespace) -> int:
     return FINISHED
 
 
-def add_completion_arguments(parser: CommandParser) -> None:
+def add_completion_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower completion`."""
     parser.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
 
@@ -80,6 +79,6 @@ def run_completion(args: Namespace) -> int:
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 
     if args.shell not in SHELLS:
-        raise CommandError(WRONG_CALL, f"which shell? One of {', '.join(SHELLS)}.")
+        raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
     print(shellcode(["tower"], shell=args.shell))
     return FINISHED

@@ -6,9 +6,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from number_tower.brief import describe_rules
+from number_tower.cli import options
 from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError
 from number_tower.cli.input import COMMANDS, MovePrompt
-from number_tower.cli.options import add_db_option, add_game_options, add_no_save_option, parse_seed
+from number_tower.cli.options import parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import find_exercises, format_sentence
@@ -18,7 +19,6 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.hints import Exercise
 
 TRIES = 3
@@ -32,14 +32,14 @@ _COMMANDS = {
 _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower learn`."""
-    add_game_options(parser)
+    options.add_game_options(parser)
     parser.add_argument(
         "--seed", type=parse_seed, metavar="N", help="choose the positions; the same number, the same lesson"
     )
-    add_db_option(parser)
-    add_no_save_option(parser)
+    options.add_db_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
                 terminal.show("The lesson ends here.\n")
                 return FINISHED
     except InputEndedError:
-        raise CommandError(INPUT_ENDED, "the input ended before the lesson did.") from None
+        raise CommandError("the input ended before the lesson did.", code=INPUT_ENDED) from None
     return _play_game(Table.start(choice), args, terminal)
 
 

@@ -17,7 +17,6 @@ from number_tower.cli.errors import (
     FINISHED,
     INTERRUPTED,
     NO_OUTPUT,
-    WRONG_CALL,
     CommandError,
     handle_interrupt_once,
     print_error,
@@ -102,14 +101,12 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         return int(end.code or FINISHED)
     if unknown:
         call = " ".join(filter(None, ("tower", args.command)))
-        raise CommandError(
-            WRONG_CALL, f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)"
-        )
+        raise CommandError(f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
         return int(run(args))
-    except number_tower.CatalogueError as error:  # loaded only now
-        raise CommandError(WRONG_CALL, str(error)) from None
+    except number_tower.CatalogueError as error:  # imported only when there is an error
+        raise CommandError(str(error)) from None
 
 
 def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
@@ -143,8 +140,6 @@ def _check_name(argv: Sequence[str]) -> None:
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
-        raise CommandError(WRONG_CALL, f"to play it: tower play {format_text(' '.join(argv))}")
+        raise CommandError(f"to play it: tower play {format_text(' '.join(argv))}")
     known = ", ".join(COMMANDS)
-    raise CommandError(
-        WRONG_CALL, f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)"
-    )
+    raise CommandError(f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)")

@@ -7,17 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INTERRUPTED, WRONG_CALL, CommandError, print_error
-from number_tower.cli.options import (
-    add_db_option,
-    add_game_options,
-    add_hidden_option,
-    add_no_save_option,
-    add_player_options,
-    parse_count,
-)
+from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
+from number_tower.cli.options import parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
@@ -32,7 +26,6 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import GameChoice
     from number_tower.cli.computer import Opponents
-    from number_tower.cli.options import CommandParser
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import MatchSlot, StoredGame
     from number_tower.table import Table
@@ -42,14 +35,16 @@ DEFAULT_GAMES = 3
 """How many games a match of one rulebook has at most, unless the call says otherwise."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower match`."""
-    add_game_options(parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
+    options.add_game_options(
+        parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns"
+    )
     parser.add_argument("--best-of", type=parse_count, metavar="N", help="how many games at most (3, or one of each)")
-    add_player_options(parser, "who starts the first game: 1, 2, or random")
-    add_hidden_option(parser)
-    add_db_option(parser)
-    add_no_save_option(parser)
+    options.add_player_options(parser, "who starts the first game: 1, 2, or random")
+    options.add_hidden_option(parser)
+    options.add_db_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -58,10 +53,8 @@ def run(args: Namespace) -> int:
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args), read_person_name(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
-    try:
+    with report_as("--best-of: {}", MatchError):
         match = Match(default if args.best_of is None else args.best_of, games[0].first)
-    except MatchError as error:
-        raise CommandError(WRONG_CALL, f"--best-of: {error}") from None
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)
     series = Series(games, match, names, hidden=args.hidden)
@@ -79,7 +72,7 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> int
     """Go on with a match; return the exit code."""
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
-        raise CommandError(WRONG_CALL, problem)
+        raise CommandError(problem)
     series = _update_names(saved, _create_opponents(args))
     return _MatchSession(args, series, terminal, saved).play()
 

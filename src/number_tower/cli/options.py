@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower.cli.errors import CommandError
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class CommandParser(argparse.ArgumentParser):
             name, given, known = choice.groups()
             one_of = "one of " if "," in known else ""
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
-        raise CommandError(WRONG_CALL, f"{message} (see: {self.prog} --help)")
+        raise CommandError(f"{message} (see: {self.prog} --help)")
 
 
 # Values --------------------------------------------------------------------------------------------------------------

@@ -6,19 +6,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
+from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError, report_as
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
-from number_tower.cli.options import (
-    add_db_option,
-    add_game_options,
-    add_hidden_option,
-    add_no_save_option,
-    add_player_options,
-    add_record_option,
-)
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
@@ -26,7 +19,6 @@ from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
-    from number_tower.cli.options import CommandParser
     from number_tower.cli.savefile import SaveFile
     from number_tower.rules import Rules
     from number_tower.store.rows import StoredGame
@@ -37,14 +29,14 @@ _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "st
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower play`."""
-    add_game_options(parser)
-    add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
-    add_db_option(parser)
-    add_hidden_option(parser)
-    add_record_option(parser)
-    add_no_save_option(parser)
+    options.add_game_options(parser)
+    options.add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
+    options.add_db_option(parser)
+    options.add_hidden_option(parser)
+    options.add_record_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -73,7 +65,7 @@ def run_menu(args: Namespace) -> int:
         try:
             answer = terminal.ask("Which game? ").strip()
         except InputEndedError:
-            raise CommandError(INPUT_ENDED, "the input ended before a game was chosen.") from None
+            raise CommandError("the input ended before a game was chosen.", code=INPUT_ENDED) from None
         if parse_input(answer).command == "quit":
             return FINISHED
         try:
@@ -111,17 +103,17 @@ def _parse_choice(answer: str) -> tuple[catalogue.Rulebook, str | None]:
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
-        raise CommandError(WRONG_CALL, f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
+        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
     options = {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
     except catalogue.OptionError as error:
         taken = format_options(error.taken)
-        raise CommandError(WRONG_CALL, f"{error.game} takes no --{error.option}; it takes {taken}") from None
+        raise CommandError(f"{error.game} takes no --{error.option}; it takes {taken}") from None
     except RulesError as error:
         conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
-        raise CommandError(WRONG_CALL, f"--{error}{'' if error.key in options else conflict}") from None
+        raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
 
 
 def format_options(options: tuple[str, ...]) -> str:
@@ -138,18 +130,14 @@ def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False
 
 def read_names(args: Namespace) -> tuple[str, str] | None:
     """Return the names of both players, if they were given."""
-    try:
+    with report_as("--names: {}", TableError):
         return None if args.names is None or _names_person(args) else check_player_names(args.names.split(","))
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--names: {error}") from None
 
 
 def read_person_name(args: Namespace) -> str | None:
     """Return the name of the one person in a game against the computer, if only that was given."""
-    try:
+    with report_as("--names: {}", TableError):
         return check_player_name(args.names) if _names_person(args) else None
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--names: {error}") from None
 
 
 def _names_person(args: Namespace) -> bool:
@@ -174,7 +162,7 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
-            raise CommandError(WRONG_CALL, "--seat goes with --vs: against whom? (see: tower levels)")
+            raise CommandError("--seat goes with --vs: against whom? (see: tower levels)")
         return None
     from number_tower.cli.computer import Opponents  # noqa: PLC0415 - two people need none of it
 
@@ -188,10 +176,10 @@ def open_savefile(path: str | None, table: Table) -> SaveFile | None:
     from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
 
     if not path:
-        raise CommandError(WRONG_CALL, "--record: expected a file's name")
+        raise CommandError("--record: expected a file's name")
     try:
         savefile = SaveFile(path)
     except OSError as error:
-        raise CommandError(WRONG_CALL, f"the game cannot be kept in {format_path(path)}: {error.strerror}") from None
+        raise CommandError(f"the game cannot be kept in {format_path(path)}: {error.strerror}") from None
     savefile.begin(table)
     return savefile

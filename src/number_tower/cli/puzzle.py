@@ -10,25 +10,20 @@ from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
 from number_tower import catalogue, record
+from number_tower.cli import options
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import (
     FINISHED,
     INPUT_ENDED,
     INTERRUPTED,
-    WRONG_CALL,
     CommandError,
     InputEndedError,
     print_error,
+    report_as,
 )
+from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
-from number_tower.cli.options import (
-    add_db_option,
-    add_game_options,
-    add_no_save_option,
-    parse_count,
-    parse_day,
-    parse_seed,
-)
+from number_tower.cli.options import parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
@@ -48,15 +43,12 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import GameChoice, Rulebook
     from number_tower.cli.database import LazyStore
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.puzzles import Puzzle, PuzzleStream
     from number_tower.coach.reasons import Reason
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
 
 COMMANDS = {
-    "help": "the rules in brief, and these commands",
-    "moves": "what can be placed now, and why the rest cannot",
-    "show": "the towers, drawn",
+    **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
     "skip": "give up on this one, and be told",
     "quit": "stop",
@@ -76,17 +68,17 @@ _SEEDS = 100_000
 Result = Literal["right", "wrong", "skipped", "left"]
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
-    add_game_options(parser)
+    options.add_game_options(parser)
     parser.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
     parser.add_argument("--day", type=parse_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
     parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same puzzles")
     parser.add_argument("--count", type=parse_count, metavar="N", help="so many puzzles, then stop")
     parser.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
     parser.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
-    add_db_option(parser)
-    add_no_save_option(parser)
+    options.add_db_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace, terminal: Terminal | None = None) -> int:
@@ -94,16 +86,13 @@ def run(args: Namespace, terminal: Terminal | None = None) -> int:
     terminal = terminal or Terminal()
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
-        raise CommandError(WRONG_CALL, "--day and --seed both choose the puzzles; expected one of them")
-    try:
+        raise CommandError("--day and --seed both choose the puzzles; expected one of them")
+    with report_as("--name: {}", TableError):
         name = None if args.name is None else check_player_name(args.name)
-    except TableError as error:
-        raise CommandError(WRONG_CALL, f"--name: {error}") from None
     source = _choose_source(args, choice)
     if args.json:
         return _print_json(source, args.count or 1)
-    store = choose_store(args)
-    return PuzzleSession(source, terminal, args.count, None if store is None else AttemptLog(store, name)).run()
+    return PuzzleSession(source, terminal, args.count, AttemptLog(choose_store(args), name)).run()
 
 
 def _choose_game(args: Namespace) -> GameChoice | None:
@@ -112,7 +101,7 @@ def _choose_game(args: Namespace) -> GameChoice | None:
         return choose_game(args, args.game)
     for option in catalogue.RULE_OPTIONS:
         if getattr(args, option) is not None:
-            raise CommandError(WRONG_CALL, f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+            raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
     return None
 
 
@@ -182,9 +171,7 @@ def _iterate_catalogue(seed: int | str, day: str | None, grade: int | None) -> I
 class PuzzleSession:
     """Asks one puzzle after another, and counts the score and the streak."""
 
-    def __init__(
-        self, source: PuzzleSource, terminal: Terminal, count: int | None, log: AttemptLog | None = None
-    ) -> None:
+    def __init__(self, source: PuzzleSource, terminal: Terminal, count: int | None, log: AttemptLog) -> None:
         self._source = source
         self._log = log
         self._terminal = terminal
@@ -202,8 +189,7 @@ class PuzzleSession:
             print_error(f"stopped.{self._format_score(' ')}")
             return INTERRUPTED
         finally:
-            if self._log is not None:
-                self._log.close()
+            self._log.close()
         if self._count is not None or self._asked > 1:
             self._terminal.show(self._format_score("\n", "\n"))
         return FINISHED
@@ -223,7 +209,7 @@ class PuzzleSession:
                 return
             self._terminal.show("\n" if self._count != number else "")
         if number == 0:
-            raise CommandError(WRONG_CALL, f"{self._source.explain_end(0)}.")
+            raise CommandError(f"{self._source.explain_end(0)}.")
         if number != self._count:
             self._terminal.show(f"{make_sentence(self._source.explain_end(number))}\n")
 
@@ -258,7 +244,7 @@ class PuzzleQuestion:
 
     def __init__(self, puzzle: Puzzle, book: Rulebook, terminal: Terminal, log: AttemptLog | None = None) -> None:
         self._puzzle = puzzle
-        self._log = log
+        self._log = log or AttemptLog(None)
         self._table = Table(puzzle.game, book=book)
         self._voice = get_voice(book)
         self._terminal = terminal
@@ -276,19 +262,15 @@ class PuzzleQuestion:
             if answer.command == "quit":
                 return "left"
             if answer.command == "skip":
-                self._log_result("skipped")
+                self._log.add(self._table, self._puzzle.grade, "skipped")
                 self._terminal.show(f"{self._format_solution(_shorten_reason)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
             self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
-    def _log_result(self, result: Literal["right", "wrong", "skipped"]) -> None:
-        """Save the result, before it is announced."""
-        if self._log is not None:
-            self._log.add(self._table, self._puzzle.grade, result)
-
     def _judge_move(self, block: int) -> Result:
-        self._log_result("right" if block == self._puzzle.answer else "wrong")
+        """Save the result, and then announce it."""
+        self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
         reason = self._explain_move(block, _shorten_reason)
         if block == self._puzzle.answer:
             wins = reason if reason.startswith("wins") else f"wins: it {reason}"
@@ -367,12 +349,12 @@ def find_line(solution: Solution, block: int, most: int) -> list[int]:
 
 
 def _print_json(source: PuzzleSource, count: int) -> int:
-    items = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source.items, count)]
-    if not items:
-        raise CommandError(WRONG_CALL, f"{source.explain_end(0)}.")
-    if len(items) < count:
-        print_error(f"{len(items):,} of the {count:,} puzzles asked for: {source.explain_end(len(items))}.")
-    print(json.dumps({"seed": source.seed, "puzzles": items}))
+    puzzles = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source.items, count)]
+    if not puzzles:
+        raise CommandError(f"{source.explain_end(0)}.")
+    if len(puzzles) < count:
+        print_error(f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}.")
+    print(json.dumps({"seed": source.seed, "puzzles": puzzles}))
     return FINISHED
 
 
@@ -391,10 +373,13 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
     }
 
 
-class AttemptLog:
-    """Saves the results of puzzles in the database. What cannot be saved is saved with a later result."""
+# Results -------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, store: LazyStore, name: str | None) -> None:
+
+class AttemptLog:
+    """Saves the results of puzzles, if there is a database. What cannot be saved is saved with a later result."""
+
+    def __init__(self, store: LazyStore | None, name: str | None = None) -> None:
         self._store = store
         self._name = name
         self._waiting: list[PuzzleAttempt] = []
@@ -402,6 +387,8 @@ class AttemptLog:
 
     def add(self, table: Table, grade: int, result: PuzzleResult) -> None:
         """Save a result; report the first failure."""
+        if self._store is None:
+            return
         from number_tower.store import puzzles  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
 
         line = record.to_line(table, files=True)
@@ -421,4 +408,5 @@ class AttemptLog:
 
     def close(self) -> None:
         """Close the database."""
-        self._store.close()
+        if self._store is not None:
+            self._store.close()

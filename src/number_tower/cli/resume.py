@@ -7,11 +7,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record
+from number_tower.cli import options
 from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
-from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
-from number_tower.cli.options import add_no_save_option, add_opponent_options, add_record_option, add_ref_argument
 from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
@@ -21,17 +21,16 @@ from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from number_tower.cli.options import CommandParser
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import Seats
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    add_ref_argument(parser, required=False)
-    add_opponent_options(parser)
-    add_record_option(parser)
-    add_no_save_option(parser)
+    options.add_ref_argument(parser, required=False)
+    options.add_opponent_options(parser)
+    options.add_record_option(parser)
+    options.add_no_save_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -128,5 +127,5 @@ def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     if match is not None and (game is None or match.changed > game.changed):
         return _load_match(args, match.id)
     if game is None:
-        raise CommandError(WRONG_CALL, "there is no unfinished game to go on with; to begin one: tower play GAME")
+        raise CommandError("there is no unfinished game to go on with; to begin one: tower play GAME")
     return FoundGame(game.table, game)

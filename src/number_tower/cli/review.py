@@ -8,11 +8,12 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_ref_argument, parse_seconds
+from number_tower.cli.errors import FINISHED, CommandError
+from number_tower.cli.options import parse_seconds
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.coach.review import ReviewText, review
 from number_tower.coach.review_svg import draw_review
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.review import GameReview, JudgedMove
     from number_tower.solve.worth import Worth
     from number_tower.table import Table
@@ -39,9 +39,9 @@ _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
 
-def add_replay_arguments(parser: CommandParser) -> None:
+def add_replay_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower replay`."""
-    add_ref_argument(parser)
+    options.add_ref_argument(parser)
 
 
 def run_replay(args: Namespace) -> int:
@@ -54,9 +54,9 @@ def run_replay(args: Namespace) -> int:
     return FINISHED
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower review`."""
-    add_ref_argument(parser)
+    options.add_ref_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
     parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="work at most so long on each position (20)")
@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
     table, _ = find_game(args, args.ref)
     printed = args.svg == "-"
     if printed and args.json:
-        raise CommandError(WRONG_CALL, "--json and --svg - would both be printed; give --svg a file, or leave one out")
+        raise CommandError("--json and --svg - would both be printed; give --svg a file, or leave one out")
     file = None if args.svg is None or printed else _check_picture_file(args.svg)
     voice = get_voice(table.book)
     words = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
@@ -193,16 +193,16 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
 def _check_picture_file(path: str) -> Path:
     """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
-        raise CommandError(WRONG_CALL, "--svg: expected a file's name, or - to print the picture")
+        raise CommandError("--svg: expected a file's name, or - to print the picture")
     name, file = format_path(path), Path(os.path.realpath(path))
     try:
         if not file.parent.is_dir():
             problem = f"there is no folder {format_path(str(file.parent))}"
-            raise CommandError(WRONG_CALL, f"the picture cannot be kept in {name}: {problem}")
+            raise CommandError(f"the picture cannot be kept in {name}: {problem}")
         if file.exists() and not file.is_file():
-            raise CommandError(WRONG_CALL, f"{name} is not a file that a picture can be kept in (--svg - prints it)")
+            raise CommandError(f"{name} is not a file that a picture can be kept in (--svg - prints it)")
         if file.exists() and file.stat().st_size and not _holds_picture(file):
-            raise CommandError(WRONG_CALL, f"{name} holds something that is not an SVG picture; choose another file")
+            raise CommandError(f"{name} holds something that is not an SVG picture; choose another file")
     except OSError as error:
         raise _create_picture_error(name, error) from None
     return file
@@ -222,4 +222,4 @@ def _write_picture(file: Path, picture: str, path: str) -> None:
 
 
 def _create_picture_error(name: str, error: OSError) -> CommandError:
-    return CommandError(WRONG_CALL, f"the picture cannot be kept in {name}: {error.strerror or error}")
+    return CommandError(f"the picture cannot be kept in {name}: {error.strerror or error}")

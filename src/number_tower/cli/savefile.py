@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.catalogue import CatalogueError
-from number_tower.cli.errors import WRONG_CALL, CommandError
+from number_tower.cli.errors import CommandError
 from number_tower.files import open_replacing
 from number_tower.text import format_path
 
@@ -48,7 +48,7 @@ class SaveFile:
         savefile.begin(table)
         news = None if savefile.up_to_date else savefile.save(table)
         if not savefile.up_to_date:
-            raise CommandError(WRONG_CALL, news or "the game cannot be kept")
+            raise CommandError(news or "the game cannot be kept")
         return savefile, news
 
     def begin(self, table: Table) -> None:
@@ -60,10 +60,10 @@ class SaveFile:
                 self._write(table)
         except FileNotFoundError:
             problem = f"there is no folder {format_path(str(self._file.parent))}"
-            raise CommandError(WRONG_CALL, f"the game cannot be kept in {self.name}: {problem}") from None
+            raise CommandError(f"the game cannot be kept in {self.name}: {problem}") from None
         except OSError as error:
             problem = error.strerror or str(error)
-            raise CommandError(WRONG_CALL, f"the game cannot be kept in {self.name}: {problem}") from None
+            raise CommandError(f"the game cannot be kept in {self.name}: {problem}") from None
 
     def save(self, table: Table) -> str | None:
         """Write the record; return a message for the players, if there is one."""
@@ -87,17 +87,17 @@ class SaveFile:
     def _holds_game(self) -> bool:
         """Say whether the file holds a game with at least one move or result; refuse a file with anything else."""
         if not self._file.is_file():
-            raise CommandError(WRONG_CALL, f"{self.name} is not a file that a game can be kept in")
+            raise CommandError(f"{self.name} is not a file that a game can be kept in")
         if self._file.stat().st_size == 0:
             return False
         try:
             earlier = record.read(str(self._file))
             return bool(earlier.game.moves or earlier.declared)
         except record.NoRecordError as error:
-            raise CommandError(WRONG_CALL, f"the game cannot be kept in {error}") from None
+            raise CommandError(f"the game cannot be kept in {error}") from None
         except (record.RecordError, CatalogueError):
             problem = f"{self.name} holds something that is not a game; choose another file"
-            raise CommandError(WRONG_CALL, problem) from None
+            raise CommandError(problem) from None
 
     def _set_aside_earlier_game(self) -> str:
         """Give the earlier game a second, free name, before the file is written."""

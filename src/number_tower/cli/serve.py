@@ -11,9 +11,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from number_tower.cli import options
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, WRONG_CALL, CommandError, print_error
-from number_tower.cli.options import add_db_option, make_integer_parser, parse_count
+from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, CommandError, print_error, report_as
+from number_tower.cli.options import make_integer_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.text import format_value
 from number_tower.web.settings import (
@@ -33,7 +34,6 @@ from number_tower.web.settings import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from number_tower.cli.options import CommandParser
 
 T = TypeVar("T")
 
@@ -43,14 +43,14 @@ LONGEST_DRAIN = 5
 _NOT_STARTED = 1
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower serve`."""
     parse_port = make_integer_parser(0, 65_535, "a port from 1 to 65,535, such as 8000")
     parser.add_argument("--host", metavar="HOST", help="where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
     parser.add_argument(
         "--port", type=parse_port, metavar="PORT", help="at which port (8000, or the next that is free)"
     )
-    add_db_option(parser, "the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
+    options.add_db_option(parser, "the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
     parser.add_argument(
         "--proxy",
         nargs="?",
@@ -112,32 +112,27 @@ def run(args: argparse.Namespace) -> int:
     """Serve the games to browsers until Ctrl-C."""
     settings = _read_settings(args)
     try:
-        return _run_server(settings)
+        with report_as("{}.", StoreError, code=NO_DATABASE):
+            return _run_server(settings)
     except ModuleNotFoundError as error:
         raise _explain_missing_package(error, "serving games", "web") from None
-    except StoreError as error:
-        raise CommandError(NO_DATABASE, f"{error}.") from None
 
 
 def _run_server(settings: Settings) -> int:
     from number_tower.web.server import ServerStartError, run  # noqa: PLC0415 - the extra may not be installed
 
-    try:
+    with report_as("{}.", ServerStartError, code=_NOT_STARTED):
         return run(settings, lambda text: print(text, flush=True))
-    except ServerStartError as error:
-        raise CommandError(_NOT_STARTED, f"{error}.") from None
 
 
 def _read_settings(args: argparse.Namespace) -> Settings:
     if is_disabled(args.db):
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
-        raise CommandError(WRONG_CALL, f"a server keeps every game, and needs a place for them: {advice}")
+        raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object) -> T:
-        try:
+        with report_as(f"{option}: {{}}", SettingError):
             return parse(value)
-        except SettingError as error:
-            raise CommandError(WRONG_CALL, f"{option}: {error}") from None
 
     return Settings(
         place=LazyStore(args.db).location,
@@ -157,7 +152,7 @@ def _read_settings(args: argparse.Namespace) -> Settings:
     )
 
 
-def add_mcp_arguments(parser: CommandParser) -> None:
+def add_mcp_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower mcp`."""
     parser.add_argument("--no-legal", action="store_true", help="never list which blocks may be placed")
     parser.add_argument("--no-help", action="store_true", help="offer no hints and no analysis")
@@ -186,4 +181,4 @@ def _explain_missing_package(error: ModuleNotFoundError, what: str, extra: str) 
     """Return the error that names the extra to install, or the same error if a module of this package is missing."""
     if (error.name or "").startswith("number_tower"):
         return error
-    return CommandError(_NOT_STARTED, f"{what} takes a few more packages: pip install 'number-tower[{extra}]'")
+    return CommandError(f"{what} takes a few more packages: pip install 'number-tower[{extra}]'", code=_NOT_STARTED)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
+from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, NOT_SOLVED, WRONG_CALL, CommandError
-from number_tower.cli.options import add_db_option, add_game_options, make_integer_parser, parse_seconds
+from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
+from number_tower.cli.options import make_integer_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.position import MoveError
@@ -24,7 +25,6 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from number_tower.cli.options import CommandParser
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value, Worth
 
@@ -32,14 +32,14 @@ LONGEST_LINE = 10_000
 """Plies of the longest line of play that is printed."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    add_game_options(
+    options.add_game_options(
         parser,
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
-    add_db_option(parser)
+    options.add_db_option(parser)
     parser.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
     parser.add_argument("--line", action="store_true", help="also print one best line of play to the end")
@@ -76,10 +76,10 @@ def run(args: Namespace) -> int:
             ranked = _rank_moves(solution)
             line, missing = _find_line(solution) if args.line else ([], "")
         except NotSolvedError as error:
-            raise CommandError(NOT_SOLVED, f"{what}{error}.") from None
+            raise CommandError(f"{what}{error}.", code=NOT_SOLVED) from None
     if args.json:
         if missing:
-            raise CommandError(NOT_SOLVED, missing)
+            raise CommandError(missing, code=NOT_SOLVED)
         _print_json(table, solution, line if args.line else None)
         return FINISHED
     if ranked:
@@ -103,7 +103,7 @@ def _find_table(args: Namespace) -> Table:
     for option in catalogue.RULE_OPTIONS:
         if getattr(args, option) is not None:
             problem = f"--{option} goes with a game, and not with a record, which has its own rules"
-            raise CommandError(WRONG_CALL, problem)
+            raise CommandError(problem)
     return table
 
 
@@ -114,14 +114,14 @@ def _play_moves(table: Table, moves: str | None) -> Table:
         block = parse_number(text)
         if block is None:
             problem = f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
-            raise CommandError(WRONG_CALL, problem)
+            raise CommandError(problem)
         try:
             game = game.play(block)
         except MoveError as error:
             legal = f"these can: {summarize_numbers(game.legal)}" if game.legal else "the game is over there"
             problem = f"move {len(game.moves) + 1}: {format_text(text.strip(), 40)} cannot be placed"
             reason = error.reason.replace("_", " ")
-            raise CommandError(WRONG_CALL, f"--moves: {problem} ({reason}); {legal}") from None
+            raise CommandError(f"--moves: {problem} ({reason}); {legal}") from None
     return replace(table, game=game, declared=None, log=())
 
 
@@ -138,8 +138,7 @@ def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
     """Return every move with its value, the best first; of equals, the smaller block."""
     best = frozenset(solution.best)
     return sorted(
-        solution.moves.items(),
-        key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0]),
+        solution.moves.items(), key=lambda move: (move[0] not in best, *(-part for part in move[1].rank), move[0])
     )
 
 

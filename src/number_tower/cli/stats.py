@@ -8,10 +8,10 @@ from difflib import SequenceMatcher
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from number_tower.cli import options
 from number_tower.cli.console import MAX_WIDTH, add_row, create_table, render_table, show_progress
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, print_error, rearm_interrupt
-from number_tower.cli.options import add_db_option
+from number_tower.cli.errors import FINISHED, CommandError, print_error, rearm_interrupt
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.match import Tally
 from number_tower.store import StoreError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from number_tower.cli.options import CommandParser
     from number_tower.coach.review import Accuracy
     from number_tower.store.database import Store
     from number_tower.store.statistics import ResultsByGame
@@ -45,11 +44,11 @@ _LONGEST_NAME = 20
 """Columns of a terminal that a name may take."""
 
 
-def add_arguments(parser: CommandParser) -> None:
+def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower stats`."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="only this player's")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of bars")
-    add_db_option(parser)
+    options.add_db_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -93,7 +92,7 @@ def _check_name(name: str, known: Sequence[str]) -> None:
     nearest = sorted(known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio())
     listed = ", ".join(format_text(each, 40) for each in nearest[:_MOST_NAMES])
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
-    raise CommandError(WRONG_CALL, f"nobody called {format_value(name)} has played; there are {listed}{more}")
+    raise CommandError(f"nobody called {format_value(name)} has played; there are {listed}{more}")
 
 
 def _judge_games(store: Store, name: str | None) -> bool:

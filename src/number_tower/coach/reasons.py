@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from number_tower.position import Position
-    from number_tower.rules import Rules
     from number_tower.solve.solution import Solution
     from number_tower.solve.worth import Value
     from number_tower.text import Value as Fact
 
 MAX_LINE = 40
-"""Plies of a line that is looked at to the end."""
+"""Plies of a line that is given as a reason."""
 
 _MAX_COMPARED = 10
 _MAX_ANSWERS = 8
@@ -32,36 +31,29 @@ _MAX_CANDIDATES = 2_000
 _MAX_PATH = 3
 
 
-_TEACHING_ORDER = {
-    kind: place
-    for place, kind in enumerate(
-        (
-            "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
-            "threat", "threat_or", "threat_or_higher", "forced", "answers",
-        )
-    )
-}  # fmt: skip
-
-_GOOD_ENOUGH = {"exact", "stuck", "higher", "multiple", "pairs", "made_up"}
+_TEACHING_ORDER = (
+    "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
+    "threat", "threat_or", "threat_or_higher", "forced", "answers",
+)  # fmt: skip
+_GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
 
 class Reason(NamedTuple):
-    """Why placing a block is worth what it is worth to the player who places it."""
+    """Why a move has its value for the player who makes it."""
 
     kind: str
     mover: int
     block: int
     facts: Mapping[str, Fact]
     because: Reason | None = None
-    """The reason behind it: of an answer that refutes a move why it wins, of a line how its last move ends it."""
+    """The reason behind it: why a refutation wins, or how the last move of a line ends the game."""
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
-    """Return the reason for what a move is worth."""
+    """Return the reason for the value of a move."""
     position, worth = solution.position, solution.moves[block]
-    over = _explain_ending(position, block)
-    if over is not None:
-        return over
+    if (ending := _explain_ending(position, block)) is not None:
+        return ending
     try:
         return next(_EXPLAINERS[worth.value](position, block, solution.after(block)))
     except NotSolvedError:
@@ -69,17 +61,17 @@ def explain_move(solution: Solution, block: int) -> Reason:
 
 
 def find_best_reason(solution: Solution) -> Reason:
-    """Return a best move by its reason: of equally good moves the one whose reason teaches most."""
+    """Return the reason of a best move: of equally good moves the most instructive one."""
     found: list[Reason] = []
     for block in solution.best[:_MAX_COMPARED]:
         found.append(explain_move(solution, block))
         if found[-1].kind in _GOOD_ENOUGH:
             return found[-1]
-    return min(found, key=lambda reason: _TEACHING_ORDER.get(reason.kind, len(_TEACHING_ORDER)))
+    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind))
 
 
 def _explain_ending(position: Position, block: int) -> Reason | None:
-    """Say how a move ends the game, if it does."""
+    """Return how a move ends the game, if it does."""
     mover, after = position.to_move, position.place(block)
     outcome = after.outcome
     if outcome is None:
@@ -116,15 +108,10 @@ def _find_multiple(position: Position, block: int) -> Iterator[Reason]:
     """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
     rules = position.rules
     left = rules.blocks[-1] - block
-    if rules.step is None or not _has_no_gaps(rules, block) or left % (rules.step + 1):
+    above = rules.every & ~rules.up_to(block)
+    if rules.step is None or above.bit_count() != left or left % (rules.step + 1):  # with gaps it does not hold
         return
     yield Reason("multiple", position.to_move, block, {"left": left, "modulus": rules.step + 1})
-
-
-def _has_no_gaps(rules: Rules, top: int) -> bool:
-    """Say whether every number above a top is a block."""
-    above = rules.every & ~rules.up_to(top)
-    return above.bit_count() == rules.blocks[-1] - top
 
 
 def _find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Iterator[Reason]:
@@ -150,23 +137,23 @@ def _compare_towers(after: Position, mover: int, block: int, towers: SeparateTow
 
 
 def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
-    """Return blocks that take a player's tower to the target, as few as there can be; none where many are needed."""
-    way: list[int] = []
-    if towers.find_prospect(position, player).fewest > _MAX_PATH:
+    """Return blocks that take a player's tower to the target, as few as possible; none if many are needed."""
+    path: list[int] = []
+    fewest = towers.find_prospect(position, player).fewest
+    if fewest > _MAX_PATH:
         return ()
     rules, target = position.rules, position.rules.target or 0
     left, height, top = position.left[player], position.heights[player], position.tops[player]
-    fewest = towers.find_prospect(position, player).fewest
     while fewest:
         for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]):
             less = left if rules.supply == "endless" else left & ~rules.bit(block)
             if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
-                way.append(block)
+                path.append(block)
                 left, height, top, fewest = less, height + block, block, fewest - 1
                 break
         else:
             return ()
-    return tuple(way)
+    return tuple(path)
 
 
 def _find_complements(after: Position, mover: int, block: int) -> Iterator[Reason]:
@@ -187,7 +174,7 @@ def _find_complements(after: Position, mover: int, block: int) -> Iterator[Reaso
 
 
 def _find_threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """One more block would arrive: nobody can take it away, or the mover wins all the same if someone does."""
+    """One more block would reach the target: it cannot be taken away, or the mover wins even then."""
     position = after.position
     rules = position.rules
     if rules.target is None or rules.towers == "shared":
@@ -207,7 +194,7 @@ def _find_threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
 
 
 def _find_answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """Whatever the other places, an answer wins at once; or there is only one thing to place."""
+    """To each reply there is an answer that wins at once; or there is only one reply."""
     replies = after.position.legal
     if len(replies) > _MAX_ANSWERS:
         return
@@ -226,8 +213,8 @@ def _find_answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
         yield Reason("answers", mover, block, {"answers": f"answer {answers}"})
 
 
-def _explain_by_line(position: Position, block: int, after: Solution, value: Value) -> Iterator[Reason]:
-    """Tell the best that both can do; of a long line only how long it is, and nothing where that is not known."""
+def _explain_by_line(position: Position, block: int, after: Solution, value: Value = "draw") -> Iterator[Reason]:
+    """Give the best line of both; of a long one only its length, and nothing if that is not known."""
     mover = position.to_move
     if after.plies is None:
         yield Reason(value, mover, block, {})
@@ -243,13 +230,8 @@ def _explain_by_line(position: Position, block: int, after: Solution, value: Val
 # Why a move draws or loses -----------------------------------------------------------------------------------------
 
 
-def _explain_draw(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give the line that the draw takes."""
-    yield from _explain_by_line(position, block, after, "draw")
-
-
 def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give the answer that refutes a move, and why that wins."""
+    """Give the answer that refutes a move, and why it wins."""
     mover, solver = position.to_move, after.solver
     if after.position.to_move == mover:
         yield from _explain_by_line(position, block, after, "loss")
@@ -263,7 +245,7 @@ def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[R
     yield Reason("refuted", mover, block, {"reply": because.block}, because)
 
 
-_EXPLAINERS = {"win": _explain_win, "draw": _explain_draw, "loss": _explain_loss}
+_EXPLAINERS = {"win": _explain_win, "draw": _explain_by_line, "loss": _explain_loss}
 
 why = explain_move
 """The name up to version 0.1."""

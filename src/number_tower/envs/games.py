@@ -13,7 +13,7 @@ from number_tower.catalogue import choose
 from number_tower.envs import check_seat_order, kernel, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
-from number_tower.rules import RulesError
+from number_tower.rules import EMPTY, RulesError
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
@@ -301,14 +301,10 @@ class Games:
         return rows
 
     def _make_position(self, state: BatchState, index: int) -> Position:
-        def pair(values: NDArray[Any]) -> tuple[int, int]:
-            return int(values[index, 0]), int(values[index, 1])
-
-        zero, one = pair(state.tops)
-        tops = (0, *self.rules.blocks)
-        return Position(
-            self.rules, pair(state.left), pair(state.heights), (tops[zero], tops[one]), int(state.to_move[index])
-        )
+        left, heights, places = (tuple(part[index].tolist()) for part in (state.left, state.heights, state.tops))
+        blocks = (EMPTY, *self.rules.blocks)
+        tops = blocks[places[0]], blocks[places[1]]
+        return Position(self.rules, left, heights, tops, int(state.to_move[index]))
 
     def _find_distinct(self, games: NDArray[np.intp]) -> tuple[list[Position], NDArray[np.intp]]:
         """Return the distinct positions of some games, and the place of each game's position among them."""

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from number_tower.catalogue import choose
 from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, parse_action, register
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import MoveError
 from number_tower.record import to_line
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from number_tower.envs import GameSource, SeatOrder
+    from number_tower.game import Game
 
 _SEED_LIMIT = 2**31
 """Seeds of opponents are below this; each game has a new one."""
@@ -56,7 +56,8 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         render_mode: str | None = None,
         **options: object,
     ) -> None:
-        book, self.rules = choose(game, options)[:2]
+        self._start = Table.start(choose(game, options))
+        self.rules = self._start.game.rules
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode)
         self._encoder = ObservationEncoder(self.rules)
@@ -64,7 +65,6 @@ class NumberTowerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._values = values
         self._opponent_spec = opponent if isinstance(opponent, str) else None
         self._opponent = make_player(opponent) if isinstance(opponent, str) else _make_player(opponent)
-        self._start = Table(Game(self.rules), book=book)
         self._table: Table | None = None
         self.observation_space = spaces.Box(0, 1, (self._encoder.size,), np.float32)
         self.action_space = spaces.Discrete(self._encoder.actions)

@@ -7,9 +7,8 @@ The functions take and return values; only the loops handle many arrays. Branchi
 times slower, as Numba counts references to each. Games are indexed by unsigned integers: others would be tested for
 counting from the end at every access. Each loop goes from `start` to `stop`, so that threads can share the games.
 
-All of it is one file, because Numba's cache on disk is valid until the file of the function changes, and ignores all
-other files. The cache names the classes of the arguments and cannot be read without them: rename this file whenever
-one of these classes is renamed or moved.
+All of it is one file, as Numba's cache on disk ignores changes of other files (see `solve.jit`). The cache names the
+classes of the arguments and cannot be read without them: rename this file when one of them is renamed or moved.
 """
 
 from __future__ import annotations
@@ -59,9 +58,6 @@ _BELOW_TOPS = ~_TOPS
 def compile_inline(function: Function) -> Function:
     """Compile a function for one game; it becomes part of the loops that call it."""
     return cast("Function", numba.njit(nogil=True, forceinline=True)(function))
-
-
-# One game ---------------------------------------------------------------------------------------------------------
 
 
 class Side(NamedTuple):
@@ -350,10 +346,7 @@ def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, en
 def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep things in
     start: int, stop: int, batch: Batch, actions: Any, seats: Any, next_seats: Any, rewards: Any, ended: Any
 ) -> None:
-    """Take an action and random answers in every game, and start those again that end, for the next seats.
-
-    It does `act_in_some`, `answer_all`, `begin_some` and `answer_all` in one pass.
-    """
+    """Do `act_in_some`, `answer_all`, `begin_some` for the next seats, and `answer_all` again, in one pass."""
     rules, now, last, starts, dice, masks = batch
     for number in range(start, stop):
         i = np.uint64(number)

@@ -53,7 +53,7 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 def game(source: GameSource, **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
     book, rules = catalogue.choose(source, options)[:2]
-    return _load_game("number_tower", text.format_parameters(text.get_catalogue_name(book), rules))
+    return _load_game("number_tower", text.format_parameters(book, rules))
 
 
 class StatePosition:
@@ -177,7 +177,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
     """Number Tower by some rules: `rules`. Two games are equal if their text is."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        name, self.rules = text.parse_parameters(params or {})
+        book, self.rules = text.parse_parameters(params or {})[:2]
         self.encoder = ObservationEncoder(self.rules)
         self.start = StatePosition(Position.start(self.rules))
         information = pyspiel.GameInfo(
@@ -189,7 +189,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
             utility_sum=0.0,
             max_game_length=min(self.rules.most_plies, text.LARGEST_INT),
         )
-        super().__init__(_TYPE, information, text.format_parameters(name, self.rules))
+        super().__init__(_TYPE, information, text.format_parameters(book, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python."""

@@ -19,7 +19,7 @@ from number_tower.text import format_runs, format_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from number_tower.catalogue import Rulebook
+    from number_tower.catalogue import GameChoice, Rulebook
     from number_tower.envs.observation import ObservationEncoder
     from number_tower.position import Position
 
@@ -43,13 +43,8 @@ _MAX_PRUNED = 1000
 # Rules as parameters -----------------------------------------------------------------------------------------------
 
 
-def get_catalogue_name(book: Rulebook) -> str | None:
-    """Return the name of a game of the catalogue; None for any other."""
-    return book.name if book.source in catalogue.list_names() else None
-
-
-def parse_parameters(parameters: Mapping[str, object]) -> tuple[str | None, Rules]:
-    """Return the game of the catalogue that parameters name, if any, and their rules."""
+def parse_parameters(parameters: Mapping[str, object]) -> GameChoice:
+    """Return the game that parameters name, with its options, or the rules that they write out."""
     given = {key: value for key, value in parameters.items() if value != PARAMETERS.get(key)}
     source = given.pop("game", None)
     for large, key in _LARGE.items():
@@ -57,20 +52,17 @@ def parse_parameters(parameters: Mapping[str, object]) -> tuple[str | None, Rule
             raise RulesError(large, f"expected either this or {key}; got both")
     try:
         options = dict(_parse_parameter(key, value) for key, value in given.items())
-        if source is None:
-            return None, Rules.read(options)
-        book, rules = catalogue.choose(str(source), options)[:2]
-        return get_catalogue_name(book), rules
+        return catalogue.choose(options) if source is None else catalogue.choose(str(source), options)
     except RulesError as error:
         if error.key not in _SETS:
             raise
         raise RulesError(error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]") from None
 
 
-def format_parameters(name: str | None, rules: Rules) -> dict[str, str | int]:
+def format_parameters(book: Rulebook, rules: Rules) -> dict[str, str | int]:
     """Return rules as parameters, as few as possible; parsed, they are the same rules without any rule file."""
-    if name is not None and (options := catalogue.load_named(name).find_options(rules)) is not None:
-        return {"game": name, **dict(_format_parameter(key, value) for key, value in options.items())}
+    if book.source in catalogue.list_names() and (options := book.find_options(rules)) is not None:
+        return {"game": book.name, **dict(_format_parameter(key, value) for key, value in options.items())}
     usual = Rules().written()
     return dict(_format_parameter(key, value) for key, value in rules.written().items() if value != usual.get(key))
 

@@ -18,7 +18,6 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from number_tower.catalogue import choose
 from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, list_ids, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.table import Table
 from number_tower.text import format_value
@@ -64,25 +63,22 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         **options: object,
     ) -> None:
         super().__init__()
-        book, self.rules = choose(game, options)[:2]
+        choice = choose(game, options)
+        self.rules = choice.rules
         self.render_mode = render_mode
         self._values = values
         self._rotation = SeatRotation("first", first)
         self._renderer = Renderer(render_mode)
         self._encoder = ObservationEncoder(self.rules)
-        self._starts = [Table(Game(self.rules, first), book=book) for first in (0, 1)]
+        self._starts = [Table.start(choice._replace(first=first)) for first in (0, 1)]
         self._rng = seeding.np_random()[0]
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []
-        self.state_space = self._make_observation_space()
-        self.action_spaces = {agent: spaces.Discrete(self._encoder.actions) for agent in AGENTS}
+        size, actions = self._encoder.size, self._encoder.actions
+        self.state_space = _make_box(size, np.float32)
+        self.action_spaces = {agent: spaces.Discrete(actions) for agent in AGENTS}
         self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": self._make_observation_space(),
-                    "action_mask": spaces.Box(0, 1, (self._encoder.actions,), np.int8),
-                }
-            )
+            agent: spaces.Dict({"observation": _make_box(size, np.float32), "action_mask": _make_box(actions, np.int8)})
             for agent in AGENTS
         }
 
@@ -206,8 +202,9 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         if self.render_mode == "human":  # the table is brought up to date only if it is needed
             self._renderer.print_events(self.table, self._table_before)
 
-    def _make_observation_space(self) -> spaces.Box:
-        return spaces.Box(0, 1, (self._encoder.size,), np.float32)
+
+def _make_box(size: int, dtype: type[np.float32 | np.int8]) -> spaces.Box:
+    return spaces.Box(0, 1, (size,), dtype)
 
 
 def _find_seat(agent: str) -> int:

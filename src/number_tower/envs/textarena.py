@@ -16,7 +16,6 @@ from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 from number_tower.catalogue import choose
 from number_tower.envs import list_ids
 from number_tower.envs.observation import make_value_info
-from number_tower.game import Game
 from number_tower.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
 from number_tower.table import Table
 from number_tower.text import format_value, make_sentence
@@ -59,9 +58,7 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
         super().__init__()
         if type(error_allowance) is not int or error_allowance < 0:
             raise ValueError(f"error_allowance: expected a whole number from 0; got {format_value(error_allowance)}")
-        book, rules = choose(game, options)[:2]
-        book.check_options(["hidden"] if hidden else [])
-        self._start = Table(Game(rules, first), names=_NAMES, hidden=hidden, book=book)
+        self._start = Table.start(choose(game, options, hidden=hidden)._replace(first=first), _NAMES)
         self._legal = legal
         self._error_allowance = error_allowance
         self._values = values
@@ -147,6 +144,10 @@ class NumberTowerTextEnv(ta.Env):  # type: ignore[misc]  # TextArena has no type
             self.state.set_draw(reason)
         else:
             self.state.set_winner(outcome.winner, reason)
+
+
+NumberTowerEnv = NumberTowerTextEnv
+"""The name in earlier versions."""
 
 
 def register() -> None:

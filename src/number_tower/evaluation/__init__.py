@@ -1,4 +1,4 @@
-"""How well somebody plays, by results and by the exact value lost at every decision; see `docs/evaluation`."""
+"""Evaluate players by results and by the exact value lost at every decision; see `docs/evaluation`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from number_tower.batch.executor import run_journaled
+from number_tower.batch.executor import StoppedError, run_journaled
 from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
+from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_GAMES,
     DEFAULT_OPPONENT,
@@ -25,15 +26,16 @@ from number_tower.evaluation.suite import (
     arrange_suite,
     check_integer,
 )
-from number_tower.players import LEVELS, RANDOM
+from number_tower.players import ALL_LEVELS
 from number_tower.rules import Rules
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterable
+    from typing import Unpack
 
     from number_tower.evaluation.players import Function
-    from number_tower.evaluation.scores import Scores
+    from number_tower.evaluation.suite import SuiteOptions
 
 __all__ = [
     "BASELINES",
@@ -49,6 +51,7 @@ __all__ = [
     "Evaluation",
     "EvaluationJournal",
     "RespondentFactory",
+    "StoppedError",
     "Suite",
     "Task",
     "arrange_suite",
@@ -56,74 +59,53 @@ __all__ = [
     "run_tasks",
 ]
 
-BASELINES = (RANDOM.name, *LEVELS)
+BASELINES = tuple(ALL_LEVELS)
 """Players to compare with, from the weakest to one that never errs."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation asked, and every task that was done, in order."""
+    """The tasks of an evaluation, and all of them completed, in order."""
 
     suite: Suite
     done: tuple[CompletedTask, ...] = field(repr=False)
 
     @cached_property
     def scores(self) -> Scores:
-        """What it adds up to."""
-        from number_tower.evaluation.scores import compute_scores  # noqa: PLC0415 - who only runs it need not add it up
-
+        """The scores of the players."""
         return compute_scores(self.suite, self.done)
 
 
-def evaluate(  # noqa: PLR0913 - what there is to choose, all of it by name
+def evaluate(
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
     games: str | Rules | Iterable[str | Rules] = (),
     *,
-    variants: int = DEFAULT_VARIANTS,
-    number: int = DEFAULT_GAMES,
-    positions: int = DEFAULT_POSITIONS,
-    against: str = DEFAULT_OPPONENT,
-    seed: int = 1,
-    tries: int = DEFAULT_TRIES,
-    legal: bool = True,
-    patience: float = DEFAULT_PATIENCE,
     jobs: int | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     stop: bool = False,
+    **options: Unpack[SuiteOptions],
 ) -> Evaluation:
-    """Let one or more players play so many games and move in so many positions each, and return all that they did.
+    """Let players play `number` games and move in a number of positions each, and return all completed tasks.
 
-    A player is a level, a command, `module:function`, or a function itself: it is given a question, whose `prompt` says
-    all that there is to know, and returns an answer in words or a number. Functions may be given by the names that they
-    shall have. Without games, so many variants are made.
+    A player is a level, a command, `module:function`, or a function: it is called with a question, whose `prompt` has
+    everything it needs, and returns text or a number. Functions may be given in a mapping with their names. Without
+    games, variants are made. The options and their defaults are those of `arrange_suite`.
 
-    `jobs` is how many tasks are done at once: without it, as many as there are cores; with a function that is given
-    itself, one. Every task is kept in the file `out`, if one is named; with `resume` those that it holds are not done
-    again. With `stop` an answer that does not come ends it all, by a `Stopped`, instead of being counted as illegal.
+    `jobs` is the number of tasks that run at once (default: one for each core; always one with a function that is given
+    itself). The tasks are kept in the file `out`, if given; with `resume` the tasks in that file are not run again.
+    With `stop` a missing answer raises a `StoppedError` instead of counting as illegal.
     """
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     names, functions = _name_players(players)
     make = RespondentFactory(functions)
-    with ExitStack() as leaving:
-        leaving.callback(make.close)
-        suite = arrange_suite(
-            names,
-            [games] if isinstance(games, str | Rules) else games,
-            variants=variants,
-            number=number,
-            positions=positions,
-            against=against,
-            seed=seed,
-            tries=tries,
-            legal=legal,
-            patience=patience,
-            make=make,
-        )
-        log = None if out is None else leaving.enter_context(EvaluationJournal(out, suite, resume=resume))
+    with ExitStack() as stack:
+        stack.callback(make.close)
+        suite = arrange_suite(names, [games] if isinstance(games, str | Rules) else games, make=make, **options)
+        log = None if out is None else stack.enter_context(EvaluationJournal(out, suite, resume=resume))
         running = run_tasks(suite, log=log, jobs=1 if functions else jobs, make=make, stop=stop)
-        done = leaving.enter_context(closing(running))
+        done = stack.enter_context(closing(running))
         return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
 
 
@@ -136,21 +118,21 @@ def run_tasks(
     stop: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Generator[CompletedTask]:
-    """Give every task as it is done: first what the log holds, then the others, which are done and kept.
+    """Yield all completed tasks: first those in the journal, then the others as they are run and kept.
 
-    `progress` is told how many tasks are done now, and how many there are. In the end nobody who was asked stays.
+    `progress` is called with the number of completed tasks and their total. At the end all respondents are closed.
     """
-    with closing(RespondentFactory() if make is None else make) as asked:
+    with closing(RespondentFactory() if make is None else make) as factory:
         if jobs != 1:
-            asked.close()  # workers start their own
-        run = partial(run_task, suite=suite, make=asked, stop=stop)
+            factory.close()  # workers start their own
+        run = partial(run_task, suite=suite, make=factory, stop=stop)
         yield from run_journaled(run, len(suite), log=log, jobs=jobs, progress=progress)
 
 
 def _name_players(
     players: str | Function | Iterable[str | Function] | Mapping[str, Function],
 ) -> tuple[list[str], dict[str, Function]]:
-    """Return what all players are called, and those that are functions; of equal names, later ones get a number."""
+    """Return the names of all players, and the functions by name; a repeated name gets a number."""
     if isinstance(players, Mapping):
         return list(players), dict(players)
     names: list[str] = []
@@ -169,7 +151,7 @@ def _name_players(
 
 
 def _name_function(function: Function) -> str:
-    """Call a function as `module:function` would."""
+    """Return the name of a function as `module:function`."""
     while isinstance(function, partial):
         function = function.func
     named = function if hasattr(function, "__qualname__") else type(function)

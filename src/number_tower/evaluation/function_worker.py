@@ -1,7 +1,7 @@
-"""The process that a function answers in: a question comes on each line, and its answer goes out as lines of JSON.
+"""The process in which a named function answers: each line is a question, and each reply a line of JSON.
 
-The first line says where modules are found, and is answered once the function is there. Whatever the function prints or
-lets others print goes to standard error, what it reads is empty, and when nobody listens any more the process ends.
+The first line says where modules are found, and is answered once the function is imported. The standard input of the
+function is empty and its output goes to standard error. The process ends when its input is closed.
 """
 
 from __future__ import annotations
@@ -26,37 +26,34 @@ if TYPE_CHECKING:
 
     from number_tower.evaluation.players import Function
 
-PIECE_LENGTH = 5_000
-"""Characters of an answer on one line, however they are written; after each, the next line asks for more."""
-
 _GRACE = 0.4
-"""Seconds in which a function may end what it is at once nobody listens."""
+"""Seconds that a function has to finish after the input was closed."""
 
 
 def main(spec: str) -> None:
     """Answer questions until there are no more."""
-    asking, telling = _take_pipes()
+    source, sink = _take_pipes()
     lines: SimpleQueue[bytes | None] = SimpleQueue()
-    Thread(target=_listen, args=(asking, lines), daemon=True).start()
-    answers = _answer_lines(spec, iter(lines.get, None))
+    Thread(target=_read_lines, args=(source, lines), daemon=True).start()
     with suppress(BrokenPipeError):
-        for answer in answers:
-            telling.write(json.dumps(answer).encode() + b"\n")
+        for reply in _answer_lines(spec, iter(lines.get, None)):
+            sink.write(json.dumps(reply).encode() + b"\n")
+            sink.flush()
 
 
 def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keep the pipes to whoever asks for ourselves, and leave nothing to read and standard error to write to."""
-    asking, telling = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    """Return our pipes, and replace them by empty input and by standard error."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.close(nothing)
-    return asking, telling
+    return source, sink
 
 
-def _listen(asking: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
-    """Take in what comes; at its end, end the process and all that it started, even if the function does not."""
-    for line in asking:
+def _read_lines(source: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
+    """Read lines; at their end, end the process and all that it started, even if the function does not return."""
+    for line in source:
         lines.put(line)
     lines.put(None)
     sleep(_GRACE)
@@ -65,35 +62,30 @@ def _listen(asking: IO[bytes], lines: SimpleQueue[bytes | None]) -> None:
     os._exit(0)
 
 
-def _answer_lines(spec: str, lines: Iterator[bytes]) -> Iterator[dict[str, object]]:
+def _answer_lines(spec: str, lines: Iterator[bytes]) -> Iterator[dict[str, str]]:
     for line in islice(lines, 1):
         sys.path[:] = dict.fromkeys([*json.loads(line)["path"], *sys.path])
     try:
-        answering = import_function(spec)
-    except UnknownPlayerError as wrong:
-        yield {"problem": str(wrong)}
+        function = import_function(spec)
+    except UnknownPlayerError as error:
+        yield {"problem": str(error)}
         return
-    yield {"answer": "", "more": False}
+    yield {"answer": ""}
     for line in lines:
         try:
-            text = _answer_line(answering, line)
-        except ForfeitError as none:
-            yield {"problem": str(none)}
-            continue
-        for start in range(0, max(len(text), 1), PIECE_LENGTH):
-            if start:
-                next(lines, None)
-            yield {"answer": text[start : start + PIECE_LENGTH], "more": start + PIECE_LENGTH < len(text)}
+            yield {"answer": _answer_line(function, line)}
+        except ForfeitError as error:
+            yield {"problem": str(error)}
 
 
-def _answer_line(answering: Function, line: bytes) -> str:
-    """Return as much of an answer as is read, and a character more if there was more."""
+def _answer_line(function: Function, line: bytes) -> str:
+    """Return the end of an answer: as much as is kept of it, and one character more to show that it was longer."""
     try:
-        return call_function(answering, json.loads(line))[-LONGEST_ANSWER - 1 :]
+        return call_function(function, json.loads(line))[-LONGEST_ANSWER - 1 :]
     except ForfeitError:
         raise
-    except BaseException as wrong:  # nothing that it raises is meant for us: Ctrl-C, for one, does not come here
-        raise ForfeitError(f"it raised {format_error(wrong)}") from wrong
+    except BaseException as error:  # such as KeyboardInterrupt, which the function itself must have raised
+        raise ForfeitError(f"it raised {format_error(error)}") from error
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How sure a mean is when what it is made of hangs together: values in clusters, and intervals that hold at 95 %."""
+"""Estimates of means with 95 % intervals, for values in clusters that are not independent."""
 
 from __future__ import annotations
 
@@ -9,80 +9,75 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.arena.ratings import Z_95, compute_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _COVERAGE = 0.95
 _NORMAL_FROM = 2_000
-"""Degrees of freedom from which on the normal distribution is near enough."""
+"""Degrees of freedom from which the normal distribution is close enough."""
 
 
 class Estimate(NamedTuple):
-    """A mean of so many values, None of none, and between what the true one lies, at 95 %."""
+    """The mean of a number of values (None without values), and its 95 % interval."""
 
     mean: float | None
     low: float
     high: float
     number: int
 
-    def document(self) -> dict[str, object]:
-        """Give the estimate as a JSON document has it."""
+    def to_document(self) -> dict[str, object]:
+        """Return the estimate as JSON values."""
         mean = None if self.mean is None else _round(self.mean)
         return {"mean": mean, "interval": [_round(self.low), _round(self.high)], "number": self.number}
 
 
 _NOISE = 1e-9
-"""What rounding alone can make of clusters that do not differ."""
+"""An error below this is due to rounding: the clusters do not differ."""
 
 Cluster = tuple[float, int]
-"""The sum of some values that hang together, and how many they are."""
+"""The sum of the values in a cluster, and their number."""
 
 
 def estimate_mean(clusters: Iterable[Cluster]) -> Estimate:
     """Estimate the mean of values from 0 to 1.
 
-    It is Wilson's interval for as many independent values as would be just as unsure: how much the clusters differ
-    says how many those are (their linearised variance, with Student's quantile as there are few of them), and never
-    more than there are values. Where clusters do not differ they tell nothing about that, and each counts as one value:
-    whatever is the same in all that were seen may still be otherwise in one of so many. So the interval stays within 0
-    and 1, and is of use even if all values are the same.
+    Wilson's interval for the effective sample size, which follows from the variance between the clusters (linearised,
+    with Student's quantile) and is at most the number of values. Where the clusters do not differ, the variance says
+    nothing, and the effective sample size is the number of clusters. So the interval stays within 0 and 1, and is
+    informative even if all values are the same.
     """
-    parts = [(total, number) for total, number in clusters if number]
-    number = sum(number for _, number in parts)
+    value, error, number, count = _summarize(clusters)
     if not number:
         return Estimate(None, 0.0, 1.0, 0)
-    value = fsum(total for total, _ in parts) / number
-    error = _compute_error(parts, value, number)
-    as_sure = min(number, value * (1 - value) * (Z_95 / error) ** 2) if error > _NOISE else len(parts)
-    return Estimate(value, *compute_interval(value * as_sure, as_sure), number)
+    effective = min(number, value * (1 - value) * (Z_95 / error) ** 2) if error > _NOISE else count
+    return Estimate(value, *compute_interval(value * effective, effective), number)
 
 
 def estimate_difference(clusters: Iterable[Cluster]) -> Estimate:
-    """Estimate the mean of values from -1 to 1, such as what one player lost more than another at the same positions.
+    """Estimate the mean of values from -1 to 1, such as the difference of two players' losses at the same positions.
 
-    Where clusters do not differ there is no spread to go by; then it is as sure as a share of so many clusters is.
+    Where the clusters do not differ, the interval is as wide as that of a share of so many clusters.
     """
-    parts = [(total, number) for total, number in clusters if number]
-    number = sum(number for _, number in parts)
+    value, error, number, count = _summarize(clusters)
     if not number:
         return Estimate(None, -1.0, 1.0, 0)
-    value = fsum(total for total, _ in parts) / number
-    error = _compute_error(parts, value, number)
-    reach = error if error > _NOISE else compute_interval(0, len(parts))[1]
+    reach = error if error > _NOISE else compute_interval(0, count)[1]
     return Estimate(value, max(-1.0, value - reach), min(1.0, value + reach), number)
 
 
-def _compute_error(parts: Sequence[Cluster], value: float, number: int) -> float:
-    """Return how far a mean may be off to either side; 0 if the clusters, or the only one, do not tell."""
-    count = len(parts)
+def _summarize(clusters: Iterable[Cluster]) -> tuple[float, float, int, int]:
+    """Return the mean, its error to either side (0 for a single cluster), and the numbers of values and of clusters."""
+    parts = [(total, size) for total, size in clusters if size]
+    number, count = sum(size for _, size in parts), len(parts)
+    mean = fsum(total for total, _ in parts) / max(number, 1)
     if count < 2:
-        return 0.0
-    squares = fsum((total - value * size) ** 2 for total, size in parts)
-    return compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number
+        return mean, 0.0, number, count
+    squares = fsum((total - mean * size) ** 2 for total, size in parts)
+    return mean, compute_quantile(count - 1) * sqrt(squares * count / (count - 1)) / number, number, count
 
 
 @cache
 def compute_quantile(freedom: int) -> float:
-    """Return how many standard errors to either side hold 95 % of Student's distribution."""
+    """Return the number of standard errors to either side that contain 95 % of Student's distribution."""
     if freedom > _NORMAL_FROM:
         return Z_95
     low, high = Z_95, 13.0
@@ -93,7 +88,7 @@ def compute_quantile(freedom: int) -> float:
 
 
 def _compute_central_probability(reach: float, freedom: int) -> float:
-    """Return which part of Student's distribution lies so near its middle: a finite sum, as the freedom is whole."""
+    """Return the probability that Student's distribution is within `reach` of 0: a finite sum for whole freedom."""
     angle = atan(reach / sqrt(freedom))
     square, terms = cos(angle) ** 2, [1.0]
     odd = freedom % 2
@@ -106,13 +101,13 @@ def _compute_central_probability(reach: float, freedom: int) -> float:
 
 
 def format_points(estimate: Estimate, to: str = " to ") -> str:
-    """Write points and their interval."""
+    """Return points with their interval."""
     mean, low, high, _ = estimate
     return "-" if mean is None else f"{mean:.3f} ({low:.3f}{to}{high:.3f})"
 
 
 def format_share(estimate: Estimate, to: str = " to ", sign: str = "%") -> str:
-    """Write a share and its interval, in hundredths."""
+    """Return a share with its interval, in per cent."""
     mean, low, high, _ = estimate
     return "-" if mean is None else f"{100 * mean:.1f}{sign} ({100 * low:.1f}{to}{100 * high:.1f})"
 

@@ -1,4 +1,4 @@
-"""Whoever can be asked: a level of the computer, a program behind pipes, or a function of Python."""
+"""The respondents of an evaluation: levels of the computer, programs behind pipes, and Python functions."""
 
 from __future__ import annotations
 
@@ -14,34 +14,41 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
-from number_tower.players import LEVELS, RANDOM, ForfeitError, Player, UnknownPlayerError, is_command, make_player
+from number_tower.players import ALL_LEVELS, ForfeitError, Player, UnknownPlayerError, is_command, make_player
 from number_tower.players.program import GRACE, Conversation, ProgramProcess, format_json_line
 from number_tower.text import format_text, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from number_tower.game import Game
 
+    Function = Callable[[dict[str, object]], object]
+
 _LOADING_SECONDS = 600.0
-"""Seconds that a function's module may take to be loaded, since it may load a model: they are not for its answers."""
+"""Seconds to import the module of a function, which may load a model; they do not count for its answers."""
+
+_MAX_REPLY_BYTES = 1 << 21
+"""The longest reply of a function's process: its answer is limited, but every character may be escaped."""
+
+_EXPECTED = "expected module:function, as in my_player:answer"
 
 
 class RespondentFactory:
-    """Makes whoever is asked in a task of what they are called; functions may be given, with what they are called.
+    """Makes the respondent of a task by the name of its player; functions may be given with their names.
 
-    A function that is named runs in a process of its own, which stays from task to task until `close`.
+    A function that is only named runs in a process of its own, which is kept from task to task until `close`.
     """
 
     def __init__(self, functions: Mapping[str, Function] | None = None) -> None:
         self.functions = dict(functions or {})
         for name, each in self.functions.items():
             check_function(each, name)
-        self._kept: dict[tuple[str, float], ProcessRespondent] = {}
-        self._leave = finalize(self, _end_all, self._kept)
+        self._processes: dict[tuple[str, float], ProcessRespondent] = {}
+        finalize(self, _end_all, self._processes)
 
     def __call__(self, spec: str, *, seed: int, patience: float) -> Respondent:
-        """Return somebody to be asked in one task; an `UnknownPlayer` says why it cannot be."""
+        """Return the respondent for one task, or raise an `UnknownPlayerError`."""
         if spec in self.functions:
             return FunctionRespondent(self.functions[spec])
         if is_command(spec):
@@ -51,73 +58,71 @@ class RespondentFactory:
             return LevelRespondent(_make_level(spec, seed))
         if os.name != "posix":
             return FunctionRespondent(import_function(spec))
-        if (spec, patience) not in self._kept:
-            self._kept[spec, patience] = ProcessRespondent(spec, patience)
-        return self._kept[spec, patience]
+        if (spec, patience) not in self._processes:
+            self._processes[spec, patience] = ProcessRespondent(spec, patience)
+        return self._processes[spec, patience]
 
     def __reduce__(self) -> tuple[type[RespondentFactory], tuple[dict[str, Function]]]:
-        """Travel to another process without the processes here."""
+        """Pickle without the processes, which belong to this process."""
         return RespondentFactory, (self.functions,)
 
     def close(self) -> None:
-        """End the processes of functions; whoever is asked again is started again."""
-        _end_all(self._kept)
+        """End the processes of functions; the next question starts them again."""
+        _end_all(self._processes)
 
 
 def is_function(spec: str) -> bool:
-    """Say whether a player is a function by its name: a colon in it says so."""
+    """Return whether a player is named as a function, by a colon."""
     return ":" in spec and not is_command(spec)
 
 
-def _end_all(kept: dict[tuple[str, float], ProcessRespondent]) -> None:
-    while kept:
-        kept.popitem()[1].end()
+def _end_all(processes: dict[tuple[str, float], ProcessRespondent]) -> None:
+    while processes:
+        processes.popitem()[1].end()
 
 
 def _make_level(spec: str, seed: int) -> Player:
     try:
         return make_player(spec, seed=seed)
     except UnknownPlayerError:
-        levels = ", ".join((RANDOM.name, *LEVELS))
         raise UnknownPlayerError(
-            f"there is no level {format_value(spec)}; the levels are {levels}; a program needs a slash: ./my-bot; "
-            "and a function is module:function"
+            f"there is no level {format_value(spec)}; the levels are {', '.join(ALL_LEVELS)}; "
+            "a program needs a slash: ./my-bot; and a function is module:function"
         ) from None
 
 
 class LevelRespondent(Respondent):
-    """A level of the computer, which names its block and nothing else."""
+    """A level of the computer, which answers with its block."""
 
     def __init__(self, level: Player) -> None:
         self._level = level
 
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - it looks at the game itself
-        """Name the block that it chooses."""
+    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - it looks at the game
+        """Return the block that it chooses."""
         return str(self._level.choose(game))
 
     def close(self) -> None:
-        """Leave."""
+        """Close the level."""
         self._level.close()
 
 
 class CommandRespondent(Respondent):
-    """A program that is asked by lines of JSON; whatever was wrong with one run, the next question starts another."""
+    """A program that is asked by lines of JSON; after a problem the next question starts another run."""
 
     def __init__(self, command: str, patience: float) -> None:
         self._conversation = Conversation(command, patience)
 
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question tells it all
+    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question says all
         """Ask the program and return its line."""
-        with self._conversation as talk:
-            return talk.ask(format_json_line(question))
+        return self._conversation.ask(format_json_line(question), str)
 
     def close(self) -> None:
-        """End the program and all that it started."""
+        """End the program and everything that it started."""
         self._conversation.close()
 
 
 class FunctionRespondent(Respondent):
-    """A function that is called right here; what it prints is kept out of our output."""
+    """A function that is called in this process; its output goes to standard error."""
 
     def __init__(self, function: Function) -> None:
         self._function = function
@@ -128,14 +133,14 @@ class FunctionRespondent(Respondent):
             return call_function(self._function, question)
 
     def close(self) -> None:
-        """Leave nothing behind: there is nothing."""
+        """Do nothing."""
 
 
 class ProcessRespondent(Respondent):
-    """A function in a process of its own: it may hang, die and print as it likes; see `calling`.
+    """A function in a process of its own, so that it may hang, crash and print; see `function_worker`.
 
-    It may have loaded much, so it stays from question to question, and another is started only after one that died or
-    gave no answer in time.
+    The process stays from question to question, since the function may have loaded much. Another one is started only
+    after the process ended or gave no answer in time.
     """
 
     def __init__(self, spec: str, patience: float) -> None:
@@ -145,129 +150,108 @@ class ProcessRespondent(Respondent):
         self._process: ProgramProcess | None = None
         try:
             self._start()
-        except ForfeitError as none:
-            raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {none}") from None
+        except ForfeitError as error:
+            raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {error}") from None
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - likewise
-        """Ask the function and return all that it answers."""
+        """Ask the function and return its answer."""
         try:
-            reply = self._ask(format_json_line(question))
-        except BaseException:
-            self.end(grace=0.0)
-            raise
+            process = self._process or self._start()
+        except UnknownPlayerError as error:
+            raise ForfeitError(str(error)) from None
+        reply = self._exchange(process, question, self._patience)
         if "problem" in reply:
             raise ForfeitError(reply["problem"])
         text: str = reply["answer"]
         return text
 
     def close(self) -> None:
-        """Stay: the next task may ask again."""
+        """Do nothing: the next task may ask again."""
 
     def end(self, grace: float = GRACE) -> None:
-        """End the process and all that it started."""
+        """End the process and everything that it started."""
         process, self._process = self._process, None
         if process is not None:
             process.end(grace)
 
-    def _start(self) -> None:
-        """Start the process and wait until the function is there."""
-        self._process = ProgramProcess(self._command)
-        try:
-            reply = self._exchange(format_json_line({"path": sys.path}), _LOADING_SECONDS)
-        except BaseException:
-            self.end(grace=0.0)
-            raise
+    def _start(self) -> ProgramProcess:
+        """Start the process and wait until the function is imported."""
+        self._process = process = ProgramProcess(self._command, _MAX_REPLY_BYTES)
+        reply = self._exchange(process, {"path": sys.path}, _LOADING_SECONDS)
         if "problem" in reply:
             self.end()
             raise UnknownPlayerError(reply["problem"])
+        return process
 
-    def _ask(self, line: str) -> dict[str, Any]:
-        """Put a question and return the reply, piece by piece where it is long."""
-        if self._process is None:
-            try:
-                self._start()
-            except UnknownPlayerError as wrong:
-                raise ForfeitError(str(wrong)) from None
-        reply = self._exchange(line, self._patience)
-        while reply.get("more"):
-            more = self._exchange("\n", self._patience)
-            reply = {**more, "answer": reply["answer"] + more["answer"]}
-        return reply
-
-    def _exchange(self, line: str, seconds: float) -> dict[str, Any]:
-        if self._process is None:
-            raise ForfeitError("it is gone")
-        said = self._process.ask(line.encode("ascii"), seconds)
+    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, Any]:
+        """Send a document and return the reply; if there is none, the process is ended."""
         try:
-            reply = json.loads(said)
-            if isinstance(reply.get("problem", reply.get("answer")), str):
-                heard: dict[str, Any] = reply
-                return heard
-        except (ValueError, AttributeError, RecursionError):
-            pass
-        raise ForfeitError("it wrote something else where its answer goes")
+            return _parse_reply(process.ask(format_json_line(document).encode("ascii"), seconds))
+        except BaseException:
+            self.end(grace=0.0)
+            raise
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Function = Callable[[dict[str, object]], object]
-
-
-_EXPECTED = "expected module:function, as in my_player:answer"
+def _parse_reply(line: bytes) -> dict[str, Any]:
+    try:
+        reply: dict[str, Any] = json.loads(line)
+        if isinstance(reply.get("problem", reply.get("answer")), str):
+            return reply
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    raise ForfeitError("it wrote something else where its answer goes")
 
 
 def import_function(spec: str) -> Function:
-    """Find a function by its module, which may be a file in the current folder, and its name."""
+    """Return a function by its module, which may be a file in the current folder, and its name."""
     module, _, name = spec.partition(":")
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found = operator.attrgetter(name)(import_module(module))
-    except (Exception, SystemExit) as wrong:
+        function: Function = operator.attrgetter(name)(import_module(module))
+    except (Exception, SystemExit) as error:
         plain = module.removesuffix(".py")
         expected = _EXPECTED if plain == module else f"write it without .py, as in {format_text(f'{plain}:{name}')}"
-        raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {format_error(wrong)}; {expected}") from wrong
-    check_function(found, spec)
-    answering: Function = found
-    return answering
+        raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {format_error(error)}; {expected}") from error
+    check_function(function, spec)
+    return function
 
 
-def check_function(found: object, spec: str) -> None:
-    """Refuse what cannot be called, and what can but does not answer."""
+def check_function(function: object, spec: str) -> None:
+    """Raise an `UnknownPlayerError` for anything but a plain function."""
     problem = None
-    if inspect.isclass(found):
+    if inspect.isclass(function):
         problem = "it is a class, which makes something instead of answering; expected a function"
-    elif not callable(found):
-        problem = f"it is no function, but {format_value(found)}"
-    elif inspect.iscoroutinefunction(found) or inspect.iscoroutinefunction(type(found).__call__):
+    elif not callable(function):
+        problem = f"it is no function, but {format_value(function)}"
+    elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         problem = "it is an async function, which nobody awaits; expected a plain one, which may use asyncio.run"
     if problem is not None:
         raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {problem}")
 
 
-def call_function(answering: Function, question: dict[str, object]) -> str:
-    """Call a function with a question of its own; what it raises is a reason why there is no answer."""
+def call_function(function: Function, question: dict[str, object]) -> str:
+    """Call a function with a copy of a question; an exception is the reason why there is no answer."""
     try:
-        said = _format_answer(answering(json.loads(json.dumps(question))))
-    except (Exception, SystemExit) as wrong:
-        raise ForfeitError(f"it raised {format_error(wrong)}") from wrong
-    if said is None:
+        answer = _format_answer(function(json.loads(json.dumps(question))))
+    except (Exception, SystemExit) as error:
+        raise ForfeitError(f"it raised {format_error(error)}") from error
+    if answer is None:
         raise ForfeitError("it returned neither a text nor a whole number")
-    return said
+    return answer
 
 
-def format_error(wrong: BaseException) -> str:
-    """Tell an error in a line, even one that cannot tell itself."""
+def format_error(error: BaseException) -> str:
+    """Return an exception as one line, even if its own text cannot be made."""
     try:
-        return format_text(f"{type(wrong).__name__}: {wrong}").removesuffix(": ")
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, its name is enough
-        return type(wrong).__name__
+        return format_text(f"{type(error).__name__}: {error}").removesuffix(": ")
+    except Exception:  # noqa: BLE001 - the name is enough
+        return type(error).__name__
 
 
 def _format_answer(answer: object) -> str | None:
-    """Return what a function has answered as text; None if it is none and no whole number either."""
+    """Return the answer of a function as text; None if it is neither text nor a whole number."""
     if isinstance(answer, str):
         return str.__str__(answer)
     if isinstance(answer, bool) or not hasattr(answer, "__index__"):

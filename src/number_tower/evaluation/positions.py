@@ -1,4 +1,4 @@
-"""Positions in which it matters what is chosen, and the exact points that each choice is worth."""
+"""Positions where the choice of the block matters, and the exact points of each block."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.coach.puzzles import pick_below, reduce_position, shuffle
-from number_tower.game import Game
+from number_tower.coach.puzzles import reduce_position, shuffle
+from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
 
@@ -15,26 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from number_tower.arena.schedule import GameEntry
-    from number_tower.rules import Rules
     from number_tower.solve.worth import Value
 
 Values = dict[int, float]
-"""The points that each legal block is worth to whoever places it."""
+"""The points that each legal block is worth to the player to move."""
 
 POINTS: Mapping[Value, float] = {"win": 1.0, "draw": 0.5, "loss": 0.0}
 
 _MAX_MISSES = 200
-"""Games at random that bring nothing new, one after the other, after which there is taken to be no more."""
+"""After so many random games in a row without a new position, the search ends."""
 
 _MAX_UNSOLVED = 12
-"""Searches in vain after which no more positions of a game are looked for, since each takes so long."""
-
-_MAX_PLIES = 60
-"""Plies of a game at random."""
+"""After so many positions that could not be solved, the search ends, since each takes long."""
 
 
 class PositionSpec(NamedTuple):
-    """A position to move in: the number of its game, the moves that lead to it, and whose turn it is."""
+    """A position to move in: the number of its game, the moves that lead to it, and the seat to move."""
 
     game: int
     moves: tuple[int, ...]
@@ -42,7 +38,7 @@ class PositionSpec(NamedTuple):
 
 
 def value_moves(game: Game) -> Values | None:
-    """Return the points that each legal block is worth to the mover; None if that is not known within the limits."""
+    """Return the points of each legal block; None if they are not found within the limits."""
     solution = get_knowledge(game.rules).solve(game.position)
     if solution is None:
         return None
@@ -53,25 +49,17 @@ def value_moves(game: Game) -> Values | None:
 
 
 def values_differ(points: Values | None) -> bool:
-    """Say whether it matters which block is chosen, as far as is known."""
+    """Return whether the choice of the block is known to matter."""
     return points is not None and len(set(points.values())) > 1
-
-
-def play_random_game(rules: Rules, rng: Random) -> list[Game]:
-    """Play at random, and return the game as it stood before each move, and where it ended."""
-    games = [Game(rules)]
-    while (legal := games[-1].legal) and len(games) <= _MAX_PLIES:
-        games.append(games[-1].play(legal[pick_below(len(legal), rng)]))
-    return games
 
 
 def find_positions(
     games: Sequence[GameEntry], number: int, seed: int, progress: Callable[[int, int], object] | None = None
 ) -> tuple[PositionSpec, ...]:
-    """Find so many positions that matter, all different, the games in turn and for either seat in turn.
+    """Find different positions where the choice matters, taking games and seats in turn.
 
-    What a game or a seat cannot give, others do; where there are not so many, they are fewer. If fewer are wanted they
-    are the first of more. `progress` is told how many there are now, and will be at most.
+    Where a game or a seat has too few, others give more; if all have too few, fewer are returned. A smaller number
+    gives the first of a larger one. `progress` is called with the number of positions found and the number requested.
     """
 
     def tick() -> None:
@@ -91,7 +79,7 @@ def find_positions(
 
 
 class _PositionFinder:
-    """The positions of one game that matter, found by playing at random until nothing new turns up."""
+    """Finds the positions of one game where the choice matters, by random games until nothing new turns up."""
 
     def __init__(self, place: int, entry: GameEntry, seed: int, tick: Callable[[], object]) -> None:
         self._place = place
@@ -105,7 +93,7 @@ class _PositionFinder:
         self.given = 0
 
     def take(self, seat: int) -> PositionSpec | None:
-        """Return one more, for this seat if there is one; None if there is none for either."""
+        """Return another position, for this seat if there is one; None if there is none for either seat."""
         for each in (seat, 1 - seat):
             while not self._found[each] and self._misses[each] < _MAX_MISSES and self._unsolved < _MAX_UNSOLVED:
                 self._search_game()
@@ -116,8 +104,8 @@ class _PositionFinder:
         return None
 
     def _search_game(self) -> None:
-        """Play a game, and keep for each seat one position that matters and was not met before, from any ply."""
-        games = play_random_game(self._rules, self._rng)[:-1]
+        """Play a random game, and keep one new position where the choice matters for each seat, from any ply."""
+        games = list(play_randomly(Game(self._rules), self._rng))[:-1]
         for seat, found in enumerate(self._found):
             self._misses[seat] += 1
             for game in shuffle([game for game in games if game.to_move == seat], self._rng):

@@ -10,7 +10,7 @@ from functools import cached_property
 from heapq import merge
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from number_tower.arena.schedule import check_unique, derive_seed, normalize_player, parse_game
 from number_tower.batch import BatchError
@@ -136,6 +136,19 @@ class Suite:
         text = self.games[game].text
         cluster = game if self.fresh else self.number // 2 + place
         return Task(0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster)
+
+
+class SuiteOptions(TypedDict, total=False):
+    """The options of an evaluation, as `arrange_suite` takes them."""
+
+    variants: int
+    number: int
+    positions: int
+    against: str
+    seed: int
+    tries: int
+    legal: bool
+    patience: float
 
 
 def arrange_suite(  # noqa: PLR0913 - all options are keywords

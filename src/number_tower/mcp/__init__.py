@@ -1,1 +1,1 @@
-"""The games for language models, as tools over the Model Context Protocol: what is asked for is done at a table."""
+"""The games as tools for language models, over the Model Context Protocol."""

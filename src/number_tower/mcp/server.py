@@ -1,7 +1,6 @@
-"""The server: each tool reads what it is asked, does it at a table, and tells what came of it.
+"""The server: each tool is a method of `Tools`.
 
-Nothing here waits for thought: whatever may take long runs in a thread of its own kind, ends within limits of its own,
-and ends at once when whoever asked no longer wants to know.
+Searches run in threads with limits of their own, and are stopped when the client cancels the call.
 """
 
 from __future__ import annotations
@@ -15,22 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, from_thread, to_thread
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import ValidationError
 
 from number_tower import __version__
 from number_tower.catalogue import CatalogueError
 from number_tower.coach.analysis import analyse_table, find_hint
 from number_tower.coach.hints import format_hint
-from number_tower.mcp import arguments as wishes
-from number_tower.mcp import results
-from number_tower.mcp import schemas as models
-from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, ToolRequestError
+from number_tower.mcp import results, schemas
+from number_tower.mcp.schemas import ToolRequestError
+from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game, draw_seed
+from number_tower.players import ALL_LEVELS
 from number_tower.prompt import check_answer
 from number_tower.solve.limits import NotSolvedError
-from number_tower.table import TableError
+from number_tower.table import Table, TableError
 from number_tower.text import format_value
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _EXPECTED_ERRORS = (ToolRequestError, CatalogueError, TableError, NotSolvedError)
-"""What can go wrong without anything being broken."""
+"""Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
 Number-stacking games for two, with the exact truth about every position. list_games tells what there is; start_game \
@@ -54,11 +54,11 @@ _CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempot
 _ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 
 _SEARCHES, _COMPUTERS = 2, 4
-"""Positions that are searched at once, and computers that think about a move at once."""
+"""Analyses, and computers' moves, that are searched at once."""
 
 
 class Tools:
-    """What can be asked for, one method a tool; its docstring is what a model reads about it."""
+    """The tools, one method each; a tool's docstring is its description for the model."""
 
     def __init__(self, *, lists: bool = True, most: int = MAX_GAMES) -> None:
         self._lists = lists
@@ -66,153 +66,164 @@ class Tools:
         self._searches = CapacityLimiter(_SEARCHES)
         self._computers = CapacityLimiter(_COMPUTERS)
         self._rules_limiter = lru_cache(maxsize=2 * most)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
-        """What computers know of a game by some rules is kept in one place, which only one of them may use."""
+        """One computer at a time for the same rules, since they share what is known of the game."""
 
-    def list_games(self) -> Annotated[CallToolResult, models.GamesResult]:
+    def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
         """Tell which games there are, which options they take, and at which levels the computer plays."""
         return results.build_games_result()
 
     def read_rules(
         self,
-        game: wishes.GameName = None,
-        rules: wishes.RulesGiven = None,
-        target: wishes.Target = None,
-        blocks: wishes.Blocks = None,
-        opening: wishes.Opening = None,
-    ) -> Annotated[CallToolResult, models.RulesResult]:
+        game: schemas.GameName = None,
+        rules: schemas.RulesGiven = None,
+        target: schemas.Target = None,
+        blocks: schemas.Blocks = None,
+        opening: schemas.Opening = None,
+    ) -> Annotated[CallToolResult, schemas.RulesResult]:
         """Tell the rules of a game: one of list_games with its options, or rules of your own."""
-        sort = wishes.sort_of(game, rules, {"target": target, "blocks": blocks, "opening": opening})
-        return results.build_rules_result(sort, wishes.begun(sort, wishes.Wish()))
+        choice = choose_game(game, rules, {"target": target, "blocks": blocks, "opening": opening})
+        return results.build_rules_result(Table.start(choice))
 
-    async def start_game(  # noqa: PLR0913 - the arguments are the tool's, and only named
+    async def start_game(  # noqa: PLR0913 - the arguments of the tool
         self,
         *,
-        game: wishes.GameName = None,
-        rules: wishes.RulesGiven = None,
-        target: wishes.Target = None,
-        blocks: wishes.Blocks = None,
-        opening: wishes.Opening = None,
-        hidden: wishes.Hidden = False,
-        opponent: wishes.Opponent = wishes.NOBODY,
-        seat: wishes.Seat = 1,
-        first: wishes.First = 1,
-        seed: wishes.Seed = None,
-        legal: wishes.Lists = True,
-    ) -> Annotated[CallToolResult, models.StateResult]:
+        game: schemas.GameName = None,
+        rules: schemas.RulesGiven = None,
+        target: schemas.Target = None,
+        blocks: schemas.Blocks = None,
+        opening: schemas.Opening = None,
+        hidden: schemas.Hidden = False,
+        opponent: schemas.Opponent = schemas.NO_OPPONENT,
+        seat: schemas.Seat = 1,
+        first: schemas.FirstSeat = 1,
+        seed: schemas.Seed = None,
+        legal: schemas.ListsLegal = True,
+    ) -> Annotated[CallToolResult, schemas.StateResult]:
         """Begin a game and give its id: by a name of list_games and options, or by rules of your own.
 
         Files cannot be named. Without an opponent you move for both sides; a computer that begins has moved already.
         """
-        sort = wishes.sort_of(game, rules, {"target": target, "blocks": blocks, "opening": opening}, hidden=hidden)
-        begun = wishes.begun(sort, wishes.Wish(opponent, seat, first, seed, legal))
+        seed = draw_seed() if seed is None else seed
+        options = {"target": target, "blocks": blocks, "opening": opening}
+        choice = choose_game(game, rules, options, hidden=hidden, first=first, seed=seed)
+        level = ALL_LEVELS.get(opponent)
+        automatic = (False, False) if level is None else (seat == 2, seat == 1)
+        table = replace(Table.start(choice), automatic=automatic)
         self._games.check_capacity()
-        answered = await self._let_computer_move(replace(begun, lists=begun.lists and self._lists))
-        return results.build_state_result(self._games.add(answered), rules=True)
+        session = GameSession("", table, level, seat - 1, seed, legal and self._lists)
+        return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
-    def see_game(self, id: wishes.GameId) -> Annotated[CallToolResult, models.StateResult]:  # noqa: A002 - the tool's own
+    def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Tell how a game stands, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
         return results.build_state_result(self._games.get(id), rules=True)
 
     async def move(
         self,
-        id: wishes.GameId,  # noqa: A002 - the tool's own
-        block: wishes.Block,
-    ) -> Annotated[CallToolResult, models.StateResult]:
+        id: schemas.GameId,  # noqa: A002 - argument
+        block: schemas.Block,
+    ) -> Annotated[CallToolResult, schemas.StateResult]:
         """Place a block for the player whose turn it is; an opponent answers at once.
 
         A block that cannot be placed changes nothing: the error says why, and you may try again.
         """
         before = self._games.get(id)
         _check_not_over(before, "nothing more can be placed")
-        placed = replace(before, table=before.table.play(_read_block(before, block)), remark="")
+        placed = replace(before, table=before.table.play(_check_block(before, block)), remark="")
         after = self._games.replace(before, await self._let_computer_move(placed))
         return results.build_state_result(after, _describe_reply(before, after))
 
-    def take_back(self, id: wishes.GameId) -> Annotated[CallToolResult, models.StateResult]:  # noqa: A002 - the tool's own
+    def take_back(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Take your last move back, and with it whatever an opponent answered; also the move that ended a game."""
         before = self._games.get(id)
         _check_undo(before)
         after = self._games.replace(before, replace(before, table=before.table.undo(), remark=""))
-        gone = before.table.game.moves[len(after.table.game.moves) :]
-        return results.build_state_result(after, f"Taken back: {', '.join(map(str, gone))}.")
+        removed = before.table.game.moves[len(after.table.game.moves) :]
+        return results.build_state_result(after, f"Taken back: {', '.join(map(str, removed))}.")
 
-    def open_games(self) -> Annotated[CallToolResult, models.OpenGamesResult]:
+    def open_games(self) -> Annotated[CallToolResult, schemas.OpenGamesResult]:
         """List the games by their ids: those that go on, and the last that were finished."""
         return results.build_open_games_result(self._games.list_all())
 
-    def resign(self, id: wishes.GameId) -> Annotated[CallToolResult, models.StateResult]:  # noqa: A002 - the tool's own
+    def resign(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_not_over(before, "there is nothing to give up")
-        return results.build_state_result(
-            self._games.replace(before, replace(before, table=before.table.declare("resigned", before.resigning_seat)))
-        )
+        table = before.table.declare("resigned", before.resigning_seat)
+        return results.build_state_result(self._games.replace(before, replace(before, table=table)))
 
     async def hint(
         self,
-        id: wishes.GameId,  # noqa: A002 - the tool's own
-        step: wishes.Step = 1,
-    ) -> Annotated[CallToolResult, models.HintResult]:
-        """Help whoever is to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
-        playing, most = self._games.get(id), wishes.number("step", step, 1, 3)
-        _check_not_hidden(playing)
-        _check_not_over(playing, "there is no move to look for")
-        table = playing.table
-        given = await _run_in_thread(self._searches, find_hint, table.game, wishes.SECONDS)
-        return results.build_hint_result(playing, format_hint(table, playing.book, most, given))
+        id: schemas.GameId,  # noqa: A002 - argument
+        step: schemas.Step = 1,
+    ) -> Annotated[CallToolResult, schemas.HintResult]:
+        """Help the player to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
+        session = self._games.get(id)
+        _check_not_hidden(session)
+        _check_not_over(session, "there is no move to look for")
+        table = session.table
+        hint = await _run_in_thread(self._searches, find_hint, table.game, schemas.SECONDS)
+        return results.build_hint_result(session, format_hint(table, table.book, step, hint))
 
     async def analyse(
         self,
-        id: wishes.GameId,  # noqa: A002 - the tool's own
-        block: wishes.OneBlock = None,
-        seconds: wishes.Seconds = wishes.SECONDS,
-    ) -> Annotated[CallToolResult, models.AnalysisResult]:
+        id: schemas.GameId,  # noqa: A002 - argument
+        block: schemas.OneBlock = None,
+        seconds: schemas.Seconds = schemas.SECONDS,
+    ) -> Annotated[CallToolResult, schemas.AnalysisResult]:
         """Tell what a position is worth to the player to move, and every move, exactly: value, moves to the end, why.
 
         What is not found within the seconds is said to be unknown; there is never a guess. In a game without lists of
         what may be placed, give a block to hear about that move.
         """
-        playing, limit = self._games.get(id), wishes.seconds(seconds)
-        _check_not_hidden(playing)
+        session = self._games.get(id)
+        table = session.table
+        _check_not_hidden(session)
         if block is not None:
-            _check_not_over(playing, "there is no move to value")
-        if playing.table.outcome is not None:
-            return results.build_finished_result(playing)
-        only = None if block is None else _read_block(playing, block)
-        told = await _run_in_thread(self._searches, analyse_table, playing.table, playing.book, limit)
-        return results.build_analysis_result(playing, told, only)
+            _check_not_over(session, "there is no move to value")
+        if table.outcome is not None:
+            return results.build_finished_result(session)
+        only = None if block is None else _check_block(session, block)
+        analysis = await _run_in_thread(self._searches, analyse_table, table, table.book, seconds)
+        return results.build_analysis_result(session, analysis, only)
 
-    async def _let_computer_move(self, playing: GameSession) -> GameSession:
-        """Let the computer answer, if it is its turn."""
-        if playing.awaits_user:
-            return playing
-        async with self._rules_limiter(playing.table.game.rules):
-            return await _run_in_thread(self._computers, playing.let_computer_move)
+    async def _let_computer_move(self, session: GameSession) -> GameSession:
+        """Let the computer move, if it is its turn."""
+        if session.awaits_user:
+            return session
+        async with self._rules_limiter(session.table.game.rules):
+            return await _run_in_thread(self._computers, session.let_computer_move)
 
 
 class TowerServer(MCPServer[Any]):
-    """A server that says of a wrong call what would be right."""
+    """A server whose errors say what a right call would be."""
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; what is wrong with a call is told in words, and nothing of it is guessed."""
-        given = {key: value for key, value in arguments.items() if not wishes.left_out(value)}
+        """Call a tool; null counts as not given, also as the text of which the library makes null."""
+        given = {
+            key: value
+            for key, value in arguments.items()
+            if value is not None and not (isinstance(value, str) and value.strip() == "null")
+        }
         _check_call(name, arguments, given, {tool.name: tool.input_schema for tool in await self.list_tools()})
         try:
             return await super().call_tool(name, given, context)
-        except UnexpectedToolError as wrong:
-            if isinstance(wrong.__cause__, _EXPECTED_ERRORS):
-                raise ToolError(_end_sentence(str(wrong.__cause__))) from None
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, ValidationError):
+                cause = cause.errors()[0].get("ctx", {}).get("error")
+            if isinstance(cause, _EXPECTED_ERRORS):
+                raise ToolError(_end_sentence(str(cause))) from None
             raise
 
 
 def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES) -> TowerServer:
-    """Make a server with no games yet.
+    """Return a server without games.
 
-    Without `lists` no game lists the blocks that may be placed; without `helps` there are no hints and no analysis.
+    Without `lists` no game lists the legal blocks; without `helps` there are no hints and no analysis.
     """
-    made = TowerServer(
+    server = TowerServer(
         "number-tower",
         title="Number Tower",
         description="Number-stacking games for two, with the exact truth about every position.",
@@ -232,8 +243,8 @@ def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES
         (tools.resign, _ENDS),
         *(((tools.hint, _READS), (tools.analyse, _READS)) if helps else ()),
     ):
-        made.add_tool(tool, description=getdoc(tool), annotations=hints)
-    return made
+        server.add_tool(tool, description=getdoc(tool), annotations=hints)
+    return server
 
 
 server = make_server
@@ -241,77 +252,77 @@ server = make_server
 
 
 def run(*, lists: bool = True, helps: bool = True) -> None:
-    """Serve whoever is at the other end of standard input and output, until they go."""
+    """Serve the client at standard input and output until it disconnects."""
     make_server(lists=lists, helps=helps).run("stdio")
 
 
 async def _run_in_thread(limiter: CapacityLimiter, work: Callable[..., T], *args: object) -> T:
-    """Do what takes thought in a thread; it is left when whoever asked has gone."""
-    gone = Event()
+    """Run a search in a thread; it is stopped when the call is cancelled."""
+    cancelled = Event()
 
     def check(_: object) -> None:
         from_thread.check_cancelled()
-        if gone.is_set():
+        if cancelled.is_set():
             raise CancelledError
 
     try:
         return await to_thread.run_sync(partial(work, *args, progress=check), limiter=limiter)
     finally:
-        gone.set()
+        cancelled.set()
 
 
 def _end_sentence(text: str) -> str:
-    """End a message like a sentence; its first word may be the name of an argument, and stays as it is."""
+    """Add a full stop; the first word stays as it is, since it may be the name of an argument."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _check_call(
-    name: str, arguments: dict[str, Any], given: dict[str, Any], schemas: dict[str, dict[str, Any]]
+    name: str, arguments: dict[str, Any], given: dict[str, Any], input_schemas: dict[str, dict[str, Any]]
 ) -> None:
-    if name not in schemas:
-        raise ToolError(f"there is no tool {format_value(name)}; the tools are {', '.join(schemas)}.")
-    known = list(schemas[name].get("properties", {}))
+    if name not in input_schemas:
+        raise ToolError(f"there is no tool {format_value(name)}; the tools are {', '.join(input_schemas)}.")
+    schema = input_schemas[name]
+    known = list(schema.get("properties", {}))
     for key in arguments:
         if key not in known:
             raise ToolError(f"{name} takes no argument {format_value(key)}; it takes {', '.join(known) or 'none'}.")
-    for key in schemas[name].get("required", ()):
+    for key in schema.get("required", ()):
         if key not in given:
-            raise ToolError(f"{name} needs the argument {key}: {schemas[name]['properties'][key]['description']}")
+            raise ToolError(f"{name} needs the argument {key}: {schema['properties'][key]['description']}")
 
 
-def _read_block(playing: GameSession, given: object) -> int:
-    """Return the block that is meant, if it can be placed."""
-    answer = check_answer(playing.table, wishes.block(given), legal=playing.lists)
+def _check_block(session: GameSession, block: int) -> int:
+    """Return the block if it can be placed."""
+    answer = check_answer(session.table, block, legal=session.lists)
     if answer.block is None:
         raise ToolRequestError(f"{answer.problem}")
     return answer.block
 
 
-def _check_not_over(playing: GameSession, so: str) -> None:
-    if playing.table.outcome is not None:
-        raise ToolRequestError(f"{playing.id} is over: {so}; begin another with start_game")
+def _check_not_over(session: GameSession, problem: str) -> None:
+    if session.table.outcome is not None:
+        raise ToolRequestError(f"{session.id} is over: {problem}; begin another with start_game")
 
 
-def _check_undo(playing: GameSession) -> None:
-    if playing.table.declared is not None:
+def _check_undo(session: GameSession) -> None:
+    if session.table.declared is not None:
         raise ToolRequestError(
-            f"{playing.id} was given up, and after that no move can be taken back; begin another with start_game"
+            f"{session.id} was given up, and after that no move can be taken back; begin another with start_game"
         )
-    if not playing.table.may_undo:
-        raise ToolRequestError(f"you have made no move in {playing.id} that could be taken back")
+    if not session.table.may_undo:
+        raise ToolRequestError(f"you have made no move in {session.id} that could be taken back")
 
 
-def _check_not_hidden(playing: GameSession) -> None:
-    if playing.table.secret:
-        raise ToolRequestError(
-            f"the blocks are hidden in {playing.id}, so there is no hint and no analysis before it is over"
-        )
+def _check_not_hidden(session: GameSession) -> None:
+    if session.table.secret:
+        problem = "so there is no hint and no analysis before it is over"
+        raise ToolRequestError(f"the blocks are hidden in {session.id}, {problem}")
 
 
 def _describe_reply(before: GameSession, after: GameSession) -> str:
-    """Say what the computer placed since, if there is one."""
-    game, made = after.table.game, len(before.table.game.moves)
-    new = list(zip(game.movers, game.moves, strict=True))[made:]
-    blocks = [str(block) for mover, block in new if after.table.automatic[mover]]
-    name = Voice(after.book).get_name(after.table, 1 - after.seat)
+    """Say what the computer has placed since, if there is one."""
+    table, start = after.table, len(before.table.game.moves)
+    moves = list(zip(table.game.movers, table.game.moves, strict=True))[start:]
+    blocks = [str(block) for mover, block in moves if table.automatic[mover]]
+    name = get_voice(table.book).get_name(table, 1 - after.seat)
     return f"{name} placed {', then '.join(blocks)}." if blocks else ""

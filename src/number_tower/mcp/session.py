@@ -1,20 +1,25 @@
-"""Several games at once, each by its id: every table is a value, and only one place says which is the current one."""
+"""The games of a server: each is an immutable session, and a registry says which is the current one of an id."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from random import Random
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from number_tower import catalogue
+from number_tower.catalogue import OptionError, choose, load_named
+from number_tower.mcp.schemas import ToolRequestError
 from number_tower.players import Computer, let_move
+from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from number_tower.catalogue import Rulebook
+    from number_tower.catalogue import First, GameChoice
     from number_tower.players import Level
     from number_tower.solve.limits import Progress
     from number_tower.table import Table
@@ -22,52 +27,92 @@ if TYPE_CHECKING:
 MAX_GAMES = 100
 """Games that are kept at once."""
 
+MAX_BLOCKS = 1_000
+"""Blocks of a game, which is described in full again and again."""
+
+MAX_PLIES = 10_000
+"""Moves of a game, so that a computer that plays alone comes to an end."""
+
 COMPUTER_SECONDS = 10.0
 """Seconds that a computer searches before it answers; its own limits are positions, slow in large games."""
 
 _MAX_IDS_LISTED = 20
 """Ids that an error lists."""
 
+_SEEDS = 2**31
 
-class ToolRequestError(ValueError):
-    """Something that was asked for and cannot be done: what was wrong, and what would be right."""
+
+def choose_game(
+    game: str | None,
+    rules: Mapping[str, object] | None,
+    options: Mapping[str, object],
+    *,
+    hidden: bool = False,
+    first: First = 1,
+    seed: int | None = None,
+) -> GameChoice:
+    """Return the game of a name and options, or of rules; no name is ever looked up as a file."""
+    given = {key: value for key, value in options.items() if value is not None}
+    names = ", ".join(catalogue.list_names())
+    if rules is not None and game is None:
+        if given:
+            keys = ", ".join(given)
+            raise ToolRequestError(f"{keys}: an option of a named game; with rules of your own it belongs into them")
+    elif game is None or rules is not None:
+        raise ToolRequestError(f"expected either a game ({names}) or rules of your own, and not both or neither")
+    try:
+        source = rules if game is None else game
+        choice = choose(source or {}, given, hidden=hidden, first=first, seed=seed, find=load_named)
+    except OptionError as error:
+        raise ToolRequestError(f"{error}; give rules of your own for anything else") from None
+    except RulesError as error:
+        raise ToolRequestError(f"{error}") from None
+    if len(choice.rules.blocks) > MAX_BLOCKS:
+        raise ToolRequestError(f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}")
+    if choice.rules.most_plies > MAX_PLIES:
+        raise ToolRequestError(f"target: expected a game of at most {MAX_PLIES:,} moves; this one could take more")
+    return choice
+
+
+def draw_seed() -> int:
+    """Return a random seed."""
+    return Random().randrange(_SEEDS)  # noqa: S311 - play, not secrets
 
 
 @dataclass(frozen=True)
 class GameSession:
-    """A game in play: its table, who plays against whom, and whether the blocks that may be placed are listed."""
+    """A game in play: its table, the opponent, and whether legal blocks are listed."""
 
     id: str
     table: Table
-    book: Rulebook
     opponent: Level | None = None
-    """The computer's level; without one, whoever asks moves for both sides."""
+    """The level of the computer; without one, the user moves for both sides."""
     seat: int = 0
-    """Where whoever asks sits, if there is an opponent."""
+    """The seat of the user, if there is an opponent."""
     seed: int = 0
     lists: bool = True
     remark: str = ""
-    """What the computer said about its last move, mostly nothing."""
+    """The computer's remark about its last move; usually empty."""
 
     def let_computer_move(self, progress: Callable[[Progress], object] | None = None) -> GameSession:
-        """Let the computer move as long as it is its turn; what it cannot search in time it plays as far as it sees."""
-        playing, until = self, monotonic() + COMPUTER_SECONDS
+        """Let the computer move as long as it is its turn; after a time limit it plays without the exact values."""
+        session, deadline = self, monotonic() + COMPUTER_SECONDS
 
         def check(so_far: Progress) -> None:
             if progress is not None:
                 progress(so_far)
-            if monotonic() > until:
+            if monotonic() > deadline:
                 raise NotSolvedError(f"not solved within {COMPUTER_SECONDS:g} seconds")
 
-        while playing.opponent is not None and not playing.awaits_user:
-            computer = Computer(playing.opponent, playing.seed, check)
+        while session.opponent is not None and not session.awaits_user:
+            computer = Computer(session.opponent, session.seed, check)
             try:
-                table = let_move(playing.table, computer)
-            except NotSolvedError:  # only once the game is solved from its start: then the rest is at hand
+                table = let_move(session.table, computer)
+            except NotSolvedError:  # only once the game is solved from its start: then the rest is quick
                 computer.progress = progress
-                table = let_move(playing.table, computer)
-            playing = replace(playing, table=table, remark=computer.remark)
-        return playing
+                table = let_move(session.table, computer)
+            session = replace(session, table=table, remark=computer.remark)
+        return session
 
     @property
     def awaits_user(self) -> bool:
@@ -77,72 +122,68 @@ class GameSession:
 
     @property
     def resigning_seat(self) -> int:
-        """For whom whoever asks would resign: their own seat, or the side whose turn it is."""
+        """The seat that loses if the user resigns: their own, or without an opponent the one to move."""
         return self.table.game.to_move if self.opponent is None else self.seat
 
 
 class GameSessions:
-    """The games that are open, and the last that were finished; each change is made as a whole or not at all."""
+    """The open games and the last finished ones, by their ids; changes are atomic."""
 
     def __init__(self, most: int = MAX_GAMES) -> None:
         self._most = most
         self._lock = Lock()
-        self._games: dict[str, GameSession] = {}
-        self._made = 0
+        self._sessions: dict[str, GameSession] = {}
+        self._last_number = 0
 
     def list_all(self) -> list[GameSession]:
-        """Return every game, the oldest first."""
+        """Return all games, the oldest first."""
         with self._lock:
-            return list(self._games.values())
+            return list(self._sessions.values())
 
     def get(self, given: object) -> GameSession:
         """Return a game by its id."""
-        found = self._games.get(given) if isinstance(given, str) else None
-        if found is None:
+        session = self._sessions.get(given) if isinstance(given, str) else None
+        if session is None:
             raise ToolRequestError(f"there is no game with the id {format_value(given)}; {self._list_open_ids()}")
-        return found
+        return session
 
-    def add(self, playing: GameSession) -> GameSession:
-        """Take in a new game and give it an id; the oldest finished one makes room if need be."""
+    def add(self, session: GameSession) -> GameSession:
+        """Add a game with a new id; if there are too many, the oldest finished one is removed."""
         with self._lock:
-            if len(self._games) >= self._most:
-                self._make_room()
-            self._made += 1
-            added = replace(playing, id=f"game-{self._made}")
-            self._games[added.id] = added
+            if len(self._sessions) >= self._most:
+                del self._sessions[self._find_finished()]
+            self._last_number += 1
+            added = replace(session, id=f"game-{self._last_number}")
+            self._sessions[added.id] = added
             return added
 
     def check_capacity(self) -> None:
-        """Refuse a new game before anything is done for it."""
+        """Raise an error if no game can be added."""
         with self._lock:
-            if len(self._games) >= self._most:
+            if len(self._sessions) >= self._most:
                 self._find_finished()
 
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
-        """Put a game in the place of what it was made from, unless somebody else has changed that meanwhile."""
+        """Replace a game, unless another call has changed it meanwhile."""
         with self._lock:
-            if self._games.get(before.id) is not before:
-                raise ToolRequestError(
-                    f"{before.id} was changed by another call meanwhile; look at it again with see_game"
-                )
-            self._games[before.id] = after
+            if self._sessions.get(before.id) is not before:
+                problem = f"{before.id} was changed by another call meanwhile"
+                raise ToolRequestError(f"{problem}; look at it again with see_game")
+            self._sessions[before.id] = after
             return after
 
-    def _make_room(self) -> None:
-        del self._games[self._find_finished()]
-
     def _find_finished(self) -> str:
-        for playing in self._games.values():
-            if playing.table.outcome is not None:
-                return playing.id
+        for session in self._sessions.values():
+            if session.table.outcome is not None:
+                return session.id
         raise ToolRequestError(
             f"{self._most} games are open, and no more can be; finish one, or end one with resign "
             f"({self._list_open_ids()})"
         )
 
     def _list_open_ids(self) -> str:
-        going = [playing.id for playing in list(self._games.values()) if playing.table.outcome is None]
-        if not going:
+        ids = [session.id for session in list(self._sessions.values()) if session.table.outcome is None]
+        if not ids:
             return "no game is open; begin one with start_game"
-        more = f" and {len(going) - _MAX_IDS_LISTED} more" if len(going) > _MAX_IDS_LISTED else ""
-        return f"the open games are {', '.join(going[:_MAX_IDS_LISTED])}{more}"
+        more = f" and {len(ids) - _MAX_IDS_LISTED} more" if len(ids) > _MAX_IDS_LISTED else ""
+        return f"the open games are {', '.join(ids[:_MAX_IDS_LISTED])}{more}"

@@ -15,8 +15,9 @@ import shlex
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, TypeVar
 
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from number_tower.game import Game
+
+AnswerT = TypeVar("AnswerT")
 
 PROTOCOL = 1
 """The version of the question; it changes when programs for the old version would not work any more."""
@@ -73,8 +76,8 @@ class Program(Player):
 
     def choose(self, game: Game) -> int:
         """Ask the program for a move; if that is illegal, the program is ended and forfeits."""
-        with self._conversation as conversation:
-            return _parse_block(conversation.ask(format_question(game, self._patience), self._report_waiting), game)
+        question = format_question(game, self._patience)
+        return self._conversation.ask(question, partial(_parse_block, game=game), self._report_waiting)
 
     def _report_waiting(self, seconds: float) -> None:
         if self._progress is not None:
@@ -93,18 +96,17 @@ class Conversation:
         self._patience = patience
         self._process: ProgramProcess | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and issubclass(kind, ForfeitError):
-            self.close(grace=0.0)
-
-    def ask(self, line: str, waiting: Callable[[float], object] = lambda _: None) -> str:
-        """Write a line and return the line of the answer; `waiting` is called with the seconds so far."""
+    def ask(
+        self, line: str, parse: Callable[[str], AnswerT], waiting: Callable[[float], object] = lambda _: None
+    ) -> AnswerT:
+        """Write a line and return the parsed answer; `waiting` is called with the seconds so far."""
         if self._process is None:
             self._process = ProgramProcess(self._command)
-        return decode_text(self._process.ask(line.encode("ascii"), self._patience, waiting))
+        try:
+            return parse(decode_text(self._process.ask(line.encode("ascii"), self._patience, waiting)))
+        except ForfeitError:
+            self.close(grace=0.0)
+            raise
 
     def close(self, grace: float | None = None) -> None:
         """End the command and everything that it started."""

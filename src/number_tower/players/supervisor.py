@@ -1,12 +1,12 @@
-"""Run one command, and end every process that it started: when told to, and when the process that asked is gone.
+"""Run one command, and end every process that it started: on request, and when the requesting process has ended.
 
 This file is run as a script, by a bare Python that does not load this package, so that it starts quickly. On Linux it
-adopts all orphans among its descendants (`PR_SET_CHILD_SUBREAPER`): a process that cleared its environment, made a
-session of its own or became a daemon has the supervisor as its parent in the end, and is found there. Elsewhere only
-the command's own process group is ended.
+adopts all orphans among its descendants (`PR_SET_CHILD_SUBREAPER`), so that even a process that cleared its
+environment, made a session of its own or became a daemon is found. Elsewhere only the command's own process group is
+ended.
 
-The first argument is the number of a connection to the process that asks. That process sends a request (see
-`pack_request`), and gets lines of text:
+The first argument is the file descriptor of a connection to the requesting process. That process sends a request (see
+`pack_request`) and receives lines of text:
 
     started PID      the command runs, in a session of its own, with our standard streams
     failed ERRNO     it cannot be run
@@ -40,10 +40,10 @@ _LENGTH = 8
 _MAX_KILL_SECONDS = 5.0
 _PAUSE = 0.002
 _HANDLED = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that end the supervisor, and all that it watches over with it."""
+"""Signals that end the supervisor, the command and its descendants."""
 
 _IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")
-"""Signals that Python ignores, and that the command must not ignore for that reason."""
+"""Signals that Python ignores; they are reset for the command."""
 
 
 class _EndError(Exception):
@@ -65,7 +65,7 @@ def unpack_request(body: bytes) -> tuple[list[bytes], dict[bytes, bytes]]:
 
 
 def main(connection: int) -> None:
-    """Run one command until the connection is closed, then kill all that is left of it."""
+    """Run one command until the connection is closed, then kill its remaining processes."""
     os.set_inheritable(connection, False)  # noqa: FBT003 - it takes no keyword
     adopts = _adopt_orphans()
     handled = [number for name in _HANDLED if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN]
@@ -99,7 +99,7 @@ def _raise_end(*_: object) -> NoReturn:
 
 
 def _adopt_orphans() -> bool:
-    """Become the parent of all descendants whose own parent ends; say whether that is possible here."""
+    """Become the parent of all orphaned descendants; return whether the system supports it."""
     if sys.platform != "linux":
         return False
     try:
@@ -120,7 +120,7 @@ def _receive_request(connection: int) -> tuple[list[bytes], dict[bytes, bytes]] 
 
 
 def _receive(connection: int, size: int) -> bytes | None:
-    """Return so many bytes; None if the other side is gone before that."""
+    """Return so many bytes; None if the connection ends before."""
     parts = []
     while size:
         part = _read(connection, min(size, 1 << 16))
@@ -132,7 +132,7 @@ def _receive(connection: int, size: int) -> bytes | None:
 
 
 def _read(connection: int, most: int) -> bytes:
-    """Return what the other side has sent; nothing if it is gone, also in the middle of what we sent to it."""
+    """Return received bytes; none if the connection has ended or was reset."""
     try:
         return os.read(connection, most)
     except ConnectionError:
@@ -140,12 +140,12 @@ def _read(connection: int, most: int) -> bytes:
 
 
 def _send(connection: int, line: bytes) -> None:
-    """Send a line, if there still is a process to read it."""
+    """Send a line; ignore a closed connection."""
     _attempt(os.write, connection, line)
 
 
 def _attempt(call: Callable[..., object], *arguments: object) -> None:
-    """Call a function of the system; that it fails since its object is gone does not matter."""
+    """Call a function of the system and ignore its errors: a process or connection may be gone."""
     try:  # noqa: SIM105 - without `contextlib`
         call(*arguments)
     except OSError:
@@ -156,7 +156,7 @@ def _attempt(call: Callable[..., object], *arguments: object) -> None:
 
 
 def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int) -> int:
-    """Start the command and report it; return its process, or 0 if it cannot be run."""
+    """Start the command and report it; return its process id, or 0 if it cannot be run."""
     failed, fails = os.pipe()
     try:
         pid = os.fork()
@@ -175,7 +175,7 @@ def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int)
 
 
 def _exec_command(words: list[bytes], environment: dict[bytes, bytes], fails: int) -> NoReturn:
-    """In the new process: become the command, or report why that cannot be."""
+    """In the new process: execute the command, or report why it cannot be executed."""
     problem = 0
     try:
         signal.set_wakeup_fd(-1)
@@ -192,7 +192,7 @@ def _exec_command(words: list[bytes], environment: dict[bytes, bytes], fails: in
 
 
 def _release_streams() -> None:
-    """Let go of the command's streams, so that they end when the command ends them."""
+    """Close our copies of the command's streams, so that they end when the command closes them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
@@ -217,7 +217,7 @@ def _wait(connection: int, pid: int, woken: int) -> None:
 
 
 def _reap(pid: int, connection: int) -> bool:
-    """Take leave of all children that have ended; say whether any are left."""
+    """Reap all children that have ended; return whether any are left."""
     while True:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
@@ -233,7 +233,7 @@ def _reap(pid: int, connection: int) -> bool:
 
 
 def _kill_all(pid: int, connection: int) -> bool:
-    """Kill the command and all its descendants, again and again until none is left; say whether none is.
+    """Kill the command and all its descendants until none is left; return whether none is.
 
     All are stopped before any is killed: a process that is stopped cannot start others meanwhile.
     """
@@ -258,7 +258,7 @@ def _signal_each(pids: Iterable[int], number: int) -> None:
 
 
 def _find_descendants() -> Iterator[int]:
-    """Find all processes below this one, where there is `/proc`."""
+    """Yield all descendants of this process, where there is `/proc`."""
     below: dict[int, list[int]] = {}
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]

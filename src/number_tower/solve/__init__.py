@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from number_tower.text import format_value
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,10 +29,9 @@ def solve(
     within them, `NotSolvedError` is raised. Plies that a theory does not give are searched for within the limits, or
     without limits as long as the position is small; `plies=False` leaves them out.
     """
-    from number_tower.position import Position  # noqa: PLC0415 - loaded when first used
+    from number_tower.position import Position  # noqa: PLC0415 - `tower --version` needs no game and no solver
     from number_tower.solve.limits import SearchLimits  # noqa: PLC0415 - likewise
     from number_tower.solve.solution import Solution  # noqa: PLC0415 - likewise
-    from number_tower.text import format_value  # noqa: PLC0415 - likewise
 
     position = getattr(game, "position", game)
     if not isinstance(position, Position):

@@ -91,11 +91,7 @@ def _encode_layout(encoded: list[int], root: Position, count: int, *, plies: boo
     encoded[kernel.MINE_BITS], encoded[kernel.YOURS_BITS] = mine, yours
     encoded[kernel.TOP_BITS], encoded[kernel.GAP_BITS] = top, gap
     encoded[kernel.KEY_BITS], encoded[kernel.ENTRY_BITS] = first, entry
-    sizes = {
-        kernel.PACKED: first + second + entry,
-        kernel.NARROW: first + second,
-        kernel.WIDE: max(first, second),
-    }
+    sizes = {kernel.PACKED: first + second + entry, kernel.NARROW: first + second, kernel.WIDE: max(first, second)}
     words = next((words for words, bits in sizes.items() if bits <= WORD_BITS), kernel.PACKED)
     encoded[kernel.SLOT_WORDS] = words
     return sizes[words]

@@ -1,4 +1,7 @@
-"""Games kept in a database, from their first move, whatever happens; one store for the terminal and the browser."""
+"""Games in a database, stored from their first move on: where the database is, how to open it, what can go wrong.
+
+This module loads no database library.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,26 @@ from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
     from number_tower.store.database import Store
-    from number_tower.store.rows import (
-        StoredGame,
-    )
+    from number_tower.store.rows import StoredGame
+
+ENVIRONMENT_VARIABLE = "NUMBER_TOWER_DB"
+
+NONE = "none"
+"""The location that means that nothing is stored."""
+
+EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
+
+_SERVER_SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
+_FILE_SCHEME = "sqlite:///"
+_PASSWORD = re.compile(r"(?<=password=)[^&]*")
 
 
-def open_store(where: str | None = None) -> Store:
-    """Open the database that is meant: a file, `postgresql://...`, or, without a word, the usual one."""
-    from number_tower.store import LocationError, find_location  # noqa: PLC0415 - likewise
-    from number_tower.store.database import Store  # noqa: PLC0415 - the database's library is loaded when it is needed
+class StoreError(Exception):
+    """A database that cannot be used, and why, in one sentence without its full stop."""
 
-    place = find_location(where)
-    if place is None:
-        raise LocationError("expected a database; got none")
-    return Store(place)
+
+class LocationError(ValueError):
+    """Text that names no database, and what would."""
 
 
 class GameNotFoundError(LookupError):
@@ -31,36 +40,11 @@ class GameNotFoundError(LookupError):
 
 
 class GameStartedError(ValueError):
-    """The game of a match that was to be begun is there already, begun by somebody else."""
+    """The game of a match that was to be started is stored already, by another process."""
 
-    def __init__(self, kept: StoredGame) -> None:
-        super().__init__(f"{kept.slot} was begun already")
-        self.game = kept
-
-
-ENVIRONMENT_VARIABLE = "NUMBER_TOWER_DB"
-
-
-NONE = "none"
-
-
-"""What is chosen instead of a database by whoever wants nothing kept."""
-
-
-EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
-
-
-_SERVER_SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
-
-
-_FILE_SCHEME = "sqlite:///"
-
-
-_PASSWORD = re.compile(r"(?<=password=)[^&]*")
-
-
-class LocationError(ValueError):
-    """Something that names no database, and what would."""
+    def __init__(self, game: StoredGame) -> None:
+        super().__init__(f"{game.slot} was begun already")
+        self.game = game
 
 
 class Location(NamedTuple):
@@ -69,30 +53,36 @@ class Location(NamedTuple):
     url: str | None
     file: str | None
     name: str
-    is_default: bool = False
-    """Whether it is the one that is used if nobody says otherwise."""
+
+
+def open_store(where: str | None = None) -> Store:
+    """Open a database: a file, `postgresql://...`, or the default one."""
+    from number_tower.store.database import Store  # noqa: PLC0415 - the database library is loaded when it is needed
+
+    location = find_location(where)
+    if location is None:
+        raise LocationError("expected a database; got none")
+    return Store(location)
 
 
 def get_choice(given: str | None) -> str:
-    """Return what was chosen: by word, or by the environment; "" is the usual place."""
+    """Return the chosen location: as given, or from the environment; "" is the default."""
     return os.environ.get(ENVIRONMENT_VARIABLE, "") if given is None else given
 
 
 def is_disabled(given: str | None) -> bool:
-    """Say whether nothing is to be kept."""
+    """Say whether nothing is to be stored."""
     return get_choice(given).lower() == NONE
 
 
 def find_location(given: str | None) -> Location | None:
-    """Return the place that was chosen, or the usual one; None if nothing is to be kept."""
+    """Return the chosen location, or the default one; None if nothing is to be stored."""
     source = get_choice(given)
-    if source.lower() == NONE:
+    if is_disabled(source):
         return None
     if not source:
-        return _locate_file(os.path.join(get_data_folder(), "games.db"), usual=given is None)
-    if source.startswith(_SERVER_SCHEMES):
-        if not _is_text(source):
-            raise LocationError(f"{EXPECTED}; got {format_value(_mask_password(source))}")
+        return locate_file(os.path.join(get_data_folder(), "games.db"))
+    if source.startswith(_SERVER_SCHEMES) and _is_text(source):
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
         return Location(url, None, format_text(_mask_password(source)))
     if source.startswith(_FILE_SCHEME):
@@ -101,27 +91,27 @@ def find_location(given: str | None) -> Location | None:
         file, _, options = source.removeprefix(_FILE_SCHEME).partition("?")
         if not file:
             raise LocationError(f"{EXPECTED}; got {format_value(source)}, which names no file")
-        place = _locate_file(unquote(file).removeprefix("file:"))
-        return place._replace(url=source) if options else place
+        location = locate_file(os.path.expanduser(unquote(file).removeprefix("file:")))
+        return location._replace(url=source) if options else location
     if "://" in source:
         raise LocationError(f"{EXPECTED}; got {format_value(_mask_password(source))}")
-    return _locate_file(source)
+    return locate_file(os.path.expanduser(source))
 
 
-def _locate_file(file: str, *, usual: bool = False) -> Location:
-    path = os.path.expanduser(file)
-    return Location(None, os.path.abspath(path), format_path(path), usual)
+def locate_file(file: str | os.PathLike[str]) -> Location:
+    """Return the location of a database file."""
+    return Location(None, os.path.abspath(file), format_path(os.fspath(file)))
 
 
 def get_data_folder() -> str:
-    """Return the folder where the system wants a user's data."""
-    from platformdirs import user_data_dir  # noqa: PLC0415 - only where nothing else was chosen
+    """Return the system's folder for a user's data."""
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only for the default location
 
     return user_data_dir("number-tower", appauthor=False)
 
 
 def _is_text(source: str) -> bool:
-    """Say whether a URL can be sent: what the system gives may hold bytes that are no text."""
+    """Say whether a URL is valid Unicode: an argument may contain bytes that are not."""
     try:
         source.encode()
     except UnicodeEncodeError:
@@ -130,12 +120,7 @@ def _is_text(source: str) -> bool:
 
 
 def _mask_password(url: str) -> str:
-    """Leave a password out of what is shown."""
     scheme, _, rest = _PASSWORD.sub("***", url).partition("://")
     before, at, host = rest.rpartition("@")
     user, colon, _ = before.partition(":")
     return f"{scheme}://{user}{':***' if colon else ''}{at}{host}"
-
-
-class StoreError(Exception):
-    """A database that cannot be used, and why, in one sentence without its full stop."""

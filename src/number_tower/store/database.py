@@ -1,10 +1,11 @@
-"""One hand that writes for many: all that waits is kept in one transaction, and nobody is told before it is kept."""
+"""An open database: transactions on it, the games in it, and a single writer thread that batches commits."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from logging import NullHandler, getLogger
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Lock, Thread
@@ -15,22 +16,19 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.store import GameNotFoundError, StoreError
-from number_tower.store import rows as keeping
-from number_tower.store.engine import begin_snapshot, make_engine, open_guarded, save_log, translate_errors
-from number_tower.store.games import (
-    GameInMatchError,
-    _load_unless_damaged,
-    _lock_unchanged,
-    insert_game,
-    load_game,
-    update_game,
+from number_tower.store.engine import (
+    TIMEOUT,
+    FileGuard,
+    LogBusyError,
+    begin_snapshot,
+    make_engine,
+    read_state,
+    translate_errors,
 )
-from number_tower.store.rows import (
-    MatchSlot,
-    Seats,
-    StoredGame,
-)
+from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
+from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
+from number_tower.store.upgrade import ensure_newest_version
 from number_tower.table import StaleError
 
 if TYPE_CHECKING:
@@ -41,44 +39,36 @@ if TYPE_CHECKING:
 
     from number_tower.catalogue import Rulebook
     from number_tower.store import Location
-    from number_tower.store.engine import FileGuard
     from number_tower.table import Change, Table
+
+T = TypeVar("T")
+
+_OPENING_ATTEMPTS = 5
+"""How often a file is opened again that is replaced while it is opened."""
+
+_MAX_BATCH = 64
+"""Jobs that are committed together; more would make the first of them wait for long."""
+
+_PROBE_BYTES = 8192
+"""Size of the row that `probe_write` inserts: more than one page, so that it needs free space."""
+
+_LOG = getLogger(__name__)
+_LOG.addHandler(NullHandler())  # a command that sets up no log prints none
 
 
 class Store:
-    """A database of games. Whatever goes wrong with it is a StoreError, in words."""
+    """A database of games. All its errors are a StoreError, in words."""
 
-    def __init__(self, place: Location, *, patience: float | None = None) -> None:
-        self.location = place
-        self.engine = make_engine(place) if patience is None else make_engine(place, patience=patience)
+    def __init__(self, location: Location, *, timeout: float | None = None) -> None:
+        self.location = location
+        self.engine = make_engine(location, timeout=TIMEOUT if timeout is None else timeout)
         self._guard: FileGuard | None = None
         self._opened = 0
         self._reopening = Lock()
         self._open()
 
-    def _open(self) -> None:
-        try:
-            self._guard = open_guarded(self.engine, self.location)
-        except BaseException:
-            self.close()
-            raise
-        self._opened += 1
-
-    def _reopen_if_moved(self) -> FileGuard | None:
-        """Reopen the database if one of its files was deleted or replaced; return what watches over them."""
-        guard = self._guard
-        if self.location.file is None or (guard is not None and guard.is_intact()):
-            return guard
-        with self._reopening:
-            if self._guard is guard:
-                if guard is not None:
-                    save_log(guard, self.location)
-                self.close()
-                self._open()
-            return self._guard
-
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
         guard, self._guard = self._guard, None
         if guard is not None:
             guard.close()
@@ -86,15 +76,93 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Change the database in one piece: all of what is done here is kept, or nothing."""
+        """Change the database in one transaction."""
         with translate_errors(self.location.name), ExitStack() as transaction:
             yield self._begin(transaction, self.engine.begin)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read the database as it is at one moment."""
+        with translate_errors(self.location.name), ExitStack() as transaction:
+            yield self._begin(transaction, lambda: begin_snapshot(self.engine))
+
+    def read_version(self) -> tuple[int, int]:
+        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
+
+        A missing file is not created anew, and a closed store is not opened again.
+        """
+        guard = self._guard
+        if guard is None:
+            return self._opened, 0
+        if guard.is_missing():
+            raise StoreError(f"the database {self.location.name} cannot be used: the file is missing")
+        with translate_errors(self.location.name):
+            guard = self._reopen_if_moved()
+            return self._opened, 0 if guard is None else guard.read_version()
+
+    # Files that are deleted or replaced while they are in use ---------------------------------------------------------
+
+    def _open(self) -> None:
+        """Open the database in its newest version.
+
+        A file that is replaced meanwhile is opened again, so that all connections are to the same one.
+        """
+        file, name = self.location.file, self.location.name
+        for _ in range(_OPENING_ATTEMPTS):
+            before = None if file is None else read_state(file).database
+            try:
+                ensure_newest_version(self.engine, self.location)
+                if file is not None:
+                    with translate_errors(name):
+                        self._guard = FileGuard(self.engine, file)
+            except BaseException:
+                self.close()
+                raise
+            if self._guard is None or before in {None, self._guard.state.database}:
+                self._opened += 1
+                return
+            self.close()
+        raise StoreError(f"the database {name} cannot be used: another program replaces it again and again")
+
+    def _reopen_if_moved(self) -> FileGuard | None:
+        """Reopen the database if one of its files was deleted or replaced; return the guard of its files."""
+        guard = self._guard
+        if self.location.file is None or (guard is not None and guard.is_intact()):
+            return guard
+        with self._reopening:
+            if self._guard is guard:
+                if guard is not None:
+                    self._save_log(guard, self.location.file)
+                self.close()
+                self._open()
+            return self._guard
+
+    def _save_log(self, guard: FileGuard, file: str) -> None:
+        """Save the write-ahead log after a file was deleted or replaced, and log what happened.
+
+        As long as it cannot be saved the database cannot be used: the connections that hold it stay open, and the next
+        use tries again.
+        """
+        name = self.location.name
+        moved = read_state(file).database != guard.state.database
+        with translate_errors(name):
+            try:
+                saved = guard.save_log()
+            except LogBusyError:
+                busy = "a file beside it was deleted or replaced, and another program keeps it locked"
+                raise StoreError(f"the database {name} cannot be used: {busy}") from None
+        if moved:
+            _LOG.warning("the database %s was deleted or replaced; the file that is there now is used", name)
+        elif saved:
+            _LOG.warning("a file beside the database %s was deleted while in use; nothing is lost", name)
+        else:
+            _LOG.error("a file beside the database %s was replaced; what was saved last may be missing", name)
 
     def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
         """Begin a transaction in files that are in their place.
 
-        They are looked at again once nobody else can write: a commit to a deleted log would be lost, or be mixed with
-        the log that another process has created since.
+        They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
+        with the log that another process has created since.
         """
         while True:
             guard = self._reopen_if_moved()
@@ -110,72 +178,54 @@ class Store:
                     return connection
 
     def _is_unmoved(self, guard: FileGuard | None) -> bool:
-        """Say whether no file was deleted or replaced since `guard` was asked for."""
         return guard is None or (self._guard is guard and guard.is_intact())
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Look at the database as it is at one moment."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, lambda: begin_snapshot(self.engine))
-
-    def read_version(self) -> tuple[int, int]:
-        """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
-
-        This only looks: a file that is missing is not made anew, and a store that was closed is not opened again.
-        """
-        guard = self._guard
-        if guard is None:
-            return self._opened, 0
-        if guard.is_missing():
-            raise StoreError(f"the database {self.location.name} cannot be used: the file is missing")
-        with translate_errors(self.location.name):
-            guard = self._reopen_if_moved()
-            return self._opened, 0 if guard is None else guard.read_version()
+    # Games ------------------------------------------------------------------------------------------------------------
 
     def begin(
         self,
         table: Table,
-        book: Rulebook,
+        book: Rulebook | None = None,
         seats: Seats | None = None,
-        part: Callable[[Connection], MatchSlot] | None = None,
+        find_slot: Callable[[Connection], MatchSlot] | None = None,
         key: str | None = None,
     ) -> StoredGame:
-        """Keep a game from here on, with the changes made in it so far.
+        """Store a game from here on, with the changes made in it so far; `book` replaces the table's rulebook.
 
-        Of which match it is a part, `part` finds out in the same transaction. Whoever begins a game again with the same
-        key, not knowing whether that was done, goes on with it.
+        `find_slot` finds its place in a match in the same transaction. If a game of this key is stored already, it is
+        continued: the answer to an earlier call may have been lost.
         """
-        at = keeping.format_now()
-        game = StoredGame(0, key or token_hex(16), table, book, seats or Seats(), (at, *[at] * table.version))
+        table = table if book is None else replace(table, book=book, rulebook=book.name)
+        at = format_now()
+        game = StoredGame(0, key or token_hex(16), table, seats or Seats(), (at, *[at] * table.version))
         with self.write() as connection:
-            begun = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
-            if begun is None:
-                return insert_game(connection, game if part is None else replace(game, slot=part(connection)))
-            known = load_game(connection, begun)
+            found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
+            if found is None:
+                return insert_game(connection, game if find_slot is None else replace(game, slot=find_slot(connection)))
+            known = load_game(connection, found)
         return self.save(known, table, seats)
 
     def save(self, known: StoredGame, table: Table, seats: Seats | None = None) -> StoredGame:
-        """Keep what was done at a table since the version that is known to be kept.
+        """Store the changes of a table since the version that is known to be stored.
 
-        Changes that somebody else made meanwhile are the current state: if they are the same they count once, and what
-        is returned may be further on; if they are others, `Stale` has the table as it is. If it is no longer there, or
-        another game has its id in a database that was put in the place of this one, that is `NoSuchGame`.
+        If another process has made the same changes, they count once, and the game returned may be further on; if it
+        has made others, `StaleError` has the current table. `GameNotFoundError` means that the game was deleted, or
+        that another game has its id, because the database was replaced.
         """
         with self.write() as connection:
-            if _lock_unchanged(connection, known) and table.log[: known.table.version] == known.table.log:
-                return update_game(connection, replace(known, seats=seats or known.seats), table)
-            current = load_game(connection, known.id)
-            if current.key != known.key:
-                raise GameNotFoundError(known.id)
-            if any(mine != kept for mine, kept in zip(table.log, current.table.log, strict=False)):
-                raise StaleError(current.table)
-            if table.version <= current.table.version:
-                return current
+            current = known
+            if not (lock_unchanged(connection, known) and table.log[: known.table.version] == known.table.log):
+                current = load_game(connection, known.id)
+                if current.key != known.key:
+                    raise GameNotFoundError(known.id)
+                if any(mine != theirs for mine, theirs in zip(table.log, current.table.log, strict=False)):
+                    raise StaleError(current.table)
+                if table.version <= current.table.version:
+                    return current
             return update_game(connection, replace(current, seats=seats or current.seats), table)
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
-        """Make one change that answers a version of a kept table."""
+        """Make one change that answers a version of a stored table."""
         with self.write() as connection:
             current = load_game(connection, identity, lock=True)
             table = current.table.answer(version, change)
@@ -187,34 +237,36 @@ class Store:
             return load_game(connection, identity)
 
     def reload_if_changed(self, known: StoredGame) -> StoredGame | None:
-        """Return a game as it is, if somebody changed it since it was last looked at."""
+        """Return a game as it is stored, if that differs from what is known."""
         query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key)
         with self.read() as connection:
             version = connection.execute(query).scalar()
             return None if version in {None, known.table.version} else load_game(connection, known.id)
 
     def find_by_key(self, key: str) -> StoredGame | None:
-        """Return the game of a key, if it is here."""
+        """Return the game of a key, if it is stored here."""
         with self.read() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == key)).scalar()
             return None if found is None else load_game(connection, found)
 
     def find_unfinished(self) -> StoredGame | None:
-        """Return the game that was left last before its end, if any, passing over what is damaged, or not begun."""
-        left = select(games.c.id).where(games.c.reason.is_(None), games.c.version > 0)
+        """Return the unfinished game that was changed last, without damaged ones and those without a move."""
+        query = select(games.c.id).where(games.c.reason.is_(None), games.c.version > 0)
         with self.read() as connection:
-            for found in connection.execute(left.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
+            for found in connection.execute(query.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
                 with suppress(StoreError):
                     return load_game(connection, found)
         return None
 
     def delete(self, identity: int) -> StoredGame | None:
-        """Drop a game; return it as it was, unless it was damaged. A match is dropped as a whole or not at all."""
+        """Delete a game; return it unless it was damaged. A match is deleted as a whole or not at all."""
+        game = None
         with self.write() as connection:
-            game = _load_unless_damaged(connection, identity)
-            part = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
-            if part.match is not None:
-                raise GameInMatchError(MatchSlot(*part))
+            with suppress(StoreError):
+                game = load_game(connection, identity, lock=True)
+            slot = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
+            if slot.match is not None:
+                raise GameInMatchError(MatchSlot(*slot))
             connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
@@ -232,29 +284,10 @@ class DatabaseCounts(NamedTuple):
 def count_contents(store: Store) -> DatabaseCounts:
     """Count what a database holds."""
     all_games = select(func.count()).select_from(games)
-    queries = (
-        all_games,
-        all_games.where(games.c.reason.is_(None)),
-        select(func.count()).select_from(matches),
-        select(func.count()).select_from(puzzles),
-    )
+    others = [select(func.count()).select_from(table) for table in (matches, puzzles)]
     with store.read() as connection:
+        queries = (all_games, all_games.where(games.c.reason.is_(None)), *others)
         return DatabaseCounts(*(connection.execute(query).scalar_one() for query in queries))
-
-
-T = TypeVar("T")
-
-
-_MAX_BATCH = 64
-
-
-"""Pieces of work that are kept together; more would make the first of them wait for long."""
-
-
-_PROBE_BYTES = 8192
-
-
-"""Size of the row that `probe_write` inserts: more than one page, so that it needs free space."""
 
 
 class _Job(NamedTuple):
@@ -263,9 +296,9 @@ class _Job(NamedTuple):
 
 
 class Writer:
-    """Keeps what it is given, in the order in which it is given.
+    """Single writer thread: commits the jobs that are waiting in one transaction, in their order.
 
-    `on_batch` is called after every commit, in the writer's thread, with its seconds and the number of pieces in it.
+    `on_batch` is called after every commit, in the writer's thread, with its seconds and its number of jobs.
     `succeeded_at` and `failed_at` are the monotonic times of the last commit and of the last failure of the database.
     """
 
@@ -277,61 +310,52 @@ class Writer:
         self._thread = Thread(target=self._run, name="scribe", daemon=True)
         self._thread.start()
 
-    def submit(self, do: Callable[[Connection], T]) -> Future[T]:
-        """Do something with the database, soon; the answer is there once it is kept.
+    def submit(self, run: Callable[[Connection], T]) -> Future[T]:
+        """Run a job in a transaction, soon; the future is done once it is committed.
 
-        It may be done twice, if what was to be kept together with it fails: then nothing is left of the first time.
+        A job is run again alone if another job of its transaction fails; its first run is then rolled back.
         """
-        done: Future[T] = Future()
-        self._queue.put(_Job(do, done))
-        return done
+        future: Future[T] = Future()
+        self._queue.put(_Job(run, future))
+        return future
 
     def close(self) -> None:
-        """Keep what waits, and stop."""
+        """Commit the jobs that are waiting, and stop."""
         self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            some, last = self._collect_batch(first)
-            self._commit(some)
-            if last:
-                return
+        last = False
+        while not last and (first := self._queue.get()) is not None:
+            batch = [first]
+            with suppress(Empty):
+                while len(batch) < _MAX_BATCH and not last:
+                    job = self._queue.get_nowait()
+                    last = job is None
+                    batch += [] if job is None else [job]
+            self._commit(batch)
 
-    def _collect_batch(self, first: _Job) -> tuple[list[_Job], bool]:
-        """Return all that waits, and whether it is the last."""
-        some = [first]
-        while len(some) < _MAX_BATCH:
-            try:
-                more = self._queue.get_nowait()
-            except Empty:
-                return some, False
-            if more is None:
-                return some, True
-            some.append(more)
-        return some, False
-
-    def _commit(self, some: list[_Job]) -> None:
-        """Keep some pieces of work together; if one of them fails, each on its own."""
-        begun = monotonic()
+    def _commit(self, batch: list[_Job]) -> None:
+        """Commit some jobs together; if one of them fails, each on its own."""
+        started = monotonic()
         try:
             with self._store.write() as connection:
-                answers = [work.run(connection) for work in some]
-        except BaseException as wrong:  # noqa: BLE001 - whatever it is, whoever waits for it is told
-            if isinstance(wrong, StoreError):
+                results = [job.run(connection) for job in batch]
+        except BaseException as error:  # noqa: BLE001 - any error is passed on to the caller
+            if isinstance(error, StoreError):
                 self.failed_at = monotonic()
-            if len(some) == 1:
-                _fail(some[0].future, wrong)
-                return
-            for work in some:
-                self._commit([work])
+            if len(batch) > 1:
+                for job in batch:
+                    self._commit([job])
+            elif batch[0].future.set_running_or_notify_cancel():
+                batch[0].future.set_exception(error)
             return
         self.succeeded_at = monotonic()
         if self._on_batch is not None:
-            self._on_batch(self.succeeded_at - begun, len(some))
-        for work, answer in zip(some, answers, strict=True):
-            if work.future.set_running_or_notify_cancel():
-                work.future.set_result(answer)
+            self._on_batch(self.succeeded_at - started, len(batch))
+        for job, result in zip(batch, results, strict=True):
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_result(result)
 
 
 def probe_write(connection: Connection) -> None:
@@ -343,8 +367,3 @@ def probe_write(connection: Connection) -> None:
     row = {"digest": digest, "name": "", "source": "", "content": token_hex(_PROBE_BYTES // 2)}
     connection.execute(insert(rulebooks).values(row))
     connection.execute(delete(rulebooks).where(rulebooks.c.digest == digest))
-
-
-def _fail(done: Future[Any], wrong: BaseException) -> None:
-    if done.set_running_or_notify_cancel():
-        done.set_exception(wrong)

@@ -1,4 +1,4 @@
-"""Games in a database: each change is written before it is announced, answers a version, and counts once."""
+"""Games in a database: load, insert and update one, find and load many, and settle the match of a finished one."""
 
 from __future__ import annotations
 
@@ -9,38 +9,43 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 
-from number_tower.match import Match, MatchError
+from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
-from number_tower.store import rows as keeping
-from number_tower.store.engine import (
-    detect_damage,
-)
+from number_tower.store.engine import detect_damage, report_damage
 from number_tower.store.rows import (
-    DamagedRowError,
     MatchSlot,
     StoredGame,
     load_rulebook,
+    make_row,
+    make_state_columns,
+    read_game,
     store_rulebook,
 )
 from number_tower.store.schema import changes, games, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Update
     from sqlalchemy import Table as SqlTable
 
     from number_tower.catalogue import Rulebook
-    from number_tower.store.rows import StoredGame
     from number_tower.table import Table
+
+ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
+
+_GAMES_PER_QUERY = 500
 
 
 class GameInMatchError(ValueError):
-    """A game that is part of a match, and cannot go without it."""
+    """A game that is part of a match, and cannot be deleted without it."""
 
-    def __init__(self, part: MatchSlot) -> None:
-        super().__init__(f"this is {part}")
-        self.slot = part
+    def __init__(self, slot: MatchSlot) -> None:
+        super().__init__(f"this is {slot}")
+        self.slot = slot
+
+
+# One game -------------------------------------------------------------------------------------------------------------
 
 
 def load_game(connection: Connection, identity: int, *, lock: bool = False) -> StoredGame:
@@ -48,53 +53,25 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
     query = select(games).where(games.c.id == identity)
     if lock:
         _lock_match(connection, identity)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().one_or_none()
+        query = query.with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
     if row is None:
         raise GameNotFoundError(identity)
     log = select(changes.c.change, changes.c.at).where(changes.c.game == identity).order_by(changes.c.version)
-    return build_game(
-        row, [(entry.change, entry.at) for entry in connection.execute(log)], load_rulebook(connection, row["book"])
-    )
+    return _build_game(row, connection.execute(log).all(), load_rulebook(connection, row["book"]))
 
 
-def _load_unless_damaged(connection: Connection, identity: int) -> StoredGame | None:
-    """Return a game to be dropped; None if somebody damaged it."""
-    try:
-        return load_game(connection, identity, lock=True)
-    except StoreError:
-        return None
-
-
-def _lock_unchanged(connection: Connection, known: StoredGame) -> bool:
-    """Keep others from changing a game, and say whether nobody has since it was last looked at."""
-    _lock_match(connection, known.id)
-    query = select(games.c.version, games.c.moves).where(games.c.id == known.id, games.c.key == known.key)
-    found = connection.execute(query.with_for_update()).one_or_none()
-    standing = keeping.make_state_columns(known.table)
-    return found is not None and found == (standing["version"], standing["moves"])
-
-
-def _lock_match(connection: Connection, identity: int) -> None:
-    """Keep others from changing the match of a game: always before the game, so that nobody waits in a circle."""
-    match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
-    connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
-
-
-def build_game(row: Mapping[Any, Any], log: list[tuple[str, str]], book: Rulebook | None) -> StoredGame:
-    """Make a game of its rows."""
-    part = None if row["match"] is None else MatchSlot(row["match"], row["number"])
-    try:
-        game = keeping.read_game(row, log, book, part)
+def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
+    with report_damage(f"game {row['id']}", ValueError, TypeError):
+        game = read_game(row, log, book)
         check_columns(row, games)
-    except (DamagedRowError, TypeError) as wrong:
-        raise StoreError(f"game {row['id']} is damaged in the database: {wrong}") from None
     return game
 
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for name, kind in _get_column_types(table).items():
-        if not isinstance(row[name], kind):
+    for name, types in _get_column_types(table).items():
+        if not isinstance(row[name], types):
             raise TypeError("one of its columns holds something else than was written there")
 
 
@@ -105,13 +82,35 @@ def _get_column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
     }
 
 
+def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
+    """Keep others from changing a game, and say whether it is as it is known."""
+    _lock_match(connection, known.id)
+    query = select(games.c.version, games.c.moves).where(games.c.id == known.id, games.c.key == known.key)
+    found = connection.execute(query.with_for_update()).one_or_none()
+    state = make_state_columns(known.table)
+    return found is not None and found == (state["version"], state["moves"])
+
+
+def _lock_match(connection: Connection, identity: int) -> None:
+    """Keep others from changing the match of a game: always before the game, so that there is no deadlock."""
+    match = select(games.c.match).where(games.c.id == identity).scalar_subquery()
+    connection.execute(select(matches.c.id).where(matches.c.id == match).with_for_update())
+
+
+def find_game_id(connection: Connection, slot: MatchSlot) -> int | None:
+    """Return the id of a game of a match; None if it has not started."""
+    query = select(games.c.id).where(games.c.match == slot.match, games.c.number == slot.number)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
 def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
-    """Write a new game; return it with its id."""
-    if game.slot is not None and (begun := find_game_id(connection, game.slot)) is not None:
-        raise GameStartedError(load_game(connection, begun, lock=True))
+    """Insert a new game; return it with its id."""
+    if game.slot is not None and (found := find_game_id(connection, game.slot)) is not None:
+        raise GameStartedError(load_game(connection, found, lock=True))
     row = {
-        **keeping.make_row(game.table, game.book, game.seats),
-        **keeping.make_state_columns(game.table),
+        **make_row(game.table, game.seats),
+        **make_state_columns(game.table),
         "key": game.key,
         "book": store_rulebook(connection, game.book),
         "started": game.started,
@@ -120,17 +119,9 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         "number": game.slot and game.slot.number,
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
-    _insert_changes(connection, identity, game, 0)
-    if game.slot is not None and game.table.outcome is not None:
-        settle_match(connection, game.slot.match, game.changed)
-    return replace(game, id=identity)
-
-
-def find_game_id(connection: Connection, part: MatchSlot) -> int | None:
-    """Return the id of a game of a match; None if it was not begun yet."""
-    query = select(games.c.id).where(games.c.match == part.match, games.c.number == part.number)
-    found: int | None = connection.execute(query).scalar()
-    return found
+    game = replace(game, id=identity)
+    _insert_changes(connection, game)
+    return game
 
 
 UPDATE_IF_UNCHANGED = update(games).where(
@@ -139,88 +130,105 @@ UPDATE_IF_UNCHANGED = update(games).where(
     games.c.version == bindparam("of_version"),
     games.c.moves == bindparam("of_moves"),
 )
-
-
-"""Changes a game unless somebody else did. Put together once: that takes longer than running it."""
+"""Updates a game if it is as it is known. Built once: that takes longer than running it."""
 
 
 def advance_game(
     connection: Connection,
     known: StoredGame,
     table: Table,
-    change: Update = UPDATE_IF_UNCHANGED,
-    also: Mapping[str, object] | None = None,
+    statement: Update = UPDATE_IF_UNCHANGED,
+    parameters: Mapping[str, object] | None = None,
 ) -> StoredGame | None:
-    """Write the changes that lead from what is known to a table in one go; None if somebody else was faster.
+    """Store the changes from a known game to a table in one statement; None if the game was changed meanwhile.
 
-    This is for those who know a game well, and have many to write. `change` may ask for more, which is in `also`.
+    This is the fast way for a server. `statement` may have more conditions, with `parameters`.
     """
-    after = known.advance(table, keeping.format_now())
-    standing = keeping.make_state_columns(known.table)
+    after = known.advance(table)
+    state = make_state_columns(known.table)
     values = {
-        **keeping.make_state_columns(table),
+        **make_state_columns(table),
         "changed": after.changed,
         "of_id": known.id,
         "of_key": known.key,
-        "of_version": standing["version"],
-        "of_moves": standing["moves"],
-        **(also or {}),
+        "of_version": state["version"],
+        "of_moves": state["moves"],
+        **(parameters or {}),
     }
-    if connection.execute(change, values).rowcount != 1:
+    if connection.execute(statement, values).rowcount != 1:
         return None
-    _insert_changes(connection, known.id, after, known.table.version)
-    if after.slot is not None and (table.outcome is None) != (known.table.outcome is None):
-        settle_match(connection, after.slot.match, after.changed)
+    _insert_changes(connection, after, known)
     return after
 
 
 def update_game(
     connection: Connection, current: StoredGame, table: Table, times: tuple[str, ...] | None = None
 ) -> StoredGame:
-    """Write the changes that lead from what is kept to a table, made now or, in all, at these times."""
-    after = current.advance(table, keeping.format_now()) if times is None else current.with_times(table, times)
-    row = {**keeping.make_row(table, current.book, current.seats), **keeping.make_state_columns(table)}
-    values = {**row, "changed": after.changed}
+    """Store the changes from a stored game to a table, made now, or all changes at these times."""
+    after = current.advance(table, times)
+    values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
-    _insert_changes(connection, current.id, after, current.table.version)
-    _notify_rooms(connection, current.id)
-    if after.slot is not None and (table.outcome is None) != (current.table.outcome is None):
-        settle_match(connection, after.slot.match, after.changed)
+    _insert_changes(connection, after, current)
+    if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
+        notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
+        connection.exec_driver_sql(notify, {"game": current.id})
     return after
 
 
-def _notify_rooms(connection: Connection, identity: int) -> None:
-    """Let servers know that a game which is played in a room of theirs was changed, whoever did it."""
-    if connection.dialect.name == "postgresql":
-        told = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
-        connection.exec_driver_sql(told, {"game": identity})
-
-
-def _insert_changes(connection: Connection, identity: int, game: StoredGame, since: int) -> None:
+def _insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
+    """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
+    since, over = (0, False) if before is None else (before.table.version, before.table.outcome is not None)
     entries = [
-        {"game": identity, "version": version, "change": change.written(), "at": at}
-        for version, (change, at) in enumerate(zip(game.table.log, game.times[1:], strict=True))
+        {"game": after.id, "version": version, "change": change.written(), "at": at}
+        for version, (change, at) in enumerate(zip(after.table.log, after.times[1:], strict=True))
         if version >= since
     ]
     if entries:
         connection.execute(insert(changes), entries)
+    if after.slot is not None and over != (after.table.outcome is not None):
+        _settle_match(connection, after.slot.match, after.changed)
 
 
-ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
+# The match of a game --------------------------------------------------------------------------------------------------
 
 
-_GAMES_PER_QUERY = 500
+def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
+    """Return a match with the results of its games, up to the first that is not over."""
+    query = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
+    entries = connection.execute(query).all()
+    match = read_match(row)
+    with report_damage(f"match m{row['id']}", ValueError, TypeError):
+        winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
+        while not match.over and match.number in winners:
+            match = match.after(winners[match.number])
+    return match
+
+
+def read_match(row: Mapping[Any, Any]) -> Match:
+    """Return a match as it was before its first game."""
+    with report_damage(f"match m{row['id']}", ValueError, TypeError):
+        return Match(row["best_of"], row["first"] - 1)
+
+
+def _settle_match(connection: Connection, identity: int, at: str) -> None:
+    """Update whether a match is decided; the lock makes games that end at once wait for each other."""
+    row = connection.execute(select(matches).where(matches.c.id == identity).with_for_update()).mappings().one()
+    values = {"finished": load_match_score(connection, row).over, "changed": max(row["changed"], at)}
+    connection.execute(update(matches).where(matches.c.id == identity).values(values))
+
+
+# Many games -----------------------------------------------------------------------------------------------------------
 
 
 class DamagedEntry(NamedTuple):
-    """A game that somebody damaged in the database, and what is wrong with it."""
+    """The id of a damaged game, match or attempt, and what is wrong with it."""
 
     id: int
     problem: str
 
 
 class GameFilter(NamedTuple):
-    """What games are looked for; times are from (inclusive) and to (exclusive), as the database writes them."""
+    """Which games to find; times are from (inclusive) and to (exclusive), as they are stored."""
 
     game: str | None = None
     player: str | None = None
@@ -229,12 +237,11 @@ class GameFilter(NamedTuple):
     before: str | None = None
 
     def make_conditions(self) -> Iterator[ColumnElement[bool]]:
-        """Say it in SQL."""
+        """Return the filter as SQL conditions."""
         if self.game is not None:
             yield games.c.rulebook == self.game
         if self.player is not None:
-            name = self.player.casefold()
-            yield or_(games.c.player_1 == name, games.c.player_2 == name)
+            yield make_player_condition(self.player.casefold())
         if self.since is not None:
             yield games.c.changed >= self.since
         if self.before is not None:
@@ -251,32 +258,36 @@ class GameFilter(NamedTuple):
             case "drawn":
                 return and_(games.c.reason.is_not(None), games.c.winner.is_(None))
             case "won" | "lost":
-                name = (self.player or "").casefold()
-                mine = 1 if result == "won" else 2
-                return or_(
-                    and_(games.c.player_1 == name, games.c.winner == mine),
-                    and_(games.c.player_2 == name, games.c.winner == 3 - mine),
-                )
+                name, seat = (self.player or "").casefold(), 1 if result == "won" else 2
+                first = and_(games.c.player_1 == name, games.c.winner == seat)
+                return or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
+
+
+def make_player_condition(player: str | None) -> ColumnElement[bool]:
+    """Return the SQL condition for the games of a player, by the casefolded name, or for all games."""
+    if player is None:
+        return games.c.id.is_not(None)
+    return or_(games.c.player_1 == player, games.c.player_2 == player)
 
 
 class GamePage(NamedTuple):
-    """Some of the games that were looked for, and how many there are in all."""
+    """Some of the games that were found, and how many there are in all."""
 
     games: tuple[StoredGame | DamagedEntry, ...]
     total: int
 
 
 def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
-    """Return some of the games that were looked for, the last changed first."""
-    where = tuple(wanted.make_conditions())
-    total = connection.execute(select(func.count()).select_from(games).where(*where)).scalar_one()
-    newest = select(games.c.id).where(*where).order_by(games.c.changed.desc(), games.c.id.desc())
+    """Return a page of the games that match a filter, the last changed first."""
+    conditions = tuple(wanted.make_conditions())
+    total = connection.execute(select(func.count()).select_from(games).where(*conditions)).scalar_one()
+    newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
     return GamePage(tuple(load_games(connection, found)), total)
 
 
 def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[StoredGame | DamagedEntry]:
-    """Give every game that was looked for, in the order of their ids, and with a game all those of its match."""
+    """Give every game that matches a filter by id, and with a game all those of its match."""
     found = select(games.c.id, games.c.match).where(*wanted.make_conditions()).subquery()
     matches = select(found.c.match).where(found.c.match.is_not(None))
     query = select(games.c.id).where(or_(games.c.id.in_(select(found.c.id)), games.c.match.in_(matches)))
@@ -284,7 +295,7 @@ def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[
 
 
 def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[StoredGame | DamagedEntry]:
-    """Give games by their ids, in the order given, a few hundred at a time."""
+    """Give games by their ids, in the order given, with a few queries for some hundred games."""
     books: dict[int | None, Rulebook | None] = {}
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):
@@ -300,37 +311,8 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
                     row = rows[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
-                    game = build_game(row, logs[identity], books[row["book"]])
+                    game = _build_game(row, logs[identity], books[row["book"]])
             except StoreError as damaged:
                 yield DamagedEntry(identity, str(damaged))
             else:
                 yield game
-
-
-def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
-    """Return who won the games of a match, up to the first that is not over."""
-    over = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
-    entries = connection.execute(over).all()
-    match = read_match(row)
-    try:
-        winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
-        while not match.over and match.number in winners:
-            match = match.after(winners[match.number])
-    except (MatchError, TypeError) as wrong:
-        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
-    return match
-
-
-def read_match(row: Mapping[Any, Any]) -> Match:
-    """Return a match as it was before its first game."""
-    try:
-        return Match(row["best_of"], row["first"] - 1)
-    except (MatchError, TypeError) as wrong:
-        raise StoreError(f"match m{row['id']} is damaged in the database: {wrong}") from None
-
-
-def settle_match(connection: Connection, identity: int, at: str) -> None:
-    """See whether a match is decided, now that one of its games is; whoever ends two of them at once waits."""
-    row = connection.execute(select(matches).where(matches.c.id == identity).with_for_update()).mappings().one()
-    values = {"finished": load_match_score(connection, row).over, "changed": max(row["changed"], at)}
-    connection.execute(update(matches).where(matches.c.id == identity).values(values))

@@ -1,4 +1,4 @@
-"""Maintenance of a database: find and delete rooms that nobody has used for long, and measure its size."""
+"""Maintenance of a database: check it, delete old rooms and unused rule files, and measure its size."""
 
 from __future__ import annotations
 
@@ -6,38 +6,168 @@ import os
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, delete, exists, false, func, or_, select
+from sqlalchemy import URL, and_, create_engine, delete, exists, false, func, or_, select
 from sqlalchemy.dialects.postgresql import array
 
-from number_tower.store.rooms import CHANNEL
-from number_tower.store.rows import format_time
-from number_tower.store.schema import changes, games, matches, rooms, rounds, rulebooks
+from number_tower.record import RecordError
+from number_tower.store import StoreError
+from number_tower.store.backup import copy_database
+from number_tower.store.engine import begin_snapshot, make_engine, translate_errors
+from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
+from number_tower.store.matches import list_matches
+from number_tower.store.puzzles import load_attempts, parse_attempt
+from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
+from number_tower.store.rows import format_time, load_rulebook
+from number_tower.store.schema import NEWEST, changes, games, matches, puzzles, rooms, rounds, rulebooks
+from number_tower.store.upgrade import migrate, require_version
+from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select, Table
 
+    from number_tower.store import Location
+    from number_tower.store.backup import Progress
     from number_tower.store.database import Store
 
 UNUSED_DAYS = 30
-
-
 """Days without any event after which a room is deleted in which at most one move was made."""
 
-
 ROOMS_PER_TRANSACTION = 500
-
-
 """Rooms that are deleted in one transaction, so that no player waits long for it."""
 
-
 ROWS_PER_TRANSACTION = 20_000
-
-
 """Games and changes that are deleted in one transaction, unless one room alone has more."""
+
+RULEBOOKS_PER_TRANSACTION = 100
+
+_CONCURRENT_MATCHES = 1_000
+"""Matches that may be inserted while one transaction is open: their ids need not be committed in order."""
+
+_MAX_PROBLEMS = 100
+"""Problems of a file itself that are listed."""
+
+_MATCHES_PER_QUERY = 100
+
+_USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
+_RULEBOOK_ID = re.compile(r'"book": ([0-9]{1,18})')
+_MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
+    or_(*(matches.c.games.like(f'%"book": {digit}%') for digit in range(1, 10)))
+)
+"""The games of the matches that name a custom rule file, as JSON."""
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+class CheckReport(NamedTuple):
+    """What a check found: the version of the tables, how much they hold, and everything that is wrong."""
+
+    version: str
+    games: int
+    matches: int
+    puzzles: int
+    problems: tuple[str, ...]
+
+
+def check_database(location: Location, progress: Progress | None = None) -> CheckReport:
+    """Check a database without changing it; one that cannot be opened at all is a StoreError."""
+    engine = make_engine(location)
+    try:
+        with translate_errors(location.name), begin_snapshot(engine) as connection:
+            version = require_version(connection, location)
+            problems = tuple(_check_file(connection)) if location.file is not None else ()
+            report = _read_everything(connection, progress) if version == NEWEST else _read_copy(location, progress)
+            return report._replace(version=version, problems=(*problems, *report.problems))
+    finally:
+        engine.dispose()
+
+
+def _check_file(connection: Connection) -> Iterator[str]:
+    """Let SQLite check the pages, the indexes, and the references between rows."""
+    for problem in connection.exec_driver_sql(f"PRAGMA integrity_check({_MAX_PROBLEMS})").scalars():
+        if problem != "ok":
+            yield f"the file is damaged: {format_text(problem)}"
+    missing = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MAX_PROBLEMS)
+    for table, row, parent, _ in missing:
+        yield f"row {row} of {format_text(table)} refers to a row of {format_text(parent)} that is missing"
+
+
+def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
+    """Read a database of an earlier version as it will be after its upgrade: upgrade a copy."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.db")
+        copy_database(location, copy)
+        engine = create_engine(URL.create("sqlite", database=str(copy)))
+        try:
+            with engine.begin() as connection:
+                migrate(connection, NEWEST)
+                return _read_everything(connection, progress)
+        finally:
+            engine.dispose()
+
+
+def _read_everything(connection: Connection, progress: Progress | None) -> CheckReport:
+    held_games, held_matches, held_puzzles = (_count_rows(connection, table) for table in (games, matches, puzzles))
+    problems = [*_check_rule_files(connection), *_check_games(connection, held_games, progress)]
+    problems += _check_matches(connection, held_matches)
+    problems += _check_rooms(connection, frozenset(problems))
+    problems += _check_puzzles(connection)
+    return CheckReport("", held_games, held_matches, held_puzzles, tuple(problems))
+
+
+def _count_rows(connection: Connection, table: Table) -> int:
+    return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def _check_rule_files(connection: Connection) -> Iterator[str]:
+    for identity in connection.execute(select(rulebooks.c.id)).scalars().all():
+        try:
+            load_rulebook(connection, identity)
+        except StoreError as damaged:
+            yield str(damaged)
+
+
+def _check_games(connection: Connection, total: int, progress: Progress | None) -> Iterator[str]:
+    for number, game in enumerate(load_matching_games(connection, GameFilter()), 1):
+        if isinstance(game, DamagedEntry):
+            yield game.problem
+        if progress is not None:
+            progress(number, max(number, total))
+
+
+def _check_matches(connection: Connection, total: int) -> Iterator[str]:
+    for skip in range(0, total, _MATCHES_PER_QUERY):
+        some, _ = list_matches(connection, _MATCHES_PER_QUERY, skip)
+        yield from (each.match.problem for each in some if isinstance(each.match, DamagedEntry))
+
+
+def _check_rooms(connection: Connection, known: frozenset[str]) -> Iterator[str]:
+    """Check the rooms; one whose game is damaged is not a problem of its own."""
+    for identity in connection.execute(select(rooms.c.id)).scalars().all():
+        try:
+            load_room(connection, identity)
+        except RoomNotFoundError:
+            pass  # its game was deleted, which is allowed
+        except StoreError as damaged:
+            if str(damaged) not in known:
+                yield f"room {identity}: {damaged}"
+
+
+def _check_puzzles(connection: Connection) -> Iterator[str]:
+    for number, attempt in enumerate(load_attempts(connection), 1):
+        try:
+            parse_attempt(attempt._asdict())
+        except RecordError as damaged:
+            yield f"puzzle {number} is damaged in the database: {format_text(str(damaged))}"
+
+
+# Old rooms ------------------------------------------------------------------------------------------------------------
 
 
 class Cutoffs(NamedTuple):
@@ -50,7 +180,7 @@ class Cutoffs(NamedTuple):
 
 
 def compute_cutoffs(keep_days: int | None = None, at: datetime | None = None) -> Cutoffs:
-    """Return the cutoffs at a moment: for rooms hardly used, and for all if rooms are kept for so many days only."""
+    """Return the cutoffs at a moment: for rooms hardly used, and for all if rooms are stored for so many days only."""
     at = datetime.now(UTC) if at is None else at
 
     def before(days: int) -> str:
@@ -77,48 +207,42 @@ def find_expired(connection: Connection, cutoffs: Cutoffs, after: int = 0) -> li
 def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs) -> list[int]:
     """Delete those of some rooms that are still expired, with their games and matches; return their ids.
 
-    Rooms, matches and games are locked first, and what another process has locked is left alone. Then they are looked
-    at again: a move that was made in between is committed, and visible to a new statement, or waits for the lock.
+    Rooms, matches and games are locked first, and what another process has locked is left alone. Then they are checked
+    again: a move that was made in between is committed, and visible to a new statement, or waits for the lock.
     """
-    mine = set(connection.execute(_lock(select(rooms.c.id).where(rooms.c.id.in_(ids)))).scalars())
+    mine = _lock(connection, select(rooms.c.id).where(rooms.c.id.in_(ids)))
     in_rooms = select(rounds.c.room, rounds.c.game, games.c.match).join(games, games.c.id == rounds.c.game)
     before = connection.execute(in_rooms.where(rounds.c.room.in_(mine))).all()
     wanted = {row.match for row in before if row.match is not None}
-    free_matches = set(connection.execute(_lock(select(matches.c.id).where(matches.c.id.in_(wanted)))).scalars())
-    free_games = set(
-        connection.execute(_lock(select(games.c.id).where(games.c.id.in_([row.game for row in before])))).scalars()
-    )
+    free_matches = _lock(connection, select(matches.c.id).where(matches.c.id.in_(wanted)))
+    free_games = _lock(connection, select(games.c.id).where(games.c.id.in_([row.game for row in before])))
     taken = {row.room for row in before if row.game not in free_games or row.match not in {None, *free_matches}}
-    still = select(rooms.c.id).where(rooms.c.id.in_(mine - taken), _is_expired(cutoffs)).order_by(rooms.c.id)
-    gone = list(connection.execute(still).scalars())
-    rows = [row for row in before if row.room in set(gone)]
-    _delete_rows(connection, gone, [row.game for row in rows], {row.match for row in rows if row.match is not None})
-    return gone
+    expired = select(rooms.c.id).where(rooms.c.id.in_(mine - taken), _is_expired(cutoffs)).order_by(rooms.c.id)
+    deleted = list(connection.execute(expired).scalars())
+    rows = [row for row in before if row.room in set(deleted)]
+    connection.execute(delete(rooms).where(rooms.c.id.in_(deleted)))
+    connection.execute(delete(changes).where(changes.c.game.in_([row.game for row in rows])))
+    connection.execute(delete(games).where(games.c.id.in_([row.game for row in rows])))
+    connection.execute(delete(matches).where(matches.c.id.in_({row.match for row in rows if row.match is not None})))
+    if deleted and connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_notify(CHANNEL, func.unnest(array(map(str, deleted))))))
+    return deleted
 
 
-def _delete_rows(connection: Connection, in_rooms: Sequence[int], in_games: Sequence[int], of: Collection[int]) -> None:
-    connection.execute(delete(rooms).where(rooms.c.id.in_(in_rooms)))
-    connection.execute(delete(changes).where(changes.c.game.in_(in_games)))
-    connection.execute(delete(games).where(games.c.id.in_(in_games)))
-    connection.execute(delete(matches).where(matches.c.id.in_(of)))
-    if in_rooms and connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_notify(CHANNEL, func.unnest(array(map(str, in_rooms))))))
-
-
-def _lock(query: Select[tuple[int]]) -> Select[tuple[int]]:
-    """Lock what a query finds, without waiting for anybody; a file has one writer at a time, and needs no locks."""
-    return query.with_for_update(skip_locked=True)
+def _lock(connection: Connection, query: Select[int]) -> set[int]:
+    """Lock the rows of a query that no other process has locked; a file has only one writer, and needs no locks."""
+    return {identity for (identity,) in connection.execute(query.with_for_update(skip_locked=True))}
 
 
 def _is_expired(cutoffs: Cutoffs) -> ColumnElement[bool]:
-    """Say of a room whether it is to be deleted; never with a match that has games which belong to no room."""
+    """Return the condition for rooms to be deleted; none whose match has games that belong to no room."""
     old = false() if cutoffs.any is None else _is_silent_since(cutoffs.any)
     unused = and_(_is_silent_since(cutoffs.unused), rooms.c.number == 1, _count_moves() <= 1)
     return and_(or_(unused, old), ~_shares_match())
 
 
 def _is_silent_since(cutoff: str) -> ColumnElement[bool]:
-    """Say whether nothing happened in a room since some time: `games.changed` tells of all that does."""
+    """Return the condition for rooms without an event since some time: every event updates `games.changed`."""
     played = exists().where(rounds.c.room == rooms.c.id, games.c.id == rounds.c.game, games.c.changed >= cutoff)
     return and_(rooms.c.opened < cutoff, ~played)
 
@@ -131,7 +255,7 @@ def _count_moves() -> ColumnElement[int]:
 
 
 def _shares_match() -> ColumnElement[bool]:
-    """Say whether a match of a room has a game that was played elsewhere, such as in a terminal."""
+    """Return the condition for rooms whose match has a game that was played elsewhere, such as in a terminal."""
     ours, here = games.alias(), rounds.alias()
     other, elsewhere = games.alias(), rounds.alias()
     joined = (
@@ -145,11 +269,48 @@ def _shares_match() -> ColumnElement[bool]:
     return joined.correlate(rooms).exists()
 
 
+# Rule files and size --------------------------------------------------------------------------------------------------
+
+
+class UnusedRulebooks(NamedTuple):
+    """Rule files that were not used when they were looked for, and the newest match at that time."""
+
+    ids: list[int]
+    newest_match: int
+
+
+def find_unused_rulebooks(connection: Connection) -> UnusedRulebooks:
+    """Return the rule files that no game and no match uses."""
+    ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
+    newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
+    if ids:
+        ids -= _find_used_by_matches(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
+    return UnusedRulebooks(sorted(ids), newest)
+
+
+def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:
+    """Delete those of some rule files that are still unused; return how many.
+
+    A transaction that starts a game holds a lock on its rule file (see `rows.store_rulebook`). A locked one is left
+    alone, and games that were started since the files were found are visible here.
+    """
+    found = _lock(connection, select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)))
+    unused = set(connection.execute(select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_USED_BY_GAME)).scalars())
+    recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
+    unused -= _find_used_by_matches(connection.execute(recent).scalars())
+    connection.execute(delete(rulebooks).where(rulebooks.c.id.in_(unused)))
+    return len(unused)
+
+
+def _find_used_by_matches(texts: Iterable[str]) -> set[int]:
+    """Return the rule files that matches name, also for games that have not begun, and where a match is damaged."""
+    return {int(number) for text in texts for number in _RULEBOOK_ID.findall(text)}
+
+
 def measure_size(store: Store) -> int:
     """Return how many bytes a database takes on the disk.
 
-    Pages of a file that deleted games have left free are not counted, since new games are written there first; what
-    waits in the file beside it (`-wal`) is.
+    The free pages of a file are not counted, since new games are written there first; the log beside it (`-wal`) is.
     """
     with store.read() as connection:
         if connection.dialect.name == "postgresql":
@@ -162,59 +323,3 @@ def measure_size(store: Store) -> int:
     with suppress(OSError):
         waiting = os.path.getsize(f"{store.location.file}-wal")
     return (pages - free) * size + waiting
-
-
-RULEBOOKS_PER_TRANSACTION = 100
-
-
-_CONCURRENT_MATCHES = 1_000
-
-
-class UnusedRulebooks(NamedTuple):
-    """Rule files that nothing used when they were looked for, and the newest match at that time."""
-
-    ids: list[int]
-    newest_match: int
-
-
-def find_unused_rulebooks(connection: Connection) -> UnusedRulebooks:
-    """Return the rule files that no game and no match uses."""
-    ids = set(connection.execute(select(rulebooks.c.id).where(~_is_used_by_game())).scalars())
-    newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
-    if ids:
-        ids -= _find_used_by_matches(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
-    return UnusedRulebooks(sorted(ids), newest)
-
-
-def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:
-    """Delete those of some rule files that are still unused; return how many.
-
-    A transaction that begins a game holds a lock on its rule file (see `games.book_kept`). A locked one is left alone,
-    and games that were begun since the files were found are visible here.
-    """
-    locked = select(rulebooks.c.id).where(rulebooks.c.id.in_(ids)).with_for_update(skip_locked=True)
-    found = set(connection.execute(locked).scalars())
-    unused = set(
-        connection.execute(select(rulebooks.c.id).where(rulebooks.c.id.in_(found), ~_is_used_by_game())).scalars()
-    )
-    recent = _MATCHES_WITH_RULEBOOKS.where(matches.c.id > newest_match - _CONCURRENT_MATCHES)
-    unused -= _find_used_by_matches(connection.execute(recent).scalars())
-    connection.execute(delete(rulebooks).where(rulebooks.c.id.in_(unused)))
-    return len(unused)
-
-
-def _is_used_by_game() -> ColumnElement[bool]:
-    return exists().where(games.c.book == rulebooks.c.id)
-
-
-_RULEBOOK_ID = re.compile(r'"book": ([0-9]{1,18})')
-
-
-_MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
-    or_(*(matches.c.games.like(f'%"book": {digit}%') for digit in range(1, 10)))
-)
-
-
-def _find_used_by_matches(texts: Iterable[str]) -> set[int]:
-    """Return the rule files that matches name, also for games that have not begun, and where a match is damaged."""
-    return {int(number) for text in texts for number in _RULEBOOK_ID.findall(text)}

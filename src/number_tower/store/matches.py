@@ -1,4 +1,4 @@
-"""Matches in a database: what is played in them and by whom; their games, and so their score, are kept as games."""
+"""Matches in a database: what is played in them and by whom. Their games, and so their score, are stored as games."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from number_tower import catalogue
 from number_tower.catalogue import GameChoice
 from number_tower.match import Match, MatchError, Series
 from number_tower.record import RecordError
-from number_tower.rules import Rules, RulesError
-from number_tower.store import GameNotFoundError, StoreError
-from number_tower.store.engine import detect_damage
+from number_tower.rules import Rules
+from number_tower.store import GameNotFoundError, StoreError, rows
+from number_tower.store.engine import detect_damage, report_damage
 from number_tower.store.games import (
     DamagedEntry,
     check_columns,
@@ -24,38 +24,26 @@ from number_tower.store.games import (
     load_match_score,
     read_match,
 )
-from number_tower.store.rows import (
-    MatchSlot,
-    Seats,
-    StoredGame,
-    format_now,
-    is_timestamp,
-    load_rulebook,
-    make_seat_columns,
-    parse_key,
-    parse_rulebook,
-    parse_seats,
-    serialize_rulebook,
-    store_rulebook,
-)
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import TableError, check_player_names
-from number_tower.text import format_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
+    from number_tower.catalogue import Rulebook
     from number_tower.store.database import Store
     from number_tower.table import Table
 
 _KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
+_READ_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
 class StoredMatch:
-    """A match as the store keeps it; without an id it is still to be kept."""
+    """A match in the database; without an id it is not stored yet."""
 
     id: int | None
     key: str
@@ -63,7 +51,7 @@ class StoredMatch:
     seats: Seats
     started: str = ""
     current: StoredGame | None = None
-    """The game that was begun and not ended, if one was."""
+    """The game that is being played, if one is."""
 
 
 class UnfinishedMatch(NamedTuple):
@@ -74,7 +62,7 @@ class UnfinishedMatch(NamedTuple):
 
 
 def find_unfinished_match(store: Store) -> UnfinishedMatch | None:
-    """Return the match of which a game ended last, of those that are not decided."""
+    """Return the undecided match of which a game ended last."""
     query = select(matches.c.id, matches.c.changed).where(~matches.c.finished)
     with store.read() as connection:
         found = connection.execute(query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)).one_or_none()
@@ -82,38 +70,37 @@ def find_unfinished_match(store: Store) -> UnfinishedMatch | None:
 
 
 def get_match(store: Store, identity: int) -> StoredMatch:
-    """Return a match by its id; whoever chose the moves in its last game chooses them, and is called as there."""
+    """Return a match by its id, with the players and names of its last game."""
     with store.read() as connection:
         return _load_match(connection, identity)
 
 
 def _load_match(connection: Connection, identity: int) -> StoredMatch:
     with detect_damage(f"match m{identity}"):
-        return _build_match(connection, identity, _fetch_row(connection, identity))
+        row = _fetch_row(connection, identity)
+        check_columns(row, matches)
+        match = load_match_score(connection, row)
+        current = _find_game(connection, MatchSlot(identity, match.number))
+        last = current or _find_game(connection, MatchSlot(identity, match.number - 1))
+        series, seats = _read_series(connection, row, match), _read_seats(row)
+        if last is not None:
+            series, seats = replace(series, names=last.table.names), Seats(last.seats.players, seats.seed)
+        return StoredMatch(identity, row["key"], series, seats, row["started"], current)
 
 
-def _build_match(connection: Connection, identity: int, row: Mapping[Any, Any]) -> StoredMatch:
-    check_columns(row, matches)
-    match = load_match_score(connection, row)
-    begun = find_game_id(connection, MatchSlot(identity, match.number))
-    current = None if begun is None else load_game(connection, begun)
-    earlier = find_game_id(connection, MatchSlot(identity, match.number - 1))
-    last = current or (None if earlier is None else load_game(connection, earlier))
-    series, seats = _read_series(connection, row, match), _read_seats(row)
-    if last is not None:
-        series, seats = replace(series, names=last.table.names), Seats(last.seats.players, seats.seed)
-    return StoredMatch(identity, row["key"], series, seats, row["started"], current)
-
-
-def find_game(store: Store, part: MatchSlot) -> StoredGame | None:
-    """Return a game of a match, if it was begun."""
+def find_game(store: Store, slot: MatchSlot) -> StoredGame | None:
+    """Return a game of a match, if it has started."""
     with store.read() as connection:
-        found = find_game_id(connection, part)
-        return None if found is None else load_game(connection, found)
+        return _find_game(connection, slot)
+
+
+def _find_game(connection: Connection, slot: MatchSlot) -> StoredGame | None:
+    found = find_game_id(connection, slot)
+    return None if found is None else load_game(connection, found)
 
 
 def claim_slot(connection: Connection, match: StoredMatch) -> MatchSlot:
-    """Return the place of a match's next game; the match is kept from its first on, and nobody begins two at once."""
+    """Return the place of a match's next game; store the match if it is new, and lock it against a second game."""
     query = select(matches.c.id).where(matches.c.key == match.key).with_for_update()
     found = connection.execute(query).scalar()
     if found is None and match.id is not None:
@@ -122,31 +109,31 @@ def claim_slot(connection: Connection, match: StoredMatch) -> MatchSlot:
 
 
 def delete_match(store: Store, identity: int) -> tuple[StoredGame, ...]:
-    """Drop a match with its games; return those that nobody damaged as they were."""
+    """Delete a match with its games; return those that were not damaged."""
     with store.write() as connection:
         _fetch_row(connection, identity, lock=True)
         mine = select(games.c.id).where(games.c.match == identity).order_by(games.c.number)
-        dropped = tuple(load_games(connection, connection.execute(mine).scalars().all()))
+        deleted = tuple(load_games(connection, connection.execute(mine).scalars().all()))
         connection.execute(delete(changes).where(changes.c.game.in_(mine)))
         connection.execute(delete(games).where(games.c.match == identity))
         connection.execute(delete(matches).where(matches.c.id == identity))
-        return tuple(game for game in dropped if isinstance(game, StoredGame))
+        return tuple(game for game in deleted if isinstance(game, StoredGame))
 
 
 class ListedMatch(NamedTuple):
-    """A match, as it is listed; or its id, and what is wrong with it."""
+    """A match, or what is wrong with it, and when it was last played."""
 
     match: StoredMatch | DamagedEntry
     changed: str
 
 
 def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[ListedMatch, ...], int]:
-    """Return some of the matches, that of which a game was played last first, and how many there are."""
+    """Return a page of the matches, the last played first, and how many there are."""
     total = connection.execute(select(func.count()).select_from(matches)).scalar_one()
     played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
     newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
-    rows = connection.execute(newest).all()
-    return tuple(ListedMatch(_load_or_report(connection, identity), changed) for identity, changed in rows), total
+    found = connection.execute(newest).all()
+    return tuple(ListedMatch(_load_or_report(connection, identity), changed) for identity, changed in found), total
 
 
 def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
@@ -156,18 +143,18 @@ def _load_or_report(connection: Connection, identity: int) -> StoredMatch | Dama
         return DamagedEntry(identity, str(damaged))
 
 
-# To another machine and back -----------------------------------------------------------------------------------------
+# Exported lines -------------------------------------------------------------------------------------------------------
 
 
-def serialize_match(connection: Connection, part: MatchSlot) -> dict[str, object]:
-    """Return what another machine has to know of a match beside its games."""
-    row = _fetch_row(connection, part.match)
+def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object]:
+    """Return what a line with a game of a match says of the match."""
+    row = _fetch_row(connection, slot.match)
     series = _read_series(connection, row, read_match(row))
     seats = _read_seats(row)
     return {
         "key": row["key"],
         "games": [
-            {"name": entry.book.name, "rules": entry.rules.written(), "rulebook": serialize_rulebook(entry.book)}
+            {"name": entry.book.name, "rules": entry.rules.written(), "rulebook": rows.serialize_rulebook(entry.book)}
             for entry in series.games
         ],
         "best_of": series.match.best_of,
@@ -177,18 +164,18 @@ def serialize_match(connection: Connection, part: MatchSlot) -> dict[str, object
         "players": seats.players,
         "seed": seats.seed,
         "started": row["started"],
-        "number": part.number,
+        "number": slot.number,
     }
 
 
 class ImportedMatch(NamedTuple):
-    """A match that a line from another machine speaks of, and which of its games the line holds."""
+    """The match of a line, and which of its games the line holds."""
 
     match: StoredMatch
     number: int
 
     def claim_slot(self, connection: Connection) -> MatchSlot | None:
-        """Find the place of the game here, keeping the match if it is new; None if another match has its key here."""
+        """Find the place of the game, storing the match if it is new; None if another match has its key here."""
         found = connection.execute(select(matches).where(matches.c.key == self.match.key)).mappings().one_or_none()
         if found is not None:
             here = _read_series(connection, found, read_match(found))
@@ -198,10 +185,10 @@ class ImportedMatch(NamedTuple):
 
 
 def parse_match(given: object, table: Table) -> ImportedMatch:
-    """Read what a line says of the match that its game is part of, if it can be a part of it."""
+    """Read what a line says of the match that its game is part of."""
     if not isinstance(given, dict) or given.keys() != _KEYS:
         raise RecordError("match", f"expected {', '.join(sorted(_KEYS))}")
-    if type(given["hidden"]) is not bool or not is_timestamp(given["started"]) or type(given["first"]) is not int:
+    if type(given["hidden"]) is not bool or not rows.is_timestamp(given["started"]) or type(given["first"]) is not int:
         raise RecordError("match", "expected hidden as true or false, started as a time, and first as 1 or 2")
     try:
         names = None if given["names"] is None else check_player_names(given["names"])
@@ -211,31 +198,34 @@ def parse_match(given: object, table: Table) -> ImportedMatch:
     number = given["number"]
     if type(number) is not int or not 1 <= number <= match.best_of:
         raise RecordError("match.number", f"expected a whole number from 1 to {match.best_of}")
-    series = Series(_parse_entries(given["games"]), match, names, hidden=given["hidden"])
+    if not isinstance(given["games"], list) or not given["games"]:
+        raise RecordError("match.games", "expected a list of games")
+    series = Series(tuple(map(_parse_entry, given["games"])), match, names, hidden=given["hidden"])
     entry = series.games[(number - 1) % len(series.games)]
     expected = (entry.rules, (match.first + number - 1) % 2, series.hidden)
     if (table.game.rules, table.game.first, table.hidden) != expected:
         raise RecordError("match", f"this is not its game {number}")
-    seats = parse_seats(given["players"], given["seed"])
-    return ImportedMatch(StoredMatch(None, parse_key(given["key"]), series, seats, given["started"]), number)
-
-
-def _parse_entries(given: object) -> tuple[GameChoice, ...]:
-    if not isinstance(given, list) or not given:
-        raise RecordError("match.games", "expected a list of games")
-    return tuple(map(_parse_entry, given))
+    seats = rows.parse_seats(given["players"], given["seed"])
+    return ImportedMatch(StoredMatch(None, rows.parse_key(given["key"]), series, seats, given["started"]), number)
 
 
 def _parse_entry(given: object) -> GameChoice:
     if not isinstance(given, dict) or given.keys() != {"name", "rules", "rulebook"} or type(given["rules"]) is not dict:
         raise RecordError("match.games", "expected name, rules and rulebook of each")
-    if not isinstance(given["name"], str) or not given["name"].isprintable():
+    if not isinstance(given["name"], str):
         raise RecordError("match.games", "expected games by name")
+    book = rows.parse_rulebook(given["rulebook"])
     try:
-        rules = Rules.read(given["rules"])
-    except RulesError as wrong:
+        return _make_entry(given, book)
+    except ValueError as wrong:
         raise RecordError("match.games", str(wrong)) from None
-    return GameChoice(parse_rulebook(given["rulebook"]) or catalogue.find_rulebook(given["name"], rules), rules)
+
+
+def _make_entry(entry: Mapping[str, Any], book: Rulebook | None) -> GameChoice:
+    rules = Rules.read(entry["rules"])
+    if not entry["name"].isprintable():
+        raise ValueError("expected games by name")
+    return GameChoice(book or catalogue.find_rulebook(entry["name"], rules), rules)
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------
@@ -250,9 +240,9 @@ def _fetch_row(connection: Connection, identity: int, *, lock: bool = False) -> 
 
 
 def _insert_match(connection: Connection, match: StoredMatch) -> int:
-    series, at = match.series, match.started or format_now()
+    series, at = match.series, match.started or rows.format_now()
     entries = [
-        {"name": entry.book.name, "rules": entry.rules.written(), "book": store_rulebook(connection, entry.book)}
+        {"name": entry.book.name, "rules": entry.rules.written(), "book": rows.store_rulebook(connection, entry.book)}
         for entry in series.games
     ]
     names = series.names or (None, None)
@@ -264,7 +254,7 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
         "hidden": series.hidden,
         "name_1": names[0],
         "name_2": names[1],
-        **make_seat_columns(match.seats),
+        **rows.make_seat_columns(match.seats),
         "started": at,
         "changed": at,
         "finished": False,
@@ -274,25 +264,16 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
 
 
 def _read_series(connection: Connection, row: Mapping[Any, Any], match: Match) -> Series:
-    try:
-        entries = tuple(_read_entry(connection, entry) for entry in json.loads(row["games"]))
+    with report_damage(f"match m{row['id']}", *_READ_ERRORS):
+        entries = tuple(
+            _make_entry(entry, rows.load_rulebook(connection, entry["book"])) for entry in json.loads(row["games"])
+        )
         names = None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
-    except (RulesError, TableError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as wrong:
-        raise StoreError(f"match m{row['id']} is damaged in the database: {format_text(str(wrong))}") from None
-    if not entries:
-        raise StoreError(f"match m{row['id']} is damaged in the database: nothing is played in it")
+        if not entries:
+            raise ValueError("nothing is played in it")
     return Series(entries, match, names, hidden=row["hidden"])
 
 
-def _read_entry(connection: Connection, entry: Mapping[str, Any]) -> GameChoice:
-    rules = Rules.read(entry["rules"])
-    if not entry["name"].isprintable():
-        raise ValueError("expected games by name")
-    return GameChoice(load_rulebook(connection, entry["book"]) or catalogue.find_rulebook(entry["name"], rules), rules)
-
-
 def _read_seats(row: Mapping[Any, Any]) -> Seats:
-    try:
-        return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
-    except ValueError as wrong:
-        raise StoreError(f"match m{row['id']} is damaged in the database: {format_text(str(wrong))}") from None
+    with report_damage(f"match m{row['id']}", ValueError):
+        return rows.read_seats(row)

@@ -1,4 +1,4 @@
-"""Puzzles that somebody tried: kept one by one, and taken from one database to another."""
+"""Attempts at puzzles in a database, and in the lines that are exported to another one."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
 
 PuzzleResult = Literal["right", "wrong", "skipped"]
 
-_KEYS = ("key", "name", "game", "position", "grade", "result", "at")
 _MAX_LENGTH = {"game": 1000, "position": 16 * 1024 * 1024}
 
 
 class PuzzleAttempt(NamedTuple):
-    """A puzzle as somebody answered it; `key` is the same on every machine that it is taken to."""
+    """An answer to a puzzle; `key` is the same in every database that it is copied to."""
 
     key: str
     name: str | None
-    """Who tried, if they said so."""
+    """The player's name, if it is known."""
 
     game: str
     position: str
@@ -43,10 +42,6 @@ class PuzzleAttempt(NamedTuple):
     result: PuzzleResult
     at: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attempt as it goes into a line for another machine."""
-        return self._asdict()
-
 
 def make_attempt(name: str | None, game: str, position: str, grade: int, result: PuzzleResult) -> PuzzleAttempt:
     """Return an attempt that was made just now."""
@@ -54,7 +49,7 @@ def make_attempt(name: str | None, game: str, position: str, grade: int, result:
 
 
 def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
-    """Keep an attempt; one that is kept already counts once."""
+    """Store an attempt; return False if it is stored already."""
     same = select(puzzles.c.id).where(puzzles.c.key == attempt.key)
     if connection.execute(same).scalar() is not None:
         return False
@@ -68,27 +63,25 @@ def insert_attempt(connection: Connection, attempt: PuzzleAttempt) -> bool:
 
 
 def load_attempts(connection: Connection) -> Iterator[PuzzleAttempt]:
-    """Give every attempt, in the order in which they were kept."""
-    columns = (puzzles.c["rulebook" if key == "game" else key] for key in _KEYS)
+    """Give every attempt in the order in which they were stored."""
+    columns = (puzzles.c["rulebook" if key == "game" else key] for key in PuzzleAttempt._fields)
     for row in connection.execute(select(*columns).order_by(puzzles.c.id)):
         yield PuzzleAttempt(*row)
 
 
 def parse_attempt(given: object) -> PuzzleAttempt:
-    """Read back what `written` wrote, believing nothing that can be checked."""
-    if not isinstance(given, dict) or given.keys() != {*_KEYS}:
-        raise RecordError("puzzle", f"expected {', '.join(_KEYS)}")
+    """Read an attempt from a line, where it stands as a mapping of its fields."""
+    if not isinstance(given, dict) or given.keys() != {*PuzzleAttempt._fields}:
+        raise RecordError("puzzle", f"expected {', '.join(PuzzleAttempt._fields)}")
     for key, most in _MAX_LENGTH.items():
         if not _is_text(given[key], most):
-            raise RecordError(
-                f"puzzle.{key}", f"expected text of at most {most:,} characters; got {format_value(given[key])}"
-            )
+            problem = f"expected text of at most {most:,} characters; got {format_value(given[key])}"
+            raise RecordError(f"puzzle.{key}", problem)
     if type(given["grade"]) is not int or given["grade"] not in GRADES:
         raise RecordError("puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}")
     if given["result"] not in get_args(PuzzleResult):
-        raise RecordError(
-            "puzzle.result", f"expected {', '.join(get_args(PuzzleResult))}; got {format_value(given['result'])}"
-        )
+        expected = ", ".join(get_args(PuzzleResult))
+        raise RecordError("puzzle.result", f"expected {expected}; got {format_value(given['result'])}")
     if not is_timestamp(given["at"]):
         raise RecordError("puzzle.at", f"expected when it was answered; got {format_value(given['at'])}")
     try:
@@ -102,6 +95,4 @@ def parse_attempt(given: object) -> PuzzleAttempt:
 
 
 def _is_text(given: object, most: int) -> bool:
-    if not isinstance(given, str) or not 0 < len(given) <= most or given != given.strip():
-        return False
-    return given.isprintable()
+    return isinstance(given, str) and 0 < len(given) <= most and given == given.strip() and given.isprintable()

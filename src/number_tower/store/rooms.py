@@ -15,12 +15,12 @@ from number_tower.catalogue import GameChoice
 from number_tower.match import Match, Series
 from number_tower.room import Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
-from number_tower.store import games as kept_games
-from number_tower.store import matches as kept_matches
 from number_tower.store.engine import detect_damage
+from number_tower.store.games import UPDATE_IF_UNCHANGED, advance_game, check_columns, insert_game, load_game
+from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import Seats, StoredGame, format_now
 from number_tower.store.schema import games, rooms, rounds, seats
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -31,21 +31,19 @@ if TYPE_CHECKING:
     from number_tower.store.rows import MatchSlot
 
 CHANNEL = "number_tower"
-
-
-"""Where a PostgreSQL server tells all who listen which room has changed."""
-
+"""The PostgreSQL channel on which servers are notified of rooms that have changed."""
 
 Revision = tuple[int, int, int]
-
-
-"""What only grows in a room: which game it is, the changes of its table, and what else was done in the room."""
-
+"""The number of the game, the version of its table, and the version of the room: it only grows."""
 
 TAG_PATTERN = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
+"""A revision as text."""
 
-
-"""How a moment is written."""
+_UPDATE_GAME_IF_UNCHANGED = UPDATE_IF_UNCHANGED.where(
+    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version"))
+)
+_LOCK_ROOM = select(rooms.c.id).where(rooms.c.id == bindparam("of_room")).with_for_update(read=True)
+"""Locks a room while its game changes: on a server, two transactions would each see the old row of the other."""
 
 
 class RoomNotFoundError(LookupError):
@@ -53,333 +51,7 @@ class RoomNotFoundError(LookupError):
 
 
 class RoomChangedError(Exception):
-    """Somebody else changed the room since it was looked at."""
-
-
-@dataclass(frozen=True)
-class StoredRoom:
-    """A room as the store keeps it; tokens and the secrets of browsers are known by their digests alone."""
-
-    id: int
-    address: str
-    watch: str
-    version: int
-    since: int
-    game: StoredGame
-    room: Room
-    tokens: tuple[str | None, str | None]
-    browsers: tuple[str | None, str | None] = (None, None)
-
-    @property
-    def revision(self) -> Revision:
-        """What only grows, to tell an earlier state from a later one."""
-        return self.room.number, self.room.table.version, self.version
-
-    @property
-    def tag(self) -> str:
-        """The moment as a word: different after everything that happens here."""
-        return ".".join(map(str, self.revision))
-
-    def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
-        """Return the seats that these credentials hold; a plain string is the token of a seat."""
-        given = Credentials.coerce(credentials)
-        tokens, browsers = given.token_digests, given.browser_digests
-        return frozenset(
-            place
-            for place in (0, 1)
-            if match_digest(self.tokens[place], tokens) or match_digest(self.browsers[place], browsers)
-        )
-
-
-def parse_tag(mark: str) -> Revision | None:
-    """Return the moment that a mark names; None if it is not a mark."""
-    if not re.fullmatch(TAG_PATTERN, mark):
-        return None
-    game, version, room = map(int, mark.split("."))
-    return game, version, room
-
-
-def insert_room(
-    connection: Connection, room: Room, book: Rulebook, players: Seats, browser: str | None = None
-) -> tuple[StoredRoom, str]:
-    """Store a new room; return it, and the token that holds the seats of all people there.
-
-    If the room is opened in a browser, its secret holds them as well.
-    """
-    token, at = token_urlsafe(32), format_now()
-    row = {
-        "address": token_urlsafe(9),
-        "watch": f"w{token_urlsafe(9)}",
-        "number": 1,
-        "since": 1,
-        "best_of": room.best_of,
-        "hints": room.hints,
-        "version": 0,
-        "opened": at,
-    }
-    identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
-    taken = [place for place, seat in enumerate(room.seats) if seat.kind == "person"]
-    for place in taken:
-        insert_seat(connection, identity, place, token, browser)
-    game = _start_game(connection, identity, room, StoredGame(0, "", room.table, book, players, ()), since=1)
-    kept = StoredRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (None, None))
-    return replace_holder(kept, taken, token, browser), token
-
-
-def find_room(connection: Connection, address: str) -> StoredRoom:
-    """Return a room by its address, or by the one for those who watch."""
-    return _load_where(connection, or_(rooms.c.address == address, rooms.c.watch == address), address)
-
-
-def load_room(connection: Connection, identity: int) -> StoredRoom:
-    """Return a room by its id."""
-    return _load_where(connection, rooms.c.id == identity, str(identity))
-
-
-def _load_where(connection: Connection, condition: ColumnElement[bool], name: str) -> StoredRoom:
-    row = connection.execute(select(rooms).where(condition)).mappings().one_or_none()
-    if row is None:
-        raise RoomNotFoundError(name)
-    return _read_room(connection, row)
-
-
-def update_room(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
-    """Keep what was done in a room; nothing is written if somebody else was faster."""
-    before, kept = known.room, known
-    if after.number != before.number:
-        kept = raise_version(connection, kept, after)
-        _check_game_unchanged(connection, kept.game)
-        game = _start_game(connection, kept.id, after, replace(kept.game, table=after.table), kept.since)
-    else:
-        if _get_state_without_game(before) != _get_state_without_game(after):
-            kept = raise_version(connection, kept, after)
-            _check_game_unchanged(connection, kept.game)
-        game = _advance_game(connection, kept, after)
-        if game is kept.game:
-            touch_game(connection, game)
-    return announce_change(connection, replace(kept, game=game, room=replace(after, table=game.table)))
-
-
-def read_tags(connection: Connection, some: Collection[int]) -> dict[int, str]:
-    """Return the marks of some rooms as they are, to see which of them have changed."""
-    version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
-    current = version.where(rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number).scalar_subquery()
-    query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
-    rows = connection.execute(query).all()
-    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
-
-
-class RoomChanges(NamedTuple):
-    """What has become of some rooms since they were read."""
-
-    changed: list[StoredRoom]
-    """Rooms that have changed and are wanted, as they are now."""
-    deleted: list[int]
-    """Rooms that are no longer in the database."""
-    outdated: list[int]
-    """Rooms that have changed and are not wanted, or are damaged in the database."""
-
-
-def read_changes(connection: Connection, known: Mapping[int, Revision | None], wanted: Collection[int]) -> RoomChanges:
-    """Compare rooms with the moments at which they are known, and read those that have changed and are wanted.
-
-    A room without a moment is not known and counts as changed.
-    """
-    changed = RoomChanges([], [], [])
-    current = read_tags(connection, known)
-    for identity, moment in known.items():
-        if identity not in current:
-            changed.deleted.append(identity)
-        elif moment is not None and (parse_tag(current[identity]) or moment) <= moment:
-            continue
-        elif identity not in wanted:
-            changed.outdated.append(identity)
-        else:
-            try:
-                changed.changed.append(load_room(connection, identity))
-            except RoomNotFoundError:
-                changed.deleted.append(identity)
-            except StoreError:
-                changed.outdated.append(identity)
-    return changed
-
-
-def touch_game(connection: Connection, game: StoredGame) -> None:
-    """Note that something happened in a room which is no change of its game: old rooms are deleted by this time."""
-    connection.execute(update(games).where(games.c.id == game.id).values(changed=format_now()))
-
-
-def notify_servers(connection: Connection, identity: int, mark: str) -> None:
-    """Tell other processes, once this is committed, that a room has changed, and its new mark."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {mark}')")
-
-
-def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
-    """Notify other processes of a changed room; return it."""
-    notify_servers(connection, after.id, after.tag)
-    return after
-
-
-# Rows ----------------------------------------------------------------------------------------------------------------
-
-
-def make_holder_columns(token: str, browser: str | None) -> dict[str, str | None]:
-    """Return the columns that say who holds a seat."""
-    return {"token": digest_secret(token), "browser": None if browser is None else digest_secret(browser)}
-
-
-def insert_seat(connection: Connection, identity: int, place: int, token: str, browser: str | None) -> None:
-    """Add the holder of a seat."""
-    connection.execute(insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser)))
-
-
-def replace_holder(known: StoredRoom, places: Collection[int], token: str, browser: str | None) -> StoredRoom:
-    """Return a room some of whose seats are held by another token and browser."""
-    holder = make_holder_columns(token, browser)
-    tokens = [holder["token"] if place in places else old for place, old in enumerate(known.tokens)]
-    browsers = [holder["browser"] if place in places else old for place, old in enumerate(known.browsers)]
-    return replace(known, tokens=(tokens[0], tokens[1]), browsers=(browsers[0], browsers[1]))
-
-
-def _check_game_unchanged(connection: Connection, known: StoredGame) -> None:
-    """See to it that a game is still what is known of it, and stays so until this is kept."""
-    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
-    if connection.execute(query).scalar() != known.table.version:
-        raise RoomChangedError
-
-
-def _get_state_without_game(room: Room) -> object:
-    return room.offer, room.declined, room.seats
-
-
-def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
-    """Write what is no change of a game, unless somebody else did."""
-    since = after.number if after.number != known.room.number and not after.winners else known.since
-    offer = _format_offer(after)
-    mine = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
-    values = {"number": after.number, "since": since, "offer": offer, "version": known.version + 1}
-    if connection.execute(mine.values(values)).rowcount != 1:
-        raise RoomChangedError
-    return replace(known, version=known.version + 1, since=since)
-
-
-_UPDATE_GAME_IF_UNCHANGED = kept_games.UPDATE_IF_UNCHANGED.where(
-    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version"))
-)
-
-
-_LOCK_ROOM = select(rooms.c.id).where(rooms.c.id == bindparam("of_room")).with_for_update(read=True)
-
-
-"""Keeps a room as it is while its game changes: on a server, two who look at each other's rows see the old ones."""
-
-
-def _advance_game(connection: Connection, known: StoredRoom, after: Room) -> StoredGame:
-    """Write what was done at the table, unless somebody else did something there, or in the room."""
-    if after.table.version == known.game.table.version:
-        return known.game
-    if connection.dialect.name == "postgresql":
-        connection.execute(_LOCK_ROOM, {"of_room": known.id})
-    also = {"of_room": known.id, "of_room_version": known.version}
-    advanced = kept_games.advance_game(connection, known.game, after.table, _UPDATE_GAME_IF_UNCHANGED, also)
-    if advanced is None:
-        raise RoomChangedError
-    return advanced
-
-
-def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
-    """Return a game that was played in a room before; the room may have moved on since it was read."""
-    played = select(rounds.c.game).join(rooms, rooms.c.id == rounds.c.room)
-    before = played.where(rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number)
-    found = connection.execute(before).scalar()
-    try:
-        return kept_games.load_game(connection, -1 if found is None else found)
-    except GameNotFoundError:
-        raise RoomNotFoundError(known.address) from None
-
-
-def _start_game(connection: Connection, identity: int, room: Room, model: StoredGame, since: int) -> StoredGame:
-    """Begin a game in a room, and in a match if it is one; `model` says by which rulebook and by whom it is played."""
-    at = format_now()
-    players = model.seats._replace(seed=randbelow(1_000_000)) if any(model.seats.automatic) else model.seats
-    times = (at, *[at] * room.table.version)
-    game = replace(model, id=0, key=token_hex(16), seats=players, times=times, slot=None)
-    if room.best_of is not None:
-        game = replace(game, slot=_find_slot(connection, room, model, since))
-    try:
-        game = kept_games.insert_game(connection, game)
-    except GameStartedError as there:
-        game = there.game
-    connection.execute(insert(rounds).values(room=identity, number=room.number, game=game.id))
-    return game
-
-
-def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int) -> MatchSlot:
-    """Return the place of a game in its match, which begins with its first game."""
-    if room.number > since and model.slot is not None:
-        return model.slot._replace(number=model.slot.number + 1)
-    table = room.table
-    match = Match(room.best_of or 1, table.game.first)
-    series = Series((GameChoice(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
-    return kept_matches.claim_slot(connection, kept_matches.StoredMatch(None, token_hex(16), series, model.seats))
-
-
-def _read_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
-    with detect_damage(f"room {row['id']}"):
-        return _build_room(connection, row)
-
-
-def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
-    kept_games.check_columns(row, rooms)
-    played = select(rounds.c.number, rounds.c.game).where(rounds.c.room == row["id"], rounds.c.number >= row["since"])
-    identities = dict(connection.execute(played).all())
-    try:
-        game = kept_games.load_game(connection, identities[row["number"]])
-    except (KeyError, GameNotFoundError):
-        raise RoomNotFoundError(row["address"]) from None
-    earlier = select(rounds.c.number, games.c.winner).join(games, games.c.id == rounds.c.game)
-    ended = earlier.where(rounds.c.room == row["id"], rounds.c.number >= row["since"], rounds.c.number < row["number"])
-    entries = connection.execute(ended.order_by(rounds.c.number))
-    winners = tuple(None if entry.winner is None else entry.winner - 1 for entry in entries)
-    holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
-    held = {holder.seat: (holder.token, holder.browser) for holder in holders}
-    tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
-    names = game.table.names or Voice(game.book).players
-    room = Room(
-        game.table,
-        (_build_seat(0, names, game.seats, tokens), _build_seat(1, names, game.seats, tokens)),
-        row["number"],
-        row["best_of"],
-        winners,
-        row["hints"],
-        *_parse_offers(row["offer"] or ""),
-    )
-    return StoredRoom(
-        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers
-    )
-
-
-def _build_seat(place: int, names: tuple[str, str], players: Seats, tokens: tuple[str | None, str | None]) -> Seat:
-    if players.players[place] is not None:
-        return Seat("computer", names[place])
-    return Seat("free" if tokens[place] is None else "person", names[place])
-
-
-def _format_offer(room: Room) -> str | None:
-    """Write what is offered, or what was declined."""
-    if room.offer is not None:
-        return f"{room.offer.kind} {room.offer.seat + 1}"
-    return None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
-
-
-def _parse_offers(text: str) -> tuple[Offer | None, Offer | None]:
-    """Read what is offered, and what was declined."""
-    kind, seat, *answer = [*text.split(), "", ""]
-    if kind not in get_args(OfferKind):
-        return None, None
-    offer = Offer(cast("OfferKind", kind), int(seat) - 1)
-    return (None, offer) if answer[0] == "declined" else (offer, None)
+    """Another process has changed the room since it was read."""
 
 
 @dataclass(frozen=True)
@@ -409,10 +81,315 @@ class Credentials:
 
 
 def digest_secret(secret: str) -> str:
-    """Return what the database holds of a secret."""
+    """Return the digest of a secret, which is all that the database holds."""
     return sha256(secret.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def match_digest(stored: str | None, given: Iterable[str]) -> bool:
-    """Say whether one of some digests is the stored one; how long it takes does not tell how much of it is right."""
+    """Say whether one of some digests is the stored one, in constant time."""
     return stored is not None and any(compare_digest(stored, digest) for digest in given)
+
+
+@dataclass(frozen=True)
+class StoredRoom:
+    """A room in the database; of tokens and the secrets of browsers it has the digests."""
+
+    id: int
+    address: str
+    watch: str
+    version: int
+    since: int
+    game: StoredGame
+    room: Room
+    tokens: tuple[str | None, str | None]
+    browsers: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def revision(self) -> Revision:
+        """The revision, which tells an earlier state from a later one."""
+        return self.room.number, self.room.table.version, self.version
+
+    @property
+    def tag(self) -> str:
+        """The revision as text."""
+        return ".".join(map(str, self.revision))
+
+    def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
+        """Return the seats that these credentials hold; a plain string is the token of a seat."""
+        given = Credentials.coerce(credentials)
+        tokens, browsers = given.token_digests, given.browser_digests
+        return frozenset(
+            place
+            for place in (0, 1)
+            if match_digest(self.tokens[place], tokens) or match_digest(self.browsers[place], browsers)
+        )
+
+
+def parse_tag(tag: str) -> Revision | None:
+    """Return the revision of a tag; None if it is no tag."""
+    if not re.fullmatch(TAG_PATTERN, tag):
+        return None
+    game, version, room = map(int, tag.split("."))
+    return game, version, room
+
+
+def insert_room(
+    connection: Connection, room: Room, book: Rulebook, players: Seats, browser: str | None = None
+) -> tuple[StoredRoom, str]:
+    """Store a new room; return it, and the token that holds the seats of all people there.
+
+    If the secret of a browser is given, it holds them as well.
+    """
+    token, at = token_urlsafe(32), format_now()
+    row = {
+        "address": token_urlsafe(9),
+        "watch": f"w{token_urlsafe(9)}",
+        "number": 1,
+        "since": 1,
+        "best_of": room.best_of,
+        "hints": room.hints,
+        "version": 0,
+        "opened": at,
+    }
+    identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
+    taken = [place for place, seat in enumerate(room.seats) if seat.kind == "person"]
+    for place in taken:
+        insert_seat(connection, identity, place, token, browser)
+    game = _start_game(
+        connection,
+        identity,
+        room,
+        StoredGame(0, "", replace(room.table, book=book, rulebook=book.name), players, ()),
+        since=1,
+    )
+    stored = StoredRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (None, None))
+    return replace_holder(stored, taken, token, browser), token
+
+
+def find_room(connection: Connection, address: str) -> StoredRoom:
+    """Return a room by its address, or by the one for watching."""
+    return _load_where(connection, or_(rooms.c.address == address, rooms.c.watch == address), address)
+
+
+def load_room(connection: Connection, identity: int) -> StoredRoom:
+    """Return a room by its id."""
+    return _load_where(connection, rooms.c.id == identity, str(identity))
+
+
+def _load_where(connection: Connection, condition: ColumnElement[bool], name: str) -> StoredRoom:
+    row = connection.execute(select(rooms).where(condition)).mappings().one_or_none()
+    if row is None:
+        raise RoomNotFoundError(name)
+    with detect_damage(f"room {row['id']}"):
+        return _build_room(connection, row)
+
+
+def update_room(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
+    """Store what was done in a room; RoomChangedError if another process was faster."""
+    before, stored = known.room, known
+    is_next = after.number != before.number
+    if is_next or (after.offer, after.declined, after.seats) != (before.offer, before.declined, before.seats):
+        stored = raise_version(connection, stored, after)
+        _check_game_unchanged(connection, stored.game)
+    if is_next:
+        game = _start_game(connection, stored.id, after, replace(stored.game, table=after.table), stored.since)
+    else:
+        game = _advance_game(connection, stored, after)
+        if game is stored.game:
+            touch_game(connection, game)
+    return announce_change(connection, replace(stored, game=game, room=replace(after, table=game.table)))
+
+
+def read_tags(connection: Connection, some: Collection[int]) -> dict[int, str]:
+    """Return the current tags of some rooms."""
+    version = select(games.c.version).join(rounds, rounds.c.game == games.c.id)
+    current = version.where(rounds.c.room == rooms.c.id, rounds.c.number == rooms.c.number).scalar_subquery()
+    query = select(rooms.c.id, rooms.c.number, current, rooms.c.version).where(rooms.c.id.in_(some))
+    rows = connection.execute(query).all()
+    return {row[0]: f"{row[1]}.{row[2]}.{row[3]}" for row in rows if row[2] is not None}
+
+
+class RoomChanges(NamedTuple):
+    """What has become of some rooms since they were read."""
+
+    changed: list[StoredRoom]
+    """Rooms that have changed and are wanted, as they are now."""
+    deleted: list[int]
+    """Rooms that are no longer in the database."""
+    outdated: list[int]
+    """Rooms that have changed and are not wanted, or are damaged in the database."""
+
+
+def read_changes(connection: Connection, known: Mapping[int, Revision | None], wanted: Collection[int]) -> RoomChanges:
+    """Compare rooms with the revisions that are known, and read those that have changed and are wanted.
+
+    A room without a revision is not known and counts as changed.
+    """
+    result = RoomChanges([], [], [])
+    current = read_tags(connection, known)
+    for identity, revision in known.items():
+        if identity not in current:
+            result.deleted.append(identity)
+        elif revision is not None and (parse_tag(current[identity]) or revision) <= revision:
+            continue
+        elif identity not in wanted:
+            result.outdated.append(identity)
+        else:
+            try:
+                result.changed.append(load_room(connection, identity))
+            except RoomNotFoundError:
+                result.deleted.append(identity)
+            except StoreError:
+                result.outdated.append(identity)
+    return result
+
+
+def touch_game(connection: Connection, game: StoredGame) -> None:
+    """Update the time of the last event in a room, by which old rooms are deleted."""
+    connection.execute(update(games).where(games.c.id == game.id).values(changed=format_now()))
+
+
+def notify_servers(connection: Connection, identity: int, tag: str) -> None:
+    """Notify other processes, once this is committed, that a room has changed, and of its new tag."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_notify('{CHANNEL}', '{identity:d} {tag}')")
+
+
+def announce_change(connection: Connection, after: StoredRoom) -> StoredRoom:
+    """Notify other processes of a changed room; return it."""
+    notify_servers(connection, after.id, after.tag)
+    return after
+
+
+def make_holder_columns(token: str, browser: str | None) -> dict[str, str | None]:
+    """Return the columns of a seat's holder."""
+    return {"token": digest_secret(token), "browser": None if browser is None else digest_secret(browser)}
+
+
+def insert_seat(connection: Connection, identity: int, place: int, token: str, browser: str | None) -> None:
+    """Add the holder of a seat."""
+    connection.execute(insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser)))
+
+
+def replace_holder(known: StoredRoom, places: Collection[int], token: str, browser: str | None) -> StoredRoom:
+    """Return a room with another holder of some seats."""
+    holder = make_holder_columns(token, browser)
+    tokens = [holder["token"] if place in places else old for place, old in enumerate(known.tokens)]
+    browsers = [holder["browser"] if place in places else old for place, old in enumerate(known.browsers)]
+    return replace(known, tokens=(tokens[0], tokens[1]), browsers=(browsers[0], browsers[1]))
+
+
+def _check_game_unchanged(connection: Connection, known: StoredGame) -> None:
+    """Check that a game is as it is known, and lock it."""
+    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
+    if connection.execute(query).scalar() != known.table.version:
+        raise RoomChangedError
+
+
+def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
+    """Store what is no change of the game, under a higher version; RoomChangedError if another process was faster."""
+    since = after.number if after.number != known.room.number and not after.winners else known.since
+    same = update(rooms).where(rooms.c.id == known.id, rooms.c.version == known.version)
+    values = {"number": after.number, "since": since, "offer": _format_offer(after), "version": known.version + 1}
+    if connection.execute(same.values(values)).rowcount != 1:
+        raise RoomChangedError
+    return replace(known, version=known.version + 1, since=since)
+
+
+def _advance_game(connection: Connection, known: StoredRoom, after: Room) -> StoredGame:
+    """Store what was done at the table; RoomChangedError if another process changed it, or the room."""
+    if after.table.version == known.game.table.version:
+        return known.game
+    if connection.dialect.name == "postgresql":
+        connection.execute(_LOCK_ROOM, {"of_room": known.id})
+    parameters = {"of_room": known.id, "of_room_version": known.version}
+    advanced = advance_game(connection, known.game, after.table, _UPDATE_GAME_IF_UNCHANGED, parameters)
+    if advanced is None:
+        raise RoomChangedError
+    return advanced
+
+
+def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
+    """Return an earlier game of a room, also if the room has started another since it was read."""
+    played = select(rounds.c.game).join(rooms, rooms.c.id == rounds.c.room)
+    before = played.where(rounds.c.room == known.id, rounds.c.number == number, rounds.c.number < rooms.c.number)
+    found = connection.execute(before).scalar()
+    try:
+        return load_game(connection, -1 if found is None else found)
+    except GameNotFoundError:
+        raise RoomNotFoundError(known.address) from None
+
+
+def _start_game(connection: Connection, identity: int, room: Room, model: StoredGame, since: int) -> StoredGame:
+    """Start a game in a room, and in a match if it is one; `model` has its rulebook, players and last game."""
+    times = (format_now(),) * (1 + room.table.version)
+    players = model.seats._replace(seed=randbelow(1_000_000)) if any(model.seats.automatic) else model.seats
+    slot = None if room.best_of is None else _find_slot(connection, room, model, since)
+    game = replace(model, id=0, key=token_hex(16), seats=players, times=times, slot=slot)
+    try:
+        game = insert_game(connection, game)
+    except GameStartedError as started:
+        game = started.game
+    connection.execute(insert(rounds).values(room=identity, number=room.number, game=game.id))
+    return game
+
+
+def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int) -> MatchSlot:
+    """Return the place of a game in its match; the first game starts the match."""
+    if room.number > since and model.slot is not None:
+        return model.slot._replace(number=model.slot.number + 1)
+    table = room.table
+    match = Match(room.best_of or 1, table.game.first)
+    series = Series((GameChoice(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
+
+
+def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
+    check_columns(row, rooms)
+    played = select(rounds.c.number, games.c.id, games.c.winner).join(games, games.c.id == rounds.c.game)
+    ours = played.where(rounds.c.room == row["id"], rounds.c.number >= row["since"]).order_by(rounds.c.number)
+    entries = connection.execute(ours).all()
+    current = next((entry.id for entry in entries if entry.number == row["number"]), None)
+    if current is None:
+        raise RoomNotFoundError(row["address"])
+    game = load_game(connection, current)
+    earlier = [entry.winner for entry in entries if entry.number < row["number"]]
+    winners = tuple(None if winner is None else winner - 1 for winner in earlier)
+    holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
+    held = {holder.seat: (holder.token, holder.browser) for holder in holders}
+    tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
+    names = game.table.names or get_voice(game.book).players
+    room = Room(
+        game.table,
+        (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),
+        row["number"],
+        row["best_of"],
+        winners,
+        row["hints"],
+        *_parse_offers(row["offer"] or ""),
+    )
+    return StoredRoom(
+        row["id"], row["address"], row["watch"], row["version"], row["since"], game, room, tokens, browsers
+    )
+
+
+def _build_seat(place: int, names: tuple[str, str], game: StoredGame, tokens: tuple[str | None, str | None]) -> Seat:
+    if game.seats.automatic[place]:
+        return Seat("computer", names[place])
+    return Seat("free" if tokens[place] is None else "person", names[place])
+
+
+def _format_offer(room: Room) -> str | None:
+    """Return the column of an offer, or of one that was declined."""
+    if room.offer is not None:
+        return f"{room.offer.kind} {room.offer.seat + 1}"
+    return None if room.declined is None else f"{room.declined.kind} {room.declined.seat + 1} declined"
+
+
+def _parse_offers(text: str) -> tuple[Offer | None, Offer | None]:
+    """Return the offer, and the one that was declined."""
+    kind, seat, *answer = [*text.split(), "", ""]
+    if kind not in get_args(OfferKind):
+        return None, None
+    offer = Offer(cast("OfferKind", kind), int(seat) - 1)
+    return (None, offer) if answer[0] == "declined" else (offer, None)

@@ -1,4 +1,7 @@
-"""What the store keeps of a game beside its table: who chose the moves, when, and by which rule file."""
+"""Games and rule files as rows of the database, and the parts of a line that is exported to another one.
+
+Nothing that is read is trusted: it is checked as far as that is possible.
+"""
 
 from __future__ import annotations
 
@@ -16,71 +19,29 @@ from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
 from number_tower.game import Game
-from number_tower.position import MoveError
 from number_tower.record import RecordError
-from number_tower.rules import Rules, RulesError
+from number_tower.rules import Rules
 from number_tower.store import StoreError
+from number_tower.store.engine import report_damage
 from number_tower.store.schema import rulebooks
-from number_tower.table import Change, Declaration, Table, TableError, replay_moves
+from number_tower.table import Change, Declaration, Table, replay_moves
 from number_tower.text import format_text, format_value
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from number_tower.catalogue import Rulebook
 
-
-def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
-    """Keep a rule file, once however many games are played by it; games of the catalogue need none.
-
-    It stays locked against deletion until the game that is played by it is there.
-    """
-    if not is_custom(book):
-        return None
-    digest = compute_digest(book)
-    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest).with_for_update(read=True, key_share=True)
-    found: int | None = connection.execute(same).scalar()
-    if found is None:
-        text, source = book.content.decode("utf-8-sig"), sanitize_text(book.source)
-        row = {"digest": digest, "name": book.name, "source": source, "content": text}
-        with suppress(IntegrityError), connection.begin_nested():
-            connection.execute(insert(rulebooks).values(row))
-        found = connection.execute(same).scalar_one()
-    return found
-
-
-def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | None:
-    """Return a rule file that was kept; None for a game of the catalogue."""
-    if identity is None:
-        return None
-    mine = rulebooks.c.id == identity
-    if (
-        shared := find_shared_rulebook(connection.execute(select(rulebooks.c.digest).where(mine)).scalar() or "")
-    ) is not None:
-        return shared
-    row = connection.execute(select(rulebooks).where(mine)).one_or_none()
-    if row is None:
-        raise StoreError(f"rule file {identity} is missing from the database")
-    try:
-        return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
-    except (catalogue.CatalogueError, AttributeError, TypeError) as wrong:
-        raise StoreError(f"rule file {identity} is damaged in the database: {wrong}") from None
-
-
 MAX_TEXT = 1000
-
-
-"""Characters of a command or path that are kept."""
-
+"""Characters of a command or path that are stored."""
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_KEY = re.compile(r"[0-9a-f]{32}")
 
-
-class DamagedRowError(ValueError):
-    """Something in the database that cannot be what was written there, and why."""
+_shared: WeakValueDictionary[str, Rulebook] = WeakValueDictionary()
 
 
 class Seats(NamedTuple):
@@ -107,17 +68,21 @@ class MatchSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game as the store keeps it; `key` is the same on every machine that it is taken to, `id` is not."""
+    """A game in the database; `key` is the same in every database that it is copied to, `id` is not."""
 
     id: int
     key: str
     table: Table
-    book: Rulebook
     seats: Seats
     times: tuple[str, ...]
     """When it began, and when each change was made."""
 
     slot: MatchSlot | None = None
+
+    @property
+    def book(self) -> Rulebook:
+        """The rulebook."""
+        return self.table.book
 
     @property
     def started(self) -> str:
@@ -129,27 +94,28 @@ class StoredGame:
         """When the last change was made."""
         return self.times[-1]
 
-    def advance(self, table: Table, at: str) -> StoredGame:
-        """Return what is kept once the table has changed."""
-        return self.with_times(table, (*self.times[1:], *[at] * (table.version - self.table.version)))
-
-    def with_times(self, table: Table, times: tuple[str, ...]) -> StoredGame:
-        """Return what is kept once the table has changed, with the time of every change."""
+    def advance(self, table: Table, times: tuple[str, ...] | None = None) -> StoredGame:
+        """Return the game with a changed table; the changes were made now, or all changes at these times."""
+        if times is None:
+            times = (*self.times[1:], *[format_now()] * (table.version - self.table.version))
         return replace(self, table=table, times=(self.started, *times))
 
 
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
 def format_now() -> str:
-    """Return this moment: in UTC, and so that times sort as text."""
+    """Return the current time as it is stored."""
     return format_time(datetime.now(UTC))
 
 
 def format_time(moment: datetime) -> str:
-    """Write a time in UTC as the database does, so that times sort as text."""
+    """Write a time in UTC, so that times sort as text."""
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def is_timestamp(given: object) -> bool:
-    """Say whether something is a time as the database writes it, and one that every clock can show."""
+    """Say whether something is a time as it is stored, and one that every clock can show."""
     if not isinstance(given, str) or _TIME.fullmatch(given) is None:
         return False
     try:
@@ -158,15 +124,18 @@ def is_timestamp(given: object) -> bool:
         return False
 
 
-def fold_names(table: Table, book: Rulebook) -> tuple[str, str]:
-    """Return what the players are called, as it is searched for: upper and lower case are the same."""
-    first, second = table.names or Voice(book).players
-    return first.casefold(), second.casefold()
+def sanitize_text(text: str) -> str:
+    """Return printable text of limited length, which every database accepts: an argument may contain any bytes."""
+    return format_text(text.encode("utf-8", "backslashreplace").decode(), MAX_TEXT)
 
 
-def make_setup_columns(table: Table) -> dict[str, Any]:
-    """Return the columns that say what a game is, before anything is done in it."""
+# Games as rows --------------------------------------------------------------------------------------------------------
+
+
+def make_row(table: Table, seats: Seats) -> dict[str, Any]:
+    """Return the columns of a game that do not depend on its moves."""
     names = table.names or (None, None)
+    first, second = table.names or get_voice(table.book).players
     return {
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
@@ -174,33 +143,20 @@ def make_setup_columns(table: Table) -> dict[str, Any]:
         "hidden": table.hidden,
         "name_1": names[0],
         "name_2": names[1],
-    }
-
-
-def make_row(table: Table, book: Rulebook, seats: Seats) -> dict[str, Any]:
-    """Return the columns of a game that a change leaves alone, but for who chooses the moves from now on."""
-    called = fold_names(table, book)
-    return {
-        **make_setup_columns(table),
-        "player_1": called[0],
-        "player_2": called[1],
+        "player_1": first.casefold(),
+        "player_2": second.casefold(),
         **make_seat_columns(seats),
     }
 
 
 def make_seat_columns(seats: Seats) -> dict[str, Any]:
-    """Return the columns that say who chooses the moves."""
-    one, other = (None if player is None else sanitize_text(player) for player in seats.players)
-    return {"seat_1": one, "seat_2": other, "seed": None if seats.seed is None else str(seats.seed)}
-
-
-def sanitize_text(text: str) -> str:
-    """Return text as any database takes it, and any reader: what the system gives may hold what is no letter."""
-    return format_text(text.encode("utf-8", "backslashreplace").decode(), MAX_TEXT)
+    """Return the columns of the players' specifications and seed."""
+    first, second = (None if player is None else sanitize_text(player) for player in seats.players)
+    return {"seat_1": first, "seat_2": second, "seed": None if seats.seed is None else str(seats.seed)}
 
 
 def make_state_columns(table: Table) -> dict[str, Any]:
-    """Return the columns of a game that a change changes; what was counted from the game before is void."""
+    """Return the columns of a game that depend on its moves; the accuracy is reset."""
     return {**_make_result_columns(table), **dict.fromkeys(("mattered_1", "kept_1", "mattered_2", "kept_2"))}
 
 
@@ -214,91 +170,44 @@ def _make_result_columns(table: Table) -> dict[str, Any]:
     }
 
 
-def read_game(
-    row: Mapping[str, Any], changes: Iterable[tuple[str, str]], book: Rulebook | None, part: MatchSlot | None = None
-) -> StoredGame:
-    """Make a game of what the database holds, believing nothing that can be checked."""
+def read_seats(row: Mapping[Any, Any]) -> Seats:
+    """Return the players' specifications and seed from their columns."""
+    return Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
+
+
+def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
+    """Make a game of its row and its changes with their times; a ValueError or TypeError says what is damaged."""
     try:
-        log, times = _read_log(changes)
+        log = tuple(Change.read(text) for text, _ in changes)
+        times = (row["started"], *(at for _, at in changes))
         rules = Rules.read(json.loads(row["rules"]))
-        book = book or catalogue.find_rulebook(row["rulebook"], rules)
         table = Table(
             Game(rules, row["first"] - 1, replay_moves(log)),
             names=None if row["name_1"] is None else (row["name_1"], row["name_2"]),
             hidden=row["hidden"],
-            book=book,
+            book=book or catalogue.find_rulebook(row["rulebook"], rules),
         )
-        seats = Seats((row["seat_1"], row["seat_2"]), None if row["seed"] is None else int(row["seed"]))
+        seats = read_seats(row)
         if log and log[-1].kind in get_args(Declaration):
             table = table.declare(cast("Declaration", log[-1].kind), log[-1].number)
         table = replace(table, log=log, automatic=seats.automatic)
         if any(row[column] != value for column, value in _make_result_columns(table).items()):
-            raise DamagedRowError("its changes do not lead to its moves and result")
+            raise ValueError("its changes do not lead to its moves and result")
         if not table.rulebook.isprintable() or not all(isinstance(seat, str | None) for seat in seats.players):
-            raise DamagedRowError("expected a game and players by name")
-        if not all(map(is_timestamp, (row["started"], row["changed"], *times))):
-            raise DamagedRowError("one of its times is none")
+            raise ValueError("expected a game and players by name")
+        if not all(map(is_timestamp, (row["changed"], *times))):
+            raise ValueError("one of its times is none")
     except (TypeError, AttributeError, RecursionError):
-        raise DamagedRowError("one of its columns holds something else than was written there") from None
-    except (MoveError, RulesError, TableError, ValueError) as wrong:
-        raise DamagedRowError(format_text(str(wrong))) from None
-    return StoredGame(row["id"], row["key"], table, book, seats, (row["started"], *times), part)
+        raise ValueError("one of its columns holds something else than was written there") from None
+    slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
+    return StoredGame(row["id"], row["key"], table, seats, times, slot)
 
 
-def _read_log(changes: Iterable[tuple[str, str]]) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    entries = tuple(changes)
-    return tuple(Change.read(text) for text, _ in entries), tuple(at for _, at in entries)
-
-
-_KEY = re.compile(r"[0-9a-f]{32}")
-
-
-def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
-    """Return a rule file as it goes into a line; games of the catalogue need none."""
-    if not book.content or book.source in catalogue.list_names():
-        return None
-    return {"name": book.name, "source": sanitize_text(book.source), "content": book.content.decode("utf-8-sig")}
-
-
-def parse_key(given: object) -> str:
-    """Return a key, if it is one."""
-    if not isinstance(given, str) or _KEY.fullmatch(given) is None:
-        raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(given)}")
-    return given
-
-
-def parse_seats(players: object, seed: object) -> Seats:
-    """Return who chose the moves, if that can be."""
-    if not isinstance(players, list) or len(players) != 2 or not all(map(_is_player, players)):
-        raise RecordError("players", f"expected two, each a level, a program, or null; got {format_value(players)}")
-    if seed is not None and type(seed) is not int:
-        raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
-    return Seats((players[0], players[1]), seed)
-
-
-def _is_player(given: object) -> bool:
-    return given is None or (isinstance(given, str) and given != "" and sanitize_text(given) == given)
-
-
-def parse_rulebook(given: object) -> Rulebook | None:
-    """Return a rule file that a line holds, if it holds one."""
-    if given is None:
-        return None
-    if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
-        raise RecordError("rulebook", "expected name, source and content")
-    if not all(isinstance(value, str) for value in given.values()) or sanitize_text(given["source"]) != given["source"]:
-        raise RecordError("rulebook", "expected name, source and content as text")
-    return catalogue.parse_rulebook(given["content"].encode(), given["name"], given["source"])
-
-
-"""Matches that may be inserted while one transaction is open: their ids need not be committed in order."""
-
-
-_shared: WeakValueDictionary[str, Rulebook] = WeakValueDictionary()
+# Rule files -----------------------------------------------------------------------------------------------------------
 
 
 def is_custom(book: Rulebook) -> bool:
-    """Say whether a database keeps the text of a rulebook: only of files that are not part of the catalogue."""
+    """Say whether a rulebook is from a player's own file, whose text is stored, and not from the catalogue."""
     return bool(book.content) and book.source not in catalogue.list_names()
 
 
@@ -315,9 +224,75 @@ def share_rulebook(book: Rulebook) -> Rulebook:
     return _shared.setdefault(compute_digest(book), book) if is_custom(book) else book
 
 
-def find_shared_rulebook(digest: str) -> Rulebook | None:
-    """Return the rulebook in memory that has this digest, if there is one."""
-    return _shared.get(digest)
+def store_rulebook(connection: Connection, book: Rulebook) -> int | None:
+    """Store a rule file once, and return its id; None for a game of the catalogue.
+
+    It is locked against deletion until the transaction ends, so that the game that uses it can be stored.
+    """
+    row = serialize_rulebook(book)
+    if row is None:
+        return None
+    digest = compute_digest(book)
+    same = select(rulebooks.c.id).where(rulebooks.c.digest == digest).with_for_update(read=True, key_share=True)
+    found: int | None = connection.execute(same).scalar()
+    if found is None:
+        with suppress(IntegrityError), connection.begin_nested():
+            connection.execute(insert(rulebooks).values(digest=digest, **row))
+        found = connection.execute(same).scalar_one()
+    return found
 
 
-"""What is played in the matches that name a rule file of their own, as JSON."""
+def load_rulebook(connection: Connection, identity: int | None) -> Rulebook | None:
+    """Return a rule file by its id; None for a game of the catalogue."""
+    if identity is None:
+        return None
+    same = rulebooks.c.id == identity
+    shared = _shared.get(connection.execute(select(rulebooks.c.digest).where(same)).scalar() or "")
+    if shared is not None:
+        return shared
+    row = connection.execute(select(rulebooks).where(same)).one_or_none()
+    if row is None:
+        raise StoreError(f"rule file {identity} is missing from the database")
+    with report_damage(f"rule file {identity}", catalogue.CatalogueError, AttributeError, TypeError):
+        return share_rulebook(catalogue.parse_rulebook(row.content.encode(), row.name, row.source))
+
+
+# Parts of an exported line --------------------------------------------------------------------------------------------
+
+
+def serialize_rulebook(book: Rulebook) -> dict[str, str] | None:
+    """Return the name, source and text of a rule file; None for a game of the catalogue."""
+    if not is_custom(book):
+        return None
+    return {"name": book.name, "source": sanitize_text(book.source), "content": book.content.decode("utf-8-sig")}
+
+
+def parse_rulebook(given: object) -> Rulebook | None:
+    """Return the rule file of a line, if it has one."""
+    if given is None:
+        return None
+    if not isinstance(given, dict) or given.keys() != {"name", "source", "content"}:
+        raise RecordError("rulebook", "expected name, source and content")
+    if not all(isinstance(value, str) for value in given.values()) or sanitize_text(given["source"]) != given["source"]:
+        raise RecordError("rulebook", "expected name, source and content as text")
+    return catalogue.parse_rulebook(given["content"].encode(), given["name"], given["source"])
+
+
+def parse_key(given: object) -> str:
+    """Return the key of a game, match or attempt."""
+    if not isinstance(given, str) or _KEY.fullmatch(given) is None:
+        raise RecordError("key", f"expected 32 hexadecimal digits; got {format_value(given)}")
+    return given
+
+
+def parse_seats(players: object, seed: object) -> Seats:
+    """Return the players' specifications and seed."""
+    if not isinstance(players, list) or len(players) != 2 or not all(map(_is_player, players)):
+        raise RecordError("players", f"expected two, each a level, a program, or null; got {format_value(players)}")
+    if seed is not None and type(seed) is not int:
+        raise RecordError("seed", f"expected a whole number or null; got {format_value(seed)}")
+    return Seats((players[0], players[1]), seed)
+
+
+def _is_player(given: object) -> bool:
+    return given is None or (isinstance(given, str) and given != "" and sanitize_text(given) == given)

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
-    text,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, MetaData, SmallInteger, Table, Text, text
 
 NEWEST = "0005"
-"""The form of the database that this program reads and writes; a test compares it with the migrations."""
+"""The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
 
@@ -29,7 +18,7 @@ rulebooks = Table(
     Column("source", Text, nullable=False),
     Column("content", Text, nullable=False),
 )
-"""Rule files of players' own, so that a game is told in its voice when the file is gone."""
+"""Custom rule files, so that a game can be played when its file is gone."""
 
 matches = Table(
     "matches",
@@ -90,9 +79,9 @@ games = Table(
     Index("games_book", "book", sqlite_where=text("book IS NOT NULL"), postgresql_where=text("book IS NOT NULL")),
     sqlite_autoincrement=True,
 )
-"""A game as it stands. `seat_1` is the computer's level there, or null for a person; `player_1` is what that player is
-called, for searching. A game without a reason is unfinished. What the accuracy of a finished game is counted from is
-filled in when somebody first asks for it."""
+"""Games. `seat_1` is the computer's level or program, or null for a person; `player_1` is the player's casefolded name,
+for searching. A game without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
+computed when it is first needed."""
 
 changes = Table(
     "changes",
@@ -102,7 +91,7 @@ changes = Table(
     Column("change", Text, nullable=False),
     Column("at", Text, nullable=False),
 )
-"""Every change at a table: `version` is the one that it answers, so no two changes can answer the same."""
+"""All changes of games: `version` is the one that a change answers, so no two changes can answer the same."""
 
 puzzles = Table(
     "puzzles",
@@ -119,7 +108,7 @@ puzzles = Table(
     Index("puzzles_player", "player"),
     sqlite_autoincrement=True,
 )
-"""Puzzles that somebody tried: the position as a line, and whether the answer was right, wrong, or skipped."""
+"""Attempts at puzzles: the position as a line, and whether the answer was right, wrong, or skipped."""
 
 rooms = Table(
     "rooms",
@@ -136,8 +125,8 @@ rooms = Table(
     Column("opened", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Where people play who are not at one keyboard: `number` is the game that is played there, `since` the first of the
-match, or of all. `version` counts what is no change of a game: seats, offers, rematches."""
+"""Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
+no change of a game: seats, offers, rematches."""
 
 seats = Table(
     "seats",
@@ -150,8 +139,8 @@ seats = Table(
     Column("browser", Text),
     Index("seats_browser", "browser"),
 )
-"""Who holds a seat. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
-one does; `code` lets another device take the seat, until some time."""
+"""Holders of seats. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
+one does; `code` lets another device take over the seat, until a time."""
 
 rounds = Table(
     "rounds",
@@ -160,4 +149,4 @@ rounds = Table(
     Column("number", Integer, primary_key=True),
     Column("game", Integer, ForeignKey("games.id", ondelete="CASCADE"), nullable=False, unique=True),
 )
-"""The games that were played in a room."""
+"""The games of rooms."""

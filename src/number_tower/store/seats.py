@@ -1,43 +1,29 @@
-"""The seats of a browser: list its rooms, and move seats to it from older cookies."""
+"""Holders of seats: take a free seat, move seats to another device, and list and move the seats of a browser."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import or_, select, update
 
 from number_tower.room import RoomError
-from number_tower.store import games as kept_games
-from number_tower.store.rooms import (
-    Credentials,
-    RoomChangedError,
-    StoredRoom,
-    announce_change,
-    digest_secret,
-    insert_seat,
-    make_holder_columns,
-    match_digest,
-    notify_servers,
-    raise_version,
-    read_tags,
-    replace_holder,
-    touch_game,
-)
+from number_tower.store import rooms as room_store
+from number_tower.store.games import update_game
+from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from sqlalchemy import Connection, Row
-
+    from sqlalchemy import Connection, Update
 
 MAX_MOVED = 200
-
-
 """Seats that one request moves from another secret of the same browser; the next request moves more."""
+
+_CODE_LIFETIME = timedelta(minutes=10)
 
 
 class SeatKey(NamedTuple):
@@ -84,39 +70,28 @@ def list_rooms(connection: Connection, browsers: Collection[str], most: int) -> 
 def survey_seats(
     connection: Connection, browser: str, tokens: Mapping[str, str], others: Collection[str]
 ) -> SeatSurvey:
-    """Look up which seats are still held by older cookies: tokens by address, and other secrets of the browser."""
+    """Find the seats that are still held by older cookies: tokens by address, and other secrets of the browser."""
     by_token: dict[SeatKey, str] = {}
     useful_tokens: set[str] = set()
-    for row in _load_seats_at(connection, tokens):
-        if match_digest(row.token, [digest_secret(tokens[row.address])]) and row.browser != digest_secret(browser):
+    at_addresses = select(rooms.c.address, seats).join(seats, seats.c.room == rooms.c.id)
+    for row in connection.execute(at_addresses.where(rooms.c.address.in_([*tokens]))) if tokens else ():
+        held = room_store.match_digest(row.token, [digest_secret(tokens[row.address])])
+        if held and row.browser != digest_secret(browser):
             by_token[SeatKey(row.room, row.seat)] = row.token
             useful_tokens.add(row.address)
     digests = {secret: digest_secret(secret) for secret in others}
-    rows = _load_seats_of(connection, digests.values())
+    of_others = select(seats).where(seats.c.browser.in_([*digests.values()])).limit(MAX_MOVED)
+    rows = connection.execute(of_others).all() if digests else ()
     by_browser = {SeatKey(row.room, row.seat): row.token for row in rows}
     useful = {row.browser for row in rows}
     empty = {secret for secret, digest in digests.items() if digest not in useful} if len(rows) < MAX_MOVED else set()
     return SeatSurvey(by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty))
 
 
-def _load_seats_at(connection: Connection, addresses: Collection[str]) -> Sequence[Row[Any]]:
-    if not addresses:
-        return ()
-    query = select(rooms.c.address, seats).join(seats, seats.c.room == rooms.c.id)
-    return connection.execute(query.where(rooms.c.address.in_(list(addresses)))).all()
-
-
-def _load_seats_of(connection: Connection, browsers: Collection[str]) -> Sequence[Row[Any]]:
-    """Return the seats of some browsers, given by their digests; at most `MOST_MOVED`."""
-    if not browsers:
-        return ()
-    return connection.execute(select(seats).where(seats.c.browser.in_(list(browsers))).limit(MAX_MOVED)).all()
-
-
 def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, str]) -> dict[int, str]:
-    """Let a browser hold seats by its own secret; return the marks of their rooms.
+    """Let a browser hold seats by its own secret; return the tags of their rooms.
 
-    A seat that was handed over in the meantime has another token, and stays where it is. The version of each room is
+    A seat that was handed over meanwhile has another token, and is not moved. The version of each room is
     raised, since other processes remember who holds its seats.
     """
     moved = set()
@@ -125,13 +100,10 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
             moved.add(key.room)
     connection.execute(update(rooms).where(rooms.c.id.in_(moved)).values(version=rooms.c.version + 1))
-    changed = read_tags(connection, moved)
-    for room, mark in sorted(changed.items()):
-        notify_servers(connection, room, mark)
+    changed = room_store.read_tags(connection, moved)
+    for room, tag in sorted(changed.items()):
+        room_store.notify_servers(connection, room, tag)
     return changed
-
-
-_CODE_LIFETIME = timedelta(minutes=10)
 
 
 def sit(
@@ -139,22 +111,18 @@ def sit(
 ) -> tuple[StoredRoom, str]:
     """Take the free seat, for a browser if its secret is given; return the room, and the token of the seat."""
     after, place = known.room.sit(name)
-    kept = raise_version(connection, known, after)
+    stored = room_store.raise_version(connection, known, after)
     token = token_urlsafe(32)
-    insert_seat(connection, known.id, place, token, browser)
-    game = kept.game
+    room_store.insert_seat(connection, known.id, place, token, browser)
     if after.table.names != known.room.table.names:
-        game = kept_games.update_game(connection, kept.game, after.table)
-    touch_game(connection, game)
-    return announce_change(
-        connection, replace_holder(replace(kept, game=game, room=after), [place], token, browser)
-    ), token
+        stored = replace(stored, game=update_game(connection, stored.game, after.table))
+    return _announce_holder(connection, replace(stored, room=after), [place], token, browser), token
 
 
 def hand_over(
     connection: Connection, known: StoredRoom, credentials: Credentials | str | None
 ) -> tuple[StoredRoom, str]:
-    """Return a code by which another device can take the seats that these credentials hold, once and soon."""
+    """Return a code by which another device can take over the seats of these credentials, once and soon."""
     given = Credentials.coerce(credentials)
     held = known.find_seats(given)
     if not held:
@@ -173,7 +141,7 @@ def take_over(
 ) -> tuple[StoredRoom, str]:
     """Take over the seats that a code is for; return the room and their new token.
 
-    What held them before holds them no longer: neither the old token nor the old browser.
+    The old token and the old browser no longer hold them.
     """
     at = datetime.now(UTC).isoformat(timespec="seconds")
     meant = select(seats.c.seat).where(
@@ -183,11 +151,19 @@ def take_over(
     if not held:
         raise RoomError("not_now", "this link was used already, or is too old; ask for a new one on the other device")
     token = token_urlsafe(32)
-    connection.execute(_update_seats(known, held).values(**make_holder_columns(token, browser), code=None, until=None))
-    kept = raise_version(connection, known, known.room)
-    touch_game(connection, kept.game)
-    return announce_change(connection, replace_holder(kept, held, token, browser)), token
+    connection.execute(
+        _update_seats(known, held).values(**room_store.make_holder_columns(token, browser), code=None, until=None)
+    )
+    stored = room_store.raise_version(connection, known, known.room)
+    return _announce_holder(connection, stored, held, token, browser), token
 
 
-def _update_seats(known: StoredRoom, held: Collection[int]) -> Any:
+def _announce_holder(
+    connection: Connection, stored: StoredRoom, places: Collection[int], token: str, browser: str | None
+) -> StoredRoom:
+    room_store.touch_game(connection, stored.game)
+    return room_store.announce_change(connection, room_store.replace_holder(stored, places, token, browser))
+
+
+def _update_seats(known: StoredRoom, held: Collection[int]) -> Update:
     return update(seats).where(seats.c.room == known.id, seats.c.seat.in_([place + 1 for place in held]))

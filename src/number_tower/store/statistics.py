@@ -1,4 +1,4 @@
-"""What came of the games that are kept: counted by the database, for one player or for everybody."""
+"""Statistics of the stored games and puzzles, counted by the database: for one player, or for all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.players import is_command
 from number_tower.store import StoreError
-from number_tower.store.accuracy import count_unjudged, make_player_condition
+from number_tower.store.accuracy import count_unjudged
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import load_game
+from number_tower.store.games import load_game, make_player_condition
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
-from number_tower.voice import Voice
+from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,16 +28,16 @@ PlayerKind = Literal["person", "level", "program"]
 PeriodKind = Literal["games", "month", "quarter", "year"]
 
 MAX_PERIODS = 12
-"""Lines that accuracy over time may take, so that it stays readable."""
+"""Periods that accuracy over time is divided into at most."""
 
 # In a Tally here a finished game without a winner is drawn, also if it was abandoned.
 
 _HAS_PERSON = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
-"""Whether a person played: what computers do among themselves counts only for them."""
+"""Whether a person played: games between computers count only in the statistics of these computers."""
 
 
 class PlayerStatistics(NamedTuple):
-    """A player, what came of their games, and how well they decided where that was judged."""
+    """A player, the results of their games, and the accuracy of those that were judged."""
 
     name: str
     kind: PlayerKind
@@ -47,8 +47,12 @@ class PlayerStatistics(NamedTuple):
     judged: int
 
 
+_Players = dict[tuple[str, PlayerKind], PlayerStatistics]
+"""Players by their casefolded name and kind."""
+
+
 class ResultsByGame(NamedTuple):
-    """What came of one game: in each seat, and for whoever began and whoever did not."""
+    """The results of one game by seat, and for the players who began and who did not."""
 
     game: str
     seats: tuple[Tally, Tally]
@@ -57,7 +61,7 @@ class ResultsByGame(NamedTuple):
 
 
 class Period(NamedTuple):
-    """Some judged games that follow each other: a month, a quarter or a year, or from one of them to another."""
+    """Judged games that follow each other: those of a month, a quarter or a year, or a number of games."""
 
     label: str
     games: int
@@ -65,7 +69,7 @@ class Period(NamedTuple):
 
 
 class Streak(NamedTuple):
-    """The most games that anybody won in a row, who did, and how many the player won in a row up to now."""
+    """The longest row of wins, the player who had it, and the player's current row of wins."""
 
     best: int = 0
     by: str | None = None
@@ -73,7 +77,7 @@ class Streak(NamedTuple):
 
 
 class PuzzleStatistics(NamedTuple):
-    """How puzzles of a grade were answered."""
+    """The answers to puzzles of a grade."""
 
     grade: int
     right: int = 0
@@ -82,19 +86,19 @@ class PuzzleStatistics(NamedTuple):
 
     @property
     def tried(self) -> int:
-        """How many that are."""
+        """The number of answers."""
         return self.right + self.wrong + self.skipped
 
 
 class Statistics(NamedTuple):
-    """All that is counted, for one player or (None) for everybody."""
+    """All statistics of one player or, without a name, of all."""
 
     name: str | None
     finished: int
     unfinished: int
     abandoned: int
     among_computers: int
-    """Games without a person. For everybody they count only in `players`; those of one player count like others."""
+    """Games without a person. In the statistics of all they count only in `players`."""
 
     players: tuple[PlayerStatistics, ...]
     results: tuple[ResultsByGame, ...]
@@ -106,101 +110,99 @@ class Statistics(NamedTuple):
 
     @property
     def accuracy(self) -> Accuracy:
-        """How well the player, or people, decided in all."""
-        return _add_accuracies(span.accuracy for span in self.periods)
+        """The accuracy of all periods together."""
+        return _add_accuracies(period.accuracy for period in self.periods)
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether there is nothing to show."""
         return not self.players and not self.puzzles
 
 
 def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
-    """Count what came of the games of a player, upper and lower case being the same, or of everybody's."""
-    with detect_damage("a game or a puzzle"):
-        return _compute(connection, name)
-
-
-def _compute(connection: Connection, name: str | None) -> Statistics:
+    """Compute the statistics of a player, by the name in upper or lower case, or of all."""
     player = None if name is None else name.casefold()
     mine = _select_games(player)
-    standings = _load_players(connection, player)
-    results, ends = _count_results(connection, mine, everybody=player is None)
-    by, spans = _compute_periods(connection, mine)
-    return Statistics(
-        None if player is None else _find_name(connection, player, standings) or name,
-        ends.total() - ends[None],
-        ends[None],
-        ends["abandoned"],
-        _count_computer_games(connection, player),
-        tuple(standings.values()),
-        results,
-        by,
-        spans,
-        _find_streak(connection, player, standings),
-        _count_puzzles(connection, player),
-        count_unjudged(connection, player),
-    )
+    with detect_damage("a game or a puzzle"):
+        players = _load_players(connection, player)
+        results, ends = _count_results(connection, mine, players_seat_only=player is not None)
+        by, periods = _compute_periods(connection, mine)
+        return Statistics(
+            None if player is None else _find_name(connection, player, players) or name,
+            ends.total() - ends[None],
+            ends[None],
+            ends["abandoned"],
+            _count_computer_games(connection, player),
+            tuple(players.values()),
+            results,
+            by,
+            periods,
+            _find_streak(connection, player, players),
+            _count_puzzles(connection, player),
+            count_unjudged(connection, player),
+        )
 
 
 def list_names(connection: Connection) -> list[str]:
-    """Return what everybody is called who played a game or solved a puzzle, whoever played most first."""
-    known: dict[str, str] = {}
+    """Return the names of all who played a game or solved a puzzle, those who played most first."""
+    names: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
-        for (player, _), standing in _load_players(connection, None).items():
-            known.setdefault(player, standing.name)
+        for (player, _), statistics in _load_players(connection, None).items():
+            names.setdefault(player, statistics.name)
         for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
             if row.player is not None:
-                known.setdefault(row.player, row.name)
-        if not all(isinstance(name, str) for name in known.values()):
+                names.setdefault(row.player, row.name)
+        if not all(isinstance(name, str) for name in names.values()):
             raise TypeError("a name that is no text")
-    return list(known.values())
+    return list(names.values())
 
 
 # Games ---------------------------------------------------------------------------------------------------------------
 
 
 def _select_games(player: str | None) -> Subquery:
-    """Return the games that count, each as the player's seat sees it; or as seat 1 does, with both people's decisions.
+    """Return the games that count, with the seat and decisions of the player; or with seat 1, and those of all people.
 
-    What is only known once a game was judged is null until then.
+    The decisions are null until a game is judged.
     """
-    columns = (games.c.id, games.c.changed, games.c.rulebook, games.c.first, games.c.winner, games.c.reason)
+    seat: ColumnElement[int] = literal(1)
+    condition = _HAS_PERSON if player is None else make_player_condition(player)
     if player is None:
         mattered, kept = (
             case((games.c.seat_1.is_(None), games.c[f"{what}_1"]), else_=0)
             + case((games.c.seat_2.is_(None), games.c[f"{what}_2"]), else_=0)
             for what in ("mattered", "kept")
         )
-        where = _HAS_PERSON
     else:
         first = games.c.player_1 == player
-        mattered, kept = (
-            case((first, games.c[f"{what}_1"]), else_=games.c[f"{what}_2"]) for what in ("mattered", "kept")
+        seat, mattered, kept = (
+            case((first, one), else_=other)
+            for one, other in ((1, 2), (games.c.mattered_1, games.c.mattered_2), (games.c.kept_1, games.c.kept_2))
         )
-        where = make_player_condition(player)
-    seat = literal(1) if player is None else case((games.c.player_1 == player, 1), else_=2)
+    columns = (games.c.id, games.c.changed, games.c.rulebook, games.c.first, games.c.winner, games.c.reason)
     own = (seat.label("seat"), mattered.label("mattered"), kept.label("kept"))
-    return select(*columns, *own).where(where).subquery()
+    return select(*columns, *own).where(condition).subquery()
 
 
 def _count_results(
-    connection: Connection, mine: Subquery, *, everybody: bool
+    connection: Connection, mine: Subquery, *, players_seat_only: bool
 ) -> tuple[tuple[ResultsByGame, ...], Counter[str | None]]:
-    """Return the results by game, the one played most first; and how many games ended how, or (None) have not."""
+    """Return the results by game, the one played most first; and the number of games by how they ended (None: not)."""
     columns = (mine.c.reason, mine.c.winner, mine.c.first, mine.c.seat, mine.c.rulebook)
     seats: dict[tuple[str, int], Tally] = defaultdict(Tally)
     turns: dict[tuple[str, bool], Tally] = defaultdict(Tally)
     ends: Counter[str | None] = Counter()
     played: Counter[str] = Counter()
-    counted = select(*columns, func.count()).group_by(*columns)
-    for reason, winner, first, own, game, number in connection.execute(counted):
+    for reason, winner, first, own, game, number in connection.execute(
+        select(*columns, func.count()).group_by(*columns)
+    ):
         ends[reason] += number
         if reason is None:
             continue
         played[game] += number
-        for seat in (1, 2) if everybody else (own,):
-            tally = _make_tally(number, winner, seat)
+        for seat in (own,) if players_seat_only else (1, 2):
+            result = "drawn" if winner is None else "won" if winner == seat else "lost"
+            tally = Tally(**{result: number})
             seats[game, seat] = Tally.add_up((seats[game, seat], tally))
             turns[game, seat == first] = Tally.add_up((turns[game, seat == first], tally))
     return tuple(
@@ -209,22 +211,14 @@ def _count_results(
     ), ends
 
 
-def _make_tally(number: int, winner: int | None, seat: int) -> Tally:
-    if winner is None:
-        return Tally(drawn=number)
-    return Tally(won=number) if winner == seat else Tally(lost=number)
-
-
 def _count_computer_games(connection: Connection, player: str | None) -> int:
     both = and_(games.c.seat_1.is_not(None), games.c.seat_2.is_not(None))
     query = select(func.count()).select_from(games).where(both, make_player_condition(player))
     return connection.execute(query).scalar_one()
 
 
-def _find_streak(
-    connection: Connection, player: str | None, standings: dict[tuple[str, PlayerKind], PlayerStatistics]
-) -> Streak:
-    """Find the most wins in a row, in the order in which games ended; whoever got there first has it."""
+def _find_streak(connection: Connection, player: str | None, players: _Players) -> Streak:
+    """Find the longest row of wins, in the order in which games ended; of equals, the first."""
     sides = ((games.c.player_1, games.c.seat_1), (games.c.player_2, games.c.seat_2))
     where = _HAS_PERSON if player is None else make_player_condition(player)
     query = select(*sides[0], *sides[1], games.c.winner).where(games.c.reason.is_not(None), where)
@@ -238,14 +232,14 @@ def _find_streak(
                     best, by = run, who
     if by is None:
         return Streak()
-    return Streak(best, _find_name(connection, by, standings) or by, 0 if player is None else runs[player])
+    return Streak(best, _find_name(connection, by, players) or by, 0 if player is None else runs[player])
 
 
 # Players -------------------------------------------------------------------------------------------------------------
 
 
-def _load_players(connection: Connection, player: str | None) -> dict[tuple[str, PlayerKind], PlayerStatistics]:
-    """Return the players, or one: whoever played most first. A computer is not the person whose name it has."""
+def _load_players(connection: Connection, player: str | None) -> _Players:
+    """Return the players, or one, those who played most first. A computer is not the person whose name it has."""
     rows: dict[tuple[str, PlayerKind], list[Row[Any]]] = defaultdict(list)
     for seat in (1, 2):
         for row in connection.execute(_select_players(seat, player)):
@@ -255,7 +249,7 @@ def _load_players(connection: Connection, player: str | None) -> dict[tuple[str,
 
 
 def _select_players(seat: int, player: str | None) -> Select[Any]:
-    """Return what is asked about the players of a seat; grouped by what has no index, as all rows are read anyway."""
+    """Return the query for the players of a seat; grouped by columns without an index, as all rows are read anyway."""
     who = (games.c[f"player_{seat}"], games.c[f"name_{seat}"], games.c[f"seat_{seat}"])
     mattered, kept = games.c[f"mattered_{seat}"], games.c[f"kept_{seat}"]
     query = select(
@@ -294,23 +288,21 @@ def _classify_player(spec: str | None) -> PlayerKind:
 
 
 def _find_display_name(connection: Connection, row: Row[Any]) -> str:
-    """Return a name as it was last written; whoever gave none is called as the game's own dialogue says."""
+    """Return a name as it was last written; for a player without one, as the game's dialogue has it."""
     if row.name is not None:
         return str(row.name)
     try:
         game = load_game(connection, row.last)
     except StoreError:
         return str(row.player)
-    return Voice(game.book).get_name(game.table, row.seat - 1)
+    return get_voice(game.book).get_name(game.table, row.seat - 1)
 
 
-def _find_name(
-    connection: Connection, player: str, standings: dict[tuple[str, PlayerKind], PlayerStatistics]
-) -> str | None:
+def _find_name(connection: Connection, player: str, players: _Players) -> str | None:
     """Return a player's name as it was written in a game, or else with a puzzle."""
-    for (known, _), standing in standings.items():
+    for (known, _), statistics in players.items():
         if known == player:
-            return standing.name
+            return statistics.name
     last = select(puzzles.c.name).where(puzzles.c.player == player).order_by(puzzles.c.id.desc()).limit(1)
     return connection.execute(last).scalar()
 
@@ -319,26 +311,24 @@ def _find_name(
 
 
 def _compute_periods(connection: Connection, mine: Subquery) -> tuple[PeriodKind, tuple[Period, ...]]:
-    """Return the accuracy by month, or by quarter or year if those are too many; all in one month, by some games."""
+    """Return the accuracy by month, or by quarter or year if those are too many; within one month, by games."""
     months = _sum_by(connection, mine, func.substr(mine.c.changed, 1, 7))
     if len(months) > 1:
         choices = [(by, _merge_periods(months, label)) for by, label in _LABELS.items()]
         return next((choice for choice in choices if len(choice[1]) <= MAX_PERIODS), choices[-1])
-    size = -(-sum(span.games for span in months) // MAX_PERIODS) or 1
+    size = -(-sum(period.games for period in months) // MAX_PERIODS) or 1
     place = func.row_number().over(order_by=(mine.c.changed, mine.c.id)) - 1
     parts = _sum_by(connection, mine, place // size)
     return "games", tuple(
-        span._replace(label=_format_range(size * part + 1, size * part + span.games)) for part, span in enumerate(parts)
+        period._replace(label=_format_range(size * part + 1, size * part + period.games))
+        for part, period in enumerate(parts)
     )
 
 
 def _sum_by(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Period]:
-    """Return the judged games that have the same key together."""
-    judged = (
-        select(key.label("key"), mine.c.kept, mine.c.mattered)
-        .where((mine.c.mattered + mine.c.kept).is_not(None))
-        .subquery()
-    )
+    """Add up the judged games that have the same key."""
+    columns = select(key.label("key"), mine.c.kept, mine.c.mattered)
+    judged = columns.where((mine.c.mattered + mine.c.kept).is_not(None)).subquery()
     sums = select(judged.c.key, func.count(), func.sum(judged.c.kept), func.sum(judged.c.mattered))
     rows = connection.execute(sums.group_by(judged.c.key).order_by(judged.c.key))
     return [Period(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
@@ -361,19 +351,17 @@ _LABELS: dict[PeriodKind, Callable[[str], str]] = {
 
 def _merge_periods(months: list[Period], label: Callable[[str], str]) -> tuple[Period, ...]:
     merged: dict[str, list[Period]] = defaultdict(list)
-    for span in months:
-        merged[label(span.label)].append(span)
+    for period in months:
+        merged[label(period.label)].append(period)
     return tuple(
-        Period(name, sum(span.games for span in some), _add_accuracies(span.accuracy for span in some))
+        Period(name, sum(period.games for period in some), _add_accuracies(period.accuracy for period in some))
         for name, some in merged.items()
     )
 
 
 def _add_accuracies(some: Iterable[Accuracy]) -> Accuracy:
-    kept = mattered = 0
-    for each in some:
-        kept, mattered = kept + each.kept, mattered + each.mattered
-    return Accuracy(kept, mattered)
+    each = list(some)
+    return Accuracy(sum(accuracy.kept for accuracy in each), sum(accuracy.mattered for accuracy in each))
 
 
 # Puzzles -------------------------------------------------------------------------------------------------------------

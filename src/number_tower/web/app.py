@@ -55,7 +55,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         store = await asyncio.to_thread(Store, settings.place)
         metrics: Metrics | None = app.state.metrics
         writer, hub = Writer(store, None if metrics is None else metrics.observe_write), Hub()
-        workers = Workers(settings.workers + 1, dear=settings.workers, prepare=jit.disable_jit)
+        workers = Workers(settings.workers + 1, expensive=settings.workers, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
         database = DatabaseLimit(partial(measure_size, store), settings.max_db)
         await database.measure()

@@ -15,8 +15,9 @@ from number_tower.text import summarize_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
     from number_tower.solve.worth import Value
-    from number_tower.web.tasks import AnalysedMove, GameReviewText, PositionAnalysis
+    from number_tower.web.tasks import GameReviewText
 
 MOST_SHOWN = 160
 """Moves of a position that are shown one by one."""

@@ -1,6 +1,7 @@
-"""The connections of the server: how many there may be, and which are closed when there is no room.
+"""HTTP connections: how many there may be, how slow their clients may be, and how much they may send.
 
-uvicorn does not bound them by address. Without a bound, one address can take all of them.
+uvicorn has no such limits. Without them one address can take all connections, and a client that sends or reads nothing
+holds its connection, and the memory behind it, for ever.
 """
 
 from __future__ import annotations
@@ -25,39 +26,62 @@ if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 MAX_CONNECTIONS = 6000
-
-
 """Connections of all addresses together."""
 
-
 MAX_PER_ADDRESS = 2000
-
-
 """Connections of one address: a school has one for all of its pupils. Trusted proxies are exempt."""
 
-
 SWEEP_INTERVAL = 1.0
-
-
 """Seconds in which all connections are checked once for slow clients."""
 
-
 _SWEEP_PARTS = 10
-
-
 """Parts in which that is done, so that no request has to wait for thousands of checks."""
 
-
 _MAX_REFUSED = 100
-
-
 """Refused connections that are kept open until their clients have read why."""
-
 
 _WARN_INTERVAL = 60.0
 
+MAX_HEAD = 64 * 1024
+"""Bytes that the request line and the headers may have."""
+
+HEAD_TIME = 30.0
+"""Seconds in which they have to arrive."""
+
+BODY_TIME = 60.0
+"""Seconds in which a body has to arrive."""
+
+BODY_RATE = 1024
+"""Bytes a second that a body must have on average, after `BODY_GRACE` seconds."""
+
+BODY_GRACE = 5.0
+
+MAX_PIPELINED = 16
+"""Requests that may wait on a connection for the answer to the one before."""
+
+READ_TIME = 30.0
+"""Seconds for which a client may leave an answer unread; streams included."""
+
+CLOSE_TIME = 2.0
+"""Seconds that a connection has to close once it is refused, or once the server stops and it has no request."""
+
+_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 _log = logging.getLogger(__name__)
+
+
+def _format_refusal(status: str, text: str) -> bytes:
+    head = f"HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"
+    return f"{head}connection: close\r\n\r\n{text}".encode("ascii")
+
+
+_HEAD_TOO_LARGE = _format_refusal(
+    "431 Request Header Fields Too Large",
+    f"The headers of this request are too large: expected at most {MAX_HEAD // 1024} KiB.",
+)
+_ALL_IN_USE = _format_refusal(
+    "503 Service Unavailable\r\nretry-after: 5", "This server has no free connection. Try again in a few seconds."
+)
 
 
 class _Address:
@@ -209,70 +233,6 @@ class ConnectionRegistry:
         if self._warned is None or now - self._warned >= _WARN_INTERVAL:
             self._warned = now
             _log.warning("%s: idle ones are closed for new ones", problem)
-
-
-MAX_HEAD = 64 * 1024
-
-
-"""Bytes that the request line and the headers may have."""
-
-
-HEAD_TIME = 30.0
-
-
-"""Seconds in which they have to arrive."""
-
-
-BODY_TIME = 60.0
-
-
-"""Seconds in which a body has to arrive."""
-
-
-BODY_RATE = 1024
-
-
-"""Bytes a second that a body must have on average, after `BODY_GRACE` seconds."""
-
-
-BODY_GRACE = 5.0
-
-
-MAX_PIPELINED = 16
-
-
-"""Requests that may wait on a connection for the answer to the one before."""
-
-
-READ_TIME = 30.0
-
-
-"""Seconds for which a client may leave an answer unread; streams included."""
-
-
-CLOSE_TIME = 2.0
-
-
-"""Seconds that a connection has to close once it is refused, or once the server stops and it has no request."""
-
-
-_NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
-
-
-def _format_refusal(status: str, text: str) -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"
-    return f"{head}connection: close\r\n\r\n{text}".encode("ascii")
-
-
-_HEAD_TOO_LARGE = _format_refusal(
-    "431 Request Header Fields Too Large",
-    f"The headers of this request are too large: expected at most {MAX_HEAD // 1024} KiB.",
-)
-
-
-_FULL = _format_refusal(
-    "503 Service Unavailable\r\nretry-after: 5", "This server has no free connection. Try again in a few seconds."
-)
 
 
 class PipelineError(Exception):
@@ -441,5 +401,5 @@ class HttpConnection(HttpToolsProtocol):
             self.transport.abort()
             return
         self._abort_at = self._registry.clock() + CLOSE_TIME
-        self.transport.write(_FULL)
+        self.transport.write(_ALL_IN_USE)
         self.transport.write_eof()

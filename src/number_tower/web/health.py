@@ -110,6 +110,7 @@ class WriteCheck:
         """Log a problem once, with all details, and its end."""
         if problem != self._logged:
             self._logged = problem
+            _log.warning("the database %s", f"does not take writes: {problem}" if problem else "takes writes again")
 
 
 def describe_publicly(error: Exception) -> str:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from number_tower.catalogue import Rulebook
     from number_tower.room import Action
     from number_tower.store.database import Store, Writer
     from number_tower.store.rooms import Credentials, Revision, StoredRoom
@@ -63,7 +62,6 @@ class BehindError(Exception):
 class NewRoom(NamedTuple):
     """A game to be played, and with whom: a person at the same table, the computer, or the first who has the link."""
 
-    book: Rulebook
     table: Table
     opponent: Literal["table", "computer", "link"] = "table"
     level: str | None = None
@@ -81,13 +79,14 @@ class NewRoom(NamedTuple):
         """The estimated bytes that the room takes on the disk: a fixed part, its rules, its rule file and its moves."""
         game = self.table.game
         rules = sum(len(f"{key}{value}") for key, value in game.rules.written().items())
-        rule_file = len(self.book.content) if rows.is_custom(self.book) else 0
+        book = self.table.book
+        rule_file = len(book.content) if rows.is_custom(book) else 0
         moves = sum(len(str(block)) + 1 for block in game.moves)
         return _ROOM_COST + 2 * rules + rule_file + moves + _CHANGE_COST * self.table.version
 
     def make_room(self) -> Room:
         """Return the room, with its creator in the first seat."""
-        usual = get_voice(self.book).players
+        usual = get_voice(self.table.book).players
         level = self.players.players[1]
         names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
         chosen = self.table.names or (check_player_names(names) if names != usual else None)
@@ -212,9 +211,10 @@ class Lobby:
     async def open_room(self, new: NewRoom, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Open a room within the quota, for a browser if its secret is given; return it and the token of its seats."""
         limits.check_rules(new.table.game.rules)
-        limits.check_voice(new.book)
-        new = new._replace(book=rows.share_rulebook(new.book))
-        insert = partial(rooms.insert_room, room=new.make_room(), book=new.book, players=new.players, browser=browser)
+        limits.check_voice(new.table.book)
+        book = rows.share_rulebook(new.table.book)
+        room = new._replace(table=replace(new.table, book=book)).make_room()
+        insert = partial(rooms.insert_room, room=room, book=book, players=new.players, browser=browser)
         with nullcontext() if self.quota is None else self.quota.admit(CURRENT_CLIENT.get(), new.cost):
             stored, token = await self._write(insert)
         return self._announce(stored), token

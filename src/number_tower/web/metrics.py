@@ -1,9 +1,10 @@
-"""Metrics for Prometheus, on a port of their own. This module is loaded only if they are asked for."""
+"""Metrics for Prometheus, on a port of their own. This module is imported only if the operator wants them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,7 +20,7 @@ from prometheus_client.registry import Collector
 from number_tower import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from prometheus_client import Metric
     from starlette.datastructures import State
@@ -31,57 +32,41 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 _STREAM = "/events"
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each, which nobody needs
+disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each, without use
 
 
 class Metrics:
-    """Counts what happens, and reads the figures of the server when it is scraped.
+    """Counters and gauges of a server.
 
     Labels have few values: route templates and never paths, known methods, our own names of limits and queues. So
-    neither the memory nor the answer grows with what visitors send, and no address of a game or a person is in it.
+    neither the memory nor the response grows with what clients send, and it contains no address of a game or a person.
     """
 
     def __init__(self, state: State) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self.registry.register(_StateCollector(state))
-        self._requests = Counter(
+        count = partial(Counter, registry=self.registry)
+        measure = partial(Histogram, buckets=_SECONDS, registry=self.registry)
+        self._requests = count(
             "tower_requests",
             "Requests answered, by method, route template and status (none: the client left first).",
             ("method", "route", "status"),
-            registry=self.registry,
         )
-        self._request_seconds = Histogram(
+        self._request_seconds = measure(
             "tower_request_seconds",
             "Time from a request to the end of its answer, by route template; streams are left out.",
             ("route",),
-            buckets=_SECONDS,
-            registry=self.registry,
         )
-        self._refusals = Counter(
-            "tower_refusals",
-            "Requests refused by a limit, by the name of the limit.",
-            ("limit",),
-            registry=self.registry,
-        )
-        self._wait_seconds = Histogram(
+        self._refusals = count("tower_refusals", "Requests refused by a limit, by the name of the limit.", ("limit",))
+        self._wait_seconds = measure(
             "tower_queue_wait_seconds",
             "Time that questions for the solver waited before they began, by queue.",
             ("lane",),
-            buckets=_SECONDS,
-            registry=self.registry,
         )
-        self._write_seconds = Histogram(
-            "tower_write_seconds",
-            "Time of a database transaction that saved changes.",
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self._write_size = Histogram(
-            "tower_write_size",
-            "Changes that were saved together in one database transaction.",
-            buckets=_SIZES,
-            registry=self.registry,
+        self._write_seconds = measure("tower_write_seconds", "Time of a database transaction that saved changes.")
+        self._write_size = measure(
+            "tower_write_size", "Changes that were saved together in one database transaction.", buckets=_SIZES
         )
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -116,39 +101,36 @@ class Metrics:
             thread.join()
 
 
-class _StateCollector(Collector):
-    """Reads figures that the server has anyway, at the moment of a scrape.
+_GAUGES: tuple[tuple[str, str, Callable[[State], float]], ...] = (
+    ("tower_loop_lag_seconds", "How late the event loop is now.", lambda state: state.watchdog.lag),
+    (
+        "tower_loop_worst_lag_seconds",
+        "The longest lag within the last minute.",
+        lambda state: state.watchdog.worst_lag(),
+    ),
+    ("tower_queue_waiting", "Questions that wait for the solver.", lambda state: state.workers.waiting),
+    ("tower_queue_running", "Questions that the solver works on.", lambda state: state.workers.running),
+    ("tower_streams_open", "Pages and programs that follow a game.", lambda state: len(state.streams)),
+    ("tower_connections_open", "Network connections.", lambda state: len(state.connections)),
+    ("tower_rooms_cached", "Games in memory.", lambda state: state.lobby.cached),
+    ("tower_draining", "1 while the server is stopping.", lambda state: getattr(state, "draining", False)),
+)
 
-    A figure that is not there (yet) has no value, which is not the same as 0.
+
+class _StateCollector(Collector):
+    """Reads the gauges of the server at the moment of a scrape.
+
+    A part that is not there (yet) has no value, which is not the same as 0.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the current figures."""
+        """Yield the current values."""
         yield InfoMetricFamily("tower", "The version of Number Tower.", value={"version": __version__})
-        watchdog = getattr(self._state, "watchdog", None)
-        worst = None if watchdog is None else watchdog.worst_lag()
-        yield _make_gauge("tower_loop_lag_seconds", "How late the event loop is now.", getattr(watchdog, "lag", None))
-        yield _make_gauge("tower_loop_worst_lag_seconds", "The longest lag within the last minute.", worst)
-        pool = getattr(self._state, "workers", None) or getattr(self._state, "thinkers", None)
-        yield _make_gauge("tower_queue_waiting", "Questions that wait for the solver.", getattr(pool, "waiting", None))
-        yield _make_gauge("tower_queue_running", "Questions that the solver works on.", getattr(pool, "running", None))
-        yield _make_gauge("tower_streams_open", "Pages and programs that follow a game.", self._count("streams"))
-        yield _make_gauge("tower_connections_open", "Network connections.", self._count("connections"))
-        lobby = getattr(self._state, "lobby", None)
-        yield _make_gauge("tower_rooms_cached", "Games in memory.", getattr(lobby, "cached", None))
-        is_draining = bool(getattr(self._state, "draining", False))
-        yield _make_gauge("tower_draining", "1 while the server is stopping.", is_draining)
-
-    def _count(self, name: str) -> int | None:
-        found: Any = getattr(self._state, name, None)
-        return None if found is None else len(found)
-
-
-def _make_gauge(name: str, meaning: str, value: float | None) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, meaning)
-    if value is not None:
-        family.add_metric([], float(value))
-    return family
+        for name, meaning, read in _GAUGES:
+            gauge = GaugeMetricFamily(name, meaning)
+            with suppress(AttributeError):
+                gauge.add_metric([], float(read(self._state)))
+            yield gauge

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from number_tower import record
+from number_tower.coach.analysis import PositionAnalysis, analyse_table
 from number_tower.players import LEVELS
 from number_tower.room import Move, RoomError
 from number_tower.solve.limits import NotSolvedError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
-    from number_tower.catalogue import Rulebook
+    from number_tower.coach.hints import HintText
     from number_tower.room import Room
     from number_tower.table import Table
     from number_tower.web.room_cache import CachedRoom
@@ -85,7 +86,7 @@ async def ask_cached(request: Request, question: Hashable, task: Callable[..., T
 
     async def ask() -> T:
         async with _track_requester(request) as requester:
-            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, asker=requester, key=key)
+            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, requester=requester, key=key)
 
     try:
         return await answers.get(key, ask)
@@ -96,33 +97,33 @@ async def ask_cached(request: Request, question: Hashable, task: Callable[..., T
         raise UnansweredError(message, is_temporary=False) from None
 
 
-async def read_record(request: Request, line: str) -> tuple[Table, Rulebook]:
-    """Return the table that a record describes, and its rulebook; a long one is read in a worker process."""
+async def read_record(request: Request, line: str) -> Table:
+    """Return the table that a record describes; a long one is read in a worker process."""
     if not MAX_INLINE_RECORD < len(line) <= limits.MAX_RECORD_LENGTH:
         return tasks.parse_record(line)
     workers: Workers = request.app.state.workers
     async with _track_requester(request) as requester:
-        return await workers.ask(tasks.parse_record, line, asker=requester)
+        return await workers.ask(tasks.parse_record, line, requester=requester)
 
 
-async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> tasks.HintText:
+async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
     """Ask for a hint in a room, for the holder of these seats."""
     workers: Workers = request.app.state.workers
     async with _track_requester(request, (room.id, *sorted(held))) as requester:
-        return await workers.ask(tasks.give_hint, room.room.table, room.game.book, step, asker=requester)
+        return await workers.ask(tasks.give_hint, room.room.table, step, requester=requester)
 
 
-async def ask_analysis(request: Request, table: Table) -> tasks.PositionAnalysis:
+async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
     """Ask for the exact values of a position and its moves."""
     key = record.to_line(table), table.book.title
     seconds = limits.POSITION_TIMEOUT
-    return await ask_cached(request, key, tasks.analyse_table, table, table.book, seconds=seconds)
+    return await ask_cached(request, key, analyse_table, table, table.book, seconds=seconds)
 
 
 async def ask_review(request: Request, table: Table) -> tasks.GameReviewText:
     """Ask for a review of a game."""
     key = record.to_line(table), table.book.title
-    return await ask_cached(request, key, tasks.review_table, table, table.book, seconds=limits.GAME_TIMEOUT)
+    return await ask_cached(request, key, tasks.review_table, table, seconds=limits.GAME_TIMEOUT)
 
 
 async def ask_daily_puzzle(request: Request, day: str) -> tasks.PuzzleQuestion:
@@ -265,7 +266,9 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
     try:
         async with asyncio.timeout(_MOVE_TIMEOUT):
             requester = Requester(CURRENT_CLIENT.get(), room.id)
-            return await workers.ask(tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, asker=requester)
+            return await workers.ask(
+                tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, requester=requester
+            )
     except Exception as error:  # noqa: BLE001 - whatever it is, the other player waits for a move
         is_expected = isinstance(error, BusyError | GaveUpError | TimeoutError)
         _log.warning("a computer plays without thinking", exc_info=None if is_expected else error)

@@ -1,4 +1,4 @@
-"""The report of an evaluation: Markdown with its plots beside it, and the same as one page for browsers."""
+"""The report of an evaluation: as Markdown with charts in files, and as one HTML page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT, PAGE = "report.md", "report.html"
 
 
 def build_report(scores: Scores, command: str | None = None) -> dict[str, str]:
-    """Write the report of an evaluation: what each of its files holds. `command` is what makes the same again."""
+    """Return the files of a report by name; `command` is the command that reproduces the evaluation."""
     pictures = make_charts(scores, label_players(scores))
     document = build_document(scores, pictures, command)
     files = {f"{picture.name}.svg": f"{picture.render()}\n" for picture in pictures}
@@ -26,7 +26,7 @@ def build_report(scores: Scores, command: str | None = None) -> dict[str, str]:
 
 
 def write(scores: Scores, folder: str | os.PathLike[str], command: str | None = None) -> Path:
-    """Put the report of an evaluation into a folder, which is made if there is none; return the folder."""
+    """Write the report into a folder, which is created if necessary, and return the folder."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     for name, content in build_report(scores, command).items():

@@ -1,4 +1,4 @@
-"""The plots of a report, written by hand as SVG: each told in words as well, and nothing told by colour alone."""
+"""The charts of a report, as SVG; each is described in words too, and nothing is shown by colour alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:
-    """Return all pictures that these results are worth; `names` are what the players are called in them."""
+    """Return the charts for which there are data; `names` are the labels of the players."""
     named = list(zip(names, scores.players, strict=True))
     found = [
         _chart_regret(named),
@@ -78,7 +78,7 @@ def _chart_illegal(named: Named) -> Plot | None:
 
 
 def _draw_whiskers(rows: Sequence[_WhiskerRow], title: str, wide: float, *, percent: bool = False) -> Sheet:
-    """Draw a row for each player; where there is little room, the name stands above its row."""
+    """Draw a row for each player; in a narrow chart the name is above its row."""
     sheet, narrow = Sheet(wide), wide <= NARROW
     values = [_format_estimate(row.estimate, percent=percent) for row in rows]
     longest = max(measure_text(row.name, 13) for row in rows)
@@ -92,22 +92,21 @@ def _draw_whiskers(rows: Sequence[_WhiskerRow], title: str, wide: float, *, perc
     end = sheet.draw_axis(scale, top, bottom, title, percent=percent)
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
         y = top + step * (place + 0.5) + (10 if narrow else 0)
-        if narrow:
-            sheet.draw_text(
-                shorten_to_width(row.name, wide - 2 * MARGIN - measure_text(value, SMALL) - 12),
-                MARGIN,
-                y - 14,
-                font_weight=600,
-            )
-            sheet.draw_text(value, wide - MARGIN, y - 14, "soft", text_anchor="end", font_size=SMALL)
-        else:
-            sheet.draw_text(
-                shorten_to_width(row.name, left - MARGIN - 10), left - 14, y + 4.5, text_anchor="end", font_weight=600
-            )
-            sheet.draw_text(value, wide - MARGIN, y + 4.5, "soft", text_anchor="end", font_size=SMALL)
+        _draw_label(sheet, row.name, value, left, y - 14 if narrow else y + 4.5)
         _draw_whisker(sheet, scale, row, y)
     sheet.height = _draw_key(sheet, end, beside=any(row.beside is not None for row in rows)) + MARGIN
     return sheet
+
+
+def _draw_label(sheet: Sheet, name: str, value: str, left: float, y: float) -> None:
+    """Draw the name of a row and its value; in a narrow chart both are above the row."""
+    if sheet.width <= NARROW:
+        room = sheet.width - 2 * MARGIN - measure_text(value, SMALL) - 12
+        sheet.draw_text(shorten_to_width(name, room), MARGIN, y, font_weight=600)
+    else:
+        label = shorten_to_width(name, left - MARGIN - 10)
+        sheet.draw_text(label, left - 14, y, text_anchor="end", font_weight=600)
+    sheet.draw_text(value, sheet.width - MARGIN, y, "soft", text_anchor="end", font_size=SMALL)
 
 
 def _draw_whisker(sheet: Sheet, scale: Scale, row: _WhiskerRow, y: float) -> None:
@@ -123,7 +122,7 @@ def _draw_whisker(sheet: Sheet, scale: Scale, row: _WhiskerRow, y: float) -> Non
 
 
 def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
-    """Say what the marks mean, and return where that ends."""
+    """Draw the key to the marks, and return the y coordinate of its end."""
     middle, x = y + 14, MARGIN + 8
     sheet.draw_line(x, middle, x + 28, middle, "reach", 2)
     for end in (x, x + 28):
@@ -153,7 +152,7 @@ def _format_estimate(estimate: Estimate, *, percent: bool) -> str:
 # Results --------------------------------------------------------------------------------------------------------------
 
 _RESULTS = (("won", 1.0), ("drawn", 0.35), ("lost", 0.0))
-"""Results, and how full their bars are."""
+"""Results, and the opacity of their bars."""
 
 
 def _chart_results(named: Named, against: str) -> Plot | None:
@@ -182,19 +181,7 @@ def _draw_bars(named: Named, wide: float) -> Sheet:
     top, step = _draw_bar_key(sheet, left) + 6, 50.0 if narrow else 34.0
     for place, ((name, score), value) in enumerate(zip(named, values, strict=True)):
         y = top + step * place + (20 if narrow else 4)
-        if narrow:
-            sheet.draw_text(
-                shorten_to_width(name, wide - 2 * MARGIN - measure_text(value, SMALL) - 12),
-                MARGIN,
-                y - 6,
-                font_weight=600,
-            )
-            sheet.draw_text(value, wide - MARGIN, y - 6, "soft", text_anchor="end", font_size=SMALL)
-        else:
-            sheet.draw_text(
-                shorten_to_width(name, left - MARGIN - 10), left - 14, y + 16.5, text_anchor="end", font_weight=600
-            )
-            sheet.draw_text(value, wide - MARGIN, y + 16.5, "soft", text_anchor="end", font_size=SMALL)
+        _draw_label(sheet, name, value, left, y - 6 if narrow else y + 16.5)
         counts = (score.overall.won, score.overall.drawn, score.overall.lost)
         x, whole = left, score.overall.games
         for count, (_, full) in zip(counts, _RESULTS, strict=True):
@@ -226,21 +213,21 @@ def _draw_bar_key(sheet: Sheet, left: float) -> float:
 
 
 _MAX_COLUMNS = 7
-"""Players side by side in the grid of all games; others are in the table."""
+"""Players in the grid of all games; the table has them all."""
 
 
 _MAX_PANELS = 12
 
 
 _ENOUGH = 10
-"""Decisions that say something about how far the game was."""
+"""The least number of decisions for a point of the chart."""
 
 
 # Every game -----------------------------------------------------------------------------------------------------------
 
 
 def chart_games(scores: Scores, named: Named) -> Plot | None:
-    """Show what every player lost in every game, if there are several."""
+    """Chart the loss of every player in every game, if there are several."""
     games = [entry.text for entry in scores.suite.games]
     if len(games) < 2 or not any(score.overall.regret.number for _, score in named):
         return None
@@ -264,7 +251,7 @@ def _describe_range(score: PlayerScore) -> str:
 
 
 def _draw_grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: float) -> Sheet:
-    """Draw a cell for each game and player, with its number in it."""
+    """Draw a cell with a number for each game and player."""
     sheet = Sheet(wide)
     left = MARGIN + min(max(measure_text(label, SMALL) for label in labels) + 10, 0.3 * wide)
     column, high = (wide - MARGIN - left) / len(named), 24.0
@@ -301,7 +288,7 @@ def _draw_grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: 
 
 
 def chart_plies(named: Named) -> Plot | None:
-    """Show what every player lost early and late in a game, as far as enough is known of that."""
+    """Chart the loss of every player by the number of blocks placed, where there are enough decisions."""
     shown = [(name, score) for name, score in named if len(_select_frequent(score)) > 1][:_MAX_PANELS]
     if not shown:
         return None
@@ -320,12 +307,12 @@ def chart_plies(named: Named) -> Plot | None:
 
 
 def _select_frequent(score: PlayerScore) -> list[tuple[int, Estimate]]:
-    """Return where there are enough decisions to say something."""
+    """Return the estimates with enough decisions, by plies."""
     return [(plies, estimate) for plies, estimate in sorted(score.by_plies.items()) if estimate.number >= _ENOUGH]
 
 
 def _draw_panels(named: Named, wide: float) -> Sheet:
-    """Draw a small plot for each player, with the others behind it."""
+    """Draw a small chart for each player, with the others behind it."""
     sheet, across = Sheet(wide), min(len(named), 2 if wide <= NARROW else 3)
     gap, high = 26.0 if wide > NARROW else 12.0, 174.0
     panel = (wide - 2 * MARGIN - gap * (across - 1)) / across

@@ -1,4 +1,4 @@
-"""What a report says, from the result in a sentence to the small print."""
+"""The text of a report: the result, examples, how to read it, the games, and its limits."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from number_tower import __version__
+from number_tower.brief import describe_rules
 from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import explain_move, find_best_reason
-from number_tower.evaluation.report import about, tables
-from number_tower.evaluation.report.about import MAX_NAME, MAX_SPEC
-from number_tower.evaluation.report.document import CodeText, Document, Heading, Items, Paragraph, Picture, StrongText
+from number_tower.evaluation.report import tables
+from number_tower.evaluation.report.document import (
+    CodeText,
+    Document,
+    Heading,
+    Items,
+    Paragraph,
+    Picture,
+    ShellCommand,
+    StrongText,
+)
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
 from number_tower.prompt import format_blocks
 from number_tower.record import to_line
 from number_tower.solve.limits import NotSolvedError
-from number_tower.text import format_text
+from number_tower.solve.worth import get_final_worth
+from number_tower.text import format_count, format_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from number_tower.arena.schedule import GameEntry
     from number_tower.coach.reasons import Reason
     from number_tower.evaluation.intervals import Estimate
     from number_tower.evaluation.report.document import DocumentPiece, Words
@@ -31,15 +43,41 @@ if TYPE_CHECKING:
     from number_tower.evaluation.suite import Suite
     from number_tower.solve.solution import Solution
 
+MAX_NAME = 40
+"""Characters of a player's label; a longer command is cut in its middle."""
+
+MAX_SPEC = 200
+"""Characters of a player's full name."""
+
+_MAX_COMMAND = 4000
+
+_VALUE = (
+    "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to whoever is to move, if both play their "
+    "best from there on. The solver knows which, exactly. A decision loses the difference between the best block and "
+    "the one that was placed: 0 if it kept what there was, 1 if it threw a win away, 1/2 from a win to a draw or from "
+    "a draw to a loss. That is the value lost, also called regret."
+)
+
+_TERMS = {
+    "Points lost per decision": "the mean over the decisions that count: those where the legal blocks differ in value, "
+    "in games and in single positions, and those where a player gave up what could be had, without a legal answer. "
+    "Less is better, and 0 is perfect.",
+    "A blind guess": "what choosing any legal block at random would lose on average at the very same decisions. "
+    "Whoever loses as much as that knows as little of the game. Where all legal blocks are worth the same, and only "
+    "giving up could lose something, a guess loses nothing.",
+    "Decisions kept": "the share of these decisions at which nothing was lost.",
+    "Points per game": "against the opponent; a win counts 1, a draw 1/2.",
+    "95%": "what very many such decisions, games or answers would show lies in this interval 95 times in 100. Two "
+    "players whose intervals overlap may still differ: see how they compare at the same positions.",
+}
+
 _MAX_BLUNDERS = 12
-
-
 _MAX_BLUNDERS_EACH = 2
-"""Examples in all, and of one player."""
+"""The number of examples, in all and of one player."""
 
 
 def label_players(scores: Scores) -> list[str]:
-    """Return what the players are called: as they were named, cut where that is long, and no two the same."""
+    """Return different labels for the players: their names, cut if they are long."""
     found: list[str] = []
     for place, score in enumerate(scores.players, 1):
         name = format_text(score.player, MAX_SPEC)
@@ -50,7 +88,7 @@ def label_players(scores: Scores) -> list[str]:
 
 
 def build_document(scores: Scores, pictures: Sequence[Plot], command: str | None) -> Document:
-    """Put the whole report together."""
+    """Return the whole report."""
     named = list(zip(label_players(scores), scores.players, strict=True))
     shown = {picture.name: Picture(picture) for picture in pictures}
     return Document("Number Tower evaluation", tuple(_build_pieces(scores, named, shown, command)))
@@ -67,9 +105,9 @@ def _build_pieces(
     yield tables.make_overview(named)
     yield from pictures("regret", "results")
     yield Heading("How to read it")
-    yield from about.explain_figures()
+    yield from explain_figures()
     yield Heading("Illegal answers")
-    yield about.describe_illegal_answers(scores.suite)
+    yield describe_illegal_answers(scores.suite)
     if any(score.overall.troubled.mean for _, score in named):
         yield tables.make_illegal_table(named)
         yield tables.make_reason_table(named)
@@ -92,19 +130,17 @@ def _build_pieces(
         yield Paragraph(_EXAMPLES)
         yield Items(examples)
     yield Heading("What was asked")
-    yield from about.describe_tasks(scores, command)
+    yield from describe_tasks(scores, command)
     yield Heading("The games")
-    yield from about.describe_games(scores.suite)
+    yield from describe_games(scores.suite)
     yield Heading("How sure it is, and what it does not say")
-    yield Items(tuple(about.describe_limits(scores)))
+    yield Items(tuple(describe_limits(scores)))
 
 
 _COMPARED = (
     "All players were asked about the same positions, so they can be compared position by position. Where the interval "
     "does not hold 0, their order is hardly chance."
 )
-
-
 _EXAMPLES = (
     "The largest losses of each player, and of these first those where a guess would most often have been right. The "
     "command at the end of each shows what every block was worth."
@@ -127,7 +163,7 @@ def _summarize(named: Named) -> Paragraph:
 
 
 def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
-    """Say of whom answers failed to come, and why at first: that need not be what a player is like."""
+    """List the players with missing answers, and the first problem of each, which may not be their fault."""
     failing = [(name, score) for name, score in named if score.failure is not None]
     if failing:
         yield Paragraph(
@@ -138,7 +174,7 @@ def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
             tuple(
                 (
                     CodeText(name),
-                    f": {about.counted(score.reasons['failed'], 'time')}; ",
+                    f": {format_count(score.reasons['failed'], 'time')}; ",
                     CodeText(format_text(score.failure or "")),
                 )
                 for name, score in failing
@@ -162,22 +198,14 @@ def _describe_examples(scores: Scores, named: Named) -> Iterator[Words]:
 
 
 _MAX_ANSWER = 60
-
-
 _MAX_BLUNDER_COMMAND = 2000
-
-
 _MAX_MOVES = 12
-
-
 _FEW = 4
-
-
 _POINTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 
 
 def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
-    """Tell of a decision, to follow who made it."""
+    """Describe a decision, to follow the player's name."""
     task, decision = found
     table = suite.get_entry(task).table
     game = Game(table.game.rules, moves=decision.moves)
@@ -234,3 +262,106 @@ def _find_reason(solution: Solution, block: int) -> Reason | None:
 
 def _format_reason(reason: Reason) -> str:
     return format_reason(reason, player=f"player {reason.mover + 1}", opponent=f"player {2 - reason.mover}")
+
+
+# How it was made ------------------------------------------------------------------------------------------------------
+
+
+def explain_figures() -> Iterator[DocumentPiece]:
+    """Explain the figures."""
+    yield Paragraph(_VALUE)
+    yield Items(tuple((StrongText(term), f": {meaning}") for term, meaning in _TERMS.items()))
+
+
+def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiece]:
+    """Describe the tasks, and how to reproduce them."""
+    suite = scores.suite
+    made = f"{format_count(len(suite.games), 'game')} made from the seed"
+    over = made if suite.fresh else format_count(len(suite.games), "named game")
+    yield Paragraph(
+        f"Each player played {format_count(suite.number, 'game')} against {format_text(suite.against, MAX_NAME)}, "
+        f"half of them in each seat, and moved in {format_count(len(suite.spots), 'position')} where the legal blocks "
+        f"differ in value, reached by random play and the same for all; spread over {over}. Seed {suite.seed}, "
+        f"Number Tower {__version__}."
+    )
+    if command is not None:
+        yield Paragraph("The same again, to the byte, as far as the players do the same again:")
+        yield ShellCommand(format_text(command, _MAX_COMMAND))
+    if cut := [score.player for score in scores.players if len(score.player) > MAX_NAME]:
+        yield Paragraph("In full, the players with long names are:")
+        yield Items(tuple(CodeText(format_text(player, MAX_SPEC)) for player in cut))
+
+
+def describe_illegal_answers(suite: Suite) -> Paragraph:
+    """Explain illegal answers and their consequences."""
+    tries = "one try" if suite.tries == 1 else f"{suite.tries} tries"
+    told = "were told" if suite.legal else "were not told"
+    return Paragraph(
+        f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for each "
+        f"decision and {told} which blocks may be placed. Whoever gave no legal answer in these tries forfeited the "
+        "game or the position, and lost all that could be had there, even where every legal block was worth the same. "
+        "In a lost position that is nothing, and does not count. Nothing else is left out of the numbers."
+    )
+
+
+def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
+    """Describe the rules of all games, and who wins them."""
+    if suite.fresh:
+        yield Paragraph(
+            "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
+            "balanced: as many are won by whoever starts, if both play their best, as by the other."
+        )
+    yield Items(tuple(map(_describe_game, suite.games)), numbered=True)
+
+
+def _describe_game(entry: GameEntry) -> Words:
+    rules = entry.table.game.rules
+    return (
+        CodeText(format_text(entry.text, MAX_SPEC)),
+        f": {' '.join(describe_rules(rules))} ",
+        StrongText(_describe_start(entry)),
+    )
+
+
+def _describe_start(entry: GameEntry) -> str:
+    """Describe the value of a game before its first move."""
+    position = entry.table.game.position
+    worth = get_final_worth(position)
+    if worth is None:
+        solution = get_knowledge(position.rules).solve(position)
+        worth = None if solution is None else solution.worth
+    if worth is None:
+        return "Who wins from the start is not known."
+    if worth.value == "draw":
+        return "A draw, if both play their best."
+    plies = "" if not worth.plies else f" in {format_count(worth.plies, 'move')}"
+    return f"Whoever starts {'wins' if worth.value == 'win' else 'loses'}{plies}."
+
+
+def describe_limits(scores: Scores) -> Iterator[str]:
+    """Describe how reliable the figures are, and what they do not show."""
+    fresh = scores.suite.fresh
+    yield (
+        f"{'Decisions by the same rules' if fresh else 'Decisions in two games with the same seed'} are not "
+        "independent. So intervals are made from how much such groups differ from each other (clusters), with "
+        "Student's quantile as there are few of them. They are Wilson's intervals, for as many independent decisions "
+        "as would be just as unsure, and never narrower than for all of them; where such groups do not differ at all, "
+        "for as many as there are groups. They know of chance, and of nothing else: a weakness that only few rules "
+        "would show is not in them if none of those was among these."
+    )
+    if unknown := sum(score.overall.unknown for score in scores.players):
+        yield f"{format_count(unknown, 'decision')} could not be judged within the solver's limits, and did not count."
+    yield (
+        "In a lost position nothing can be lost, so it never counts; and what is decided in a game depends "
+        "on the moves before. So whoever plays better meets other decisions in games. Single positions are the same "
+        "for all."
+    )
+    yield (
+        "Every decision weighs the same, and a loss that the opponent did not see as much as one that it used. Points "
+        "per game depend on the opponent; the value lost in single positions does not."
+    )
+    yield "Evaluations with other seeds, games, tries or prompts are not for comparison with this one." + (
+        " Anybody can make these games from their seed: take another for a player that may have seen them."
+        if fresh
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""A report as a list of its pieces, so that it can be written as Markdown and as a page and say the same in both."""
+"""A report as a list of pieces, and how it is written as Markdown and as HTML."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
 
 class CodeText(str):
-    """Text that stands as it was written by a player or for a computer."""
+    """Text to be shown as code: written by a player or for a computer."""
 
     __slots__ = ()
 
 
 class StrongText(str):
-    """Text that stands out."""
+    """Emphasized text."""
 
     __slots__ = ()
 
 
 Words = str | tuple[str, ...]
-"""What is said: plain text, some of it code or strong."""
+"""Text, parts of which may be code or emphasized."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The beginning of a section."""
+    """The heading of a section."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A few sentences."""
+    """A paragraph of text."""
 
     words: Words
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list, with numbers or without."""
+    """A list, numbered or not."""
 
     items: tuple[Words, ...]
     numbered: bool = False
@@ -55,14 +55,14 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """What can be typed to get the same."""
+    """A command to be typed."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table: its first column says what a row is about, and the others are numbers."""
+    """A table: the first column is the label of a row, the others are numbers."""
 
     caption: str
     head: tuple[str, ...]
@@ -71,7 +71,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A plot."""
+    """A chart."""
 
     plot: Plot
 
@@ -81,14 +81,14 @@ DocumentPiece = Heading | Paragraph | Items | ShellCommand | Grid | Picture
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title and all that follows."""
+    """A title and the pieces that follow it."""
 
     title: str
     pieces: tuple[DocumentPiece, ...]
 
 
 def split_words(words: Words) -> tuple[str, ...]:
-    """Return what is said piece by piece."""
+    """Return the parts of a text."""
     return (words,) if isinstance(words, str) else words
 
 
@@ -96,7 +96,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
 
 def render_markdown(document: Document) -> str:
-    """Write a document; nothing that players said is taken for markup."""
+    """Return a document as Markdown; text of players is escaped."""
     return "\n\n".join([f"# {_escape(document.title)}", *map(_format_piece, document.pieces)]) + "\n"
 
 
@@ -119,7 +119,7 @@ def _format_piece(piece: DocumentPiece) -> str:
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align the columns, so that the text can be read as it is."""
+    """Return a table with aligned columns, readable as plain text."""
     lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
     sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     ruler = ["-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)]
@@ -135,7 +135,7 @@ def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _format_cell(text: str) -> str:
-    """Write a cell; a bar would end it even in code."""
+    """Return a cell; a bar is escaped even in code, where it would end the cell."""
     return _format_code(text).replace("|", r"\|") if isinstance(text, CodeText) else _escape(text)
 
 
@@ -154,7 +154,7 @@ def _escape(text: str) -> str:
 
 
 def _format_code(text: str) -> str:
-    """Write code between more backticks than there are in it."""
+    """Return code between more backticks than it contains."""
     fence = _choose_fence(text)
     beside = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{beside}{text}{beside}{fence}"
@@ -203,7 +203,7 @@ tbody th {{ font-weight: 600; }}
 
 
 def render_html(document: Document) -> str:
-    """Write a document as one file; nothing that players said is taken for markup."""
+    """Return a document as one HTML page; text of players is escaped."""
     title = escape_text(document.title)
     head = [
         '<meta charset="utf-8">',

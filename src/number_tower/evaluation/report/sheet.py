@@ -1,4 +1,4 @@
-"""What the plots are drawn with: colours for light and dark, a scale with round steps, and a sheet to write on."""
+"""Drawing charts as SVG: colours for light and dark, scales with round steps, and a sheet to draw on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TEXT, SMALL = 13.0, 12.0
 MARGIN = 16.0
 WIDE, NARROW = 720.0, 344.0
-"""How wide a plot is where there is room, and on a phone."""
+"""The width of a chart on a wide screen, and on a phone."""
 
 _COLOURS = {
     ".paper": ("fill", "#ffffff", "#14181d"),
@@ -32,7 +32,7 @@ _COLOURS = {
 
 
 def build_style() -> str:
-    """Return the rules for all plots: light, and dark on screens where people want that."""
+    """Return the CSS of all charts, for light and dark colour schemes."""
     light, dark = (
         "".join(f".plot {name}{{{rule[0]}:{rule[1 + place]}}}" for name, rule in _COLOURS.items()) for place in (0, 1)
     )
@@ -40,24 +40,24 @@ def build_style() -> str:
 
 
 class Scale(NamedTuple):
-    """From values, 0 and up, to places on the sheet."""
+    """Maps values from 0 up to coordinates."""
 
     most: float
     start: float
     end: float
 
     def locate(self, value: float) -> float:
-        """Return where a value is drawn."""
+        """Return the coordinate of a value."""
         return self.start + (self.end - self.start) * min(value, self.most) / self.most
 
     def choose_ticks(self, about: int) -> list[float]:
-        """Return some round values, evenly spaced, the last of them no more than the most."""
+        """Return about so many round values in equal steps, up to the largest value."""
         step = _round_step(self.most / about)
         return [place * step for place in range(floor(self.most / step + 1e-9) + 1)]
 
 
 def round_up(value: float, about: int = 5) -> float:
-    """Return a round number that is no smaller: where a scale may end."""
+    """Return a round number that is not smaller, for the end of a scale."""
     step = _round_step(max(value, 1e-3) / about)
     return ceil(value / step - 1e-9) * step or step
 
@@ -69,7 +69,7 @@ def _round_step(least: float) -> float:
 
 @dataclass
 class Sheet:
-    """A plot as it is drawn, from its top to its bottom."""
+    """The elements of a chart, drawn from top to bottom."""
 
     width: float
     height: float = 0.0
@@ -86,11 +86,11 @@ class Sheet:
         self.elements.append(make_element("text", escape_text(text), x=x, y=y, class_=name, **more))
 
     def add(self, name: str, *inside: str, **attributes: object) -> None:
-        """Draw anything else."""
+        """Draw any other element."""
         self.elements.append(make_element(name, *inside, **attributes))
 
     def draw_axis(self, scale: Scale, top: float, bottom: float, title: str, *, percent: bool) -> float:
-        """Draw a scale beneath what it measures, with lines up through it, and return where it ends."""
+        """Draw a horizontal axis with grid lines, and return the y coordinate of its end."""
         ticks = scale.choose_ticks(5 if self.width > NARROW else 4)
         for tick in ticks:
             self.draw_line(scale.locate(tick), top, scale.locate(tick), bottom, "rule" if tick else "ground")
@@ -107,7 +107,7 @@ class Sheet:
         return bottom + 42
 
     def render(self, title: str, description: str, *, styled: bool, key: str) -> str:
-        """Return the whole picture; `key` makes its names the only ones of their kind on a page."""
+        """Return the SVG; `key` makes its ids unique on a page."""
         ids = f"{key}-title", f"{key}-text"
         sheet = make_element("rect", class_="paper", width=self.width, height=self.height, rx=8)
         told_to_all = make_element("title", escape_text(title), id=ids[0]) + make_element(
@@ -130,12 +130,12 @@ class Sheet:
 
 
 def format_value(value: float, *, percent: bool = False) -> str:
-    """Write a value as briefly as its scale needs it."""
+    """Return a value with the digits that a scale needs."""
     return f"{100 * value:.3g}%" if percent else f"{value:.3g}"
 
 
 def shorten_to_width(text: str, room: float, size: float = TEXT) -> str:
-    """Cut a text in its middle until it fits."""
+    """Cut a text in its middle so that it fits."""
     cut, kept = text, len(text)
     while kept > 2 and measure_text(cut, size) > room:
         kept -= 1
@@ -144,7 +144,7 @@ def shorten_to_width(text: str, room: float, size: float = TEXT) -> str:
 
 
 class Plot(NamedTuple):
-    """A picture of the results: the name of its file, what it shows, in words, and how to draw it in some width."""
+    """A chart: the name of its file, its words, and a function that draws it in some width."""
 
     name: str
     title: str
@@ -153,6 +153,6 @@ class Plot(NamedTuple):
     draw: Callable[[float], Sheet]
 
     def render(self, wide: float = WIDE, *, styled: bool = True) -> str:
-        """Draw it; on a page that has the style already, without."""
+        """Return the SVG, with its own style or without."""
         key = f"{self.name}-{format_number(wide)}"
         return self.draw(wide).render(self.title, self.description, styled=styled, key=key)

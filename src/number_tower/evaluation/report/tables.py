@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from number_tower.evaluation.scores import PlayerScore, Scores
 
     Named = Sequence[tuple[str, PlayerScore]]
-    """What players are called, and how they came off."""
+    """The players' labels and scores."""
 
 
 def make_overview(named: Named) -> Grid:
-    """Say how every player came off."""
+    """Return the main figures of every player."""
     head = ("player", "points lost per decision (95%)", "a blind guess", "decisions kept (95%)", "decisions that count")
     rows = []
     for name, score in named:
@@ -33,7 +33,7 @@ def make_overview(named: Named) -> Grid:
 
 
 def make_illegal_table(named: Named) -> Grid:
-    """Say how often players gave answers that could not be used."""
+    """Return how often answers were illegal."""
     head = ("player", "illegal answers (95%)", "answers", "decisions with one (95%)", "decisions", "forfeits (95%)")
     rows = []
     for name, score in named:
@@ -44,7 +44,7 @@ def make_illegal_table(named: Named) -> Grid:
 
 
 def make_reason_table(named: Named) -> Grid:
-    """Say why answers were illegal."""
+    """Return why answers were illegal."""
     found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
     rows = [(CodeText(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found)) for name, score in named]
     return Grid(
@@ -53,7 +53,7 @@ def make_reason_table(named: Named) -> Grid:
 
 
 def make_game_table(scores: Scores, named: Named) -> Grid:
-    """Say what every player lost in every game; those who are no baselines come first."""
+    """Return the loss of every player in every game; baselines come last."""
     shown = sort_baselines_last(named)
     rows = []
     for label, entry in zip(label_games(scores), scores.suite.games, strict=True):
@@ -63,12 +63,12 @@ def make_game_table(scores: Scores, named: Named) -> Grid:
 
 
 def sort_baselines_last(named: Named) -> Named:
-    """Put those who are no baselines before all others, and otherwise leave the order."""
+    """Return the players with the baselines at the end, otherwise in the same order."""
     return sorted(named, key=lambda each: each[1].player in BASELINES)
 
 
 def label_games(scores: Scores) -> list[str]:
-    """Return what games are called beside their numbers: new games by their place in the list of all."""
+    """Return the labels of the games; new games have their number in the list."""
     games = scores.suite.games
     return [str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)]
 
@@ -92,7 +92,7 @@ def make_kind_table(named: Named) -> Grid:
 
 
 def make_seat_table(named: Named) -> Grid:
-    """Compare those who start with those who do not."""
+    """Compare the seats of each player."""
     seats = ("seat 1 (95%)", "seat 2 (95%)")
     head = ("player", *(f"lost in {seat}" for seat in seats), *(f"points in {seat}" for seat in seats))
     rows = [
@@ -107,7 +107,7 @@ def make_seat_table(named: Named) -> Grid:
 
 
 def make_comparison(named: Named, differences: Sequence[Estimate]) -> Grid:
-    """Compare every player with the next, at the same positions."""
+    """Compare each player with the next at the same positions."""
     rows = []
     for ((name, _), (other, _)), found in zip(pairwise(named), differences, strict=True):
         more = (

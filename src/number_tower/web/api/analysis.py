@@ -96,7 +96,7 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
 
 async def _read_open_record(request: Request, line: str) -> Table:
     """Read a game that may be analysed: not one whose blocks are still hidden from its players."""
-    table, _ = await read_record(request, line)
+    table = await read_record(request, line)
     if table.secret:
         raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; look into it then.")
     return table

@@ -254,7 +254,7 @@ async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
         raise ProblemError(422, "bad_request", 'Only a computer has a level; expected opponent.kind "computer".')
     first, second = (*wanted.names, None, None)[:2]
     names = first, second
-    return NewRoom(table.book, table, wanted.opponent.kind, level, names, best_of=wanted.best_of, hints=wanted.hints)
+    return NewRoom(table, wanted.opponent.kind, level, names, best_of=wanted.best_of, hints=wanted.hints)
 
 
 async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
@@ -268,7 +268,7 @@ async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
             expected = "A record says by which options it is played; expected none beside it."
             raise ProblemError(422, "bad_request", expected)
         limits.check_text(wanted.record.rpartition(":")[0])
-        return (await read_record(request, wanted.record))[0]
+        return await read_record(request, wanted.record)
     first: First = "random" if wanted.first == "toss" else wanted.first
     return Table.start(catalogue.choose(_read_rulebook(wanted), options, hidden=wanted.hidden, first=first))
 

@@ -27,7 +27,7 @@ _post_action = partial(router.post, response_model=schemas.StateResponse, respon
 OptionalGame = schemas.GameReference | None
 
 
-class Player(NamedTuple):
+class ActingPlayer(NamedTuple):
     """The sender of a request, and the room where they act."""
 
     lobby: Lobby
@@ -44,11 +44,11 @@ class Player(NamedTuple):
             raise RoomError("not_now", str(error)) from None
 
 
-async def _get_player(lobby: LobbyDep, address: Address, credentials: RequiredCredentials) -> Player:
-    return Player(lobby, address, credentials)
+async def _get_player(lobby: LobbyDep, address: Address, credentials: RequiredCredentials) -> ActingPlayer:
+    return ActingPlayer(lobby, address, credentials)
 
 
-PlayerDep = Annotated[Player, Depends(_get_player)]
+PlayerDep = Annotated[ActingPlayer, Depends(_get_player)]
 
 
 @_post_action("/games/{address}/moves")

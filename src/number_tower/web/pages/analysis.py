@@ -48,17 +48,17 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     if not game.strip():
         return _render_form(request)
     try:
-        table, book = await read_record(request, game)
+        table = await read_record(request, game)
     except UnreadableRecordError as error:
         return _render_form(request, game, str(error), 400)
     except BusyError as busy:
         return _render_form(request, game, str(busy), 503)
-    moves, voice, line = table.game.moves, get_voice(book), record.to_line(table)
+    moves, voice, line = table.game.moves, get_voice(table.book), record.to_line(table)
     at = _parse_ply(ply, len(moves))
     here = restore_position(table, at)
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     context: dict[str, Any] = {
-        "book": book,
+        "book": table.book,
         "noun": voice.noun,
         "names": names,
         "line": line,
@@ -102,7 +102,7 @@ async def play_on(request: Request) -> Response:
     form = await read_form(request)
     game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
-        table, book = await read_record(request, game)
+        table = await read_record(request, game)
     except UnreadableRecordError as error:
         return _render_form(request, game, str(error), 400)
     if table.game.outcome is not None:
@@ -110,7 +110,7 @@ async def play_on(request: Request) -> Response:
         return _render_form(request, game, over, 400)
     if level not in LEVELS:
         return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
-    return await open_room(request, NewRoom(book, arrange_seats(table, second=seat == "2"), "computer", level))
+    return await open_room(request, NewRoom(arrange_seats(table, second=seat == "2"), "computer", level))
 
 
 def build_analysis_url(line: str, ply: int | None = None) -> str:

@@ -1,14 +1,14 @@
-"""The description of the API, and the page that shows it: made on the server from the description alone."""
+"""The OpenAPI description of the API, and the page that shows it."""
 
 from __future__ import annotations
 
 import json
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from number_tower.web.api.schemas import ProblemDetails
 from number_tower.web.pages import render_page, templates
@@ -42,80 +42,16 @@ router = APIRouter(include_in_schema=False)
 _REF = "#/components/schemas/"
 
 
-class TypePart(NamedTuple):
-    """A piece of a type as it is read; one that is described elsewhere on the page has a link."""
-
-    text: str
-    link: str = ""
-
-
-class FieldRow(NamedTuple):
-    """A field or a parameter: what it is called, what may stand there, and what it means."""
-
-    name: str
-    kind: tuple[TypePart, ...]
-    required: bool
-    about: str
-    place: str = ""
-
-
-class ReplyRow(NamedTuple):
-    """How an operation can be answered."""
-
-    status: str
-    about: str
-    kind: tuple[TypePart, ...]
-    media: str
-
-    @property
-    def good(self) -> bool:
-        """Whether it is what was asked for."""
-        return self.status < "400"
-
-
-class Operation(NamedTuple):
-    """One thing that can be asked for."""
-
-    name: str
-    method: str
-    path: str
-    title: str
-    about: tuple[str, ...]
-    needs_token: bool
-    parameters: tuple[FieldRow, ...]
-    body: str
-    body_required: bool
-    fields: tuple[FieldRow, ...]
-    replies: tuple[ReplyRow, ...]
-    example: str
-
-
-class OperationGroup(NamedTuple):
-    """Operations that belong together."""
-
-    name: str
-    about: str
-    operations: tuple[Operation, ...]
-
-
-class SchemaModel(NamedTuple):
-    """An object that is sent or received."""
-
-    name: str
-    about: str
-    fields: tuple[FieldRow, ...]
-
-
 def install_openapi(app: FastAPI) -> None:
-    """Let an app describe its API, and nothing else, with the form that refusals have."""
-    usual = app.openapi
+    """Let an app describe its API only, and with the form of refusals."""
+    make_schema = app.openapi
 
-    def described() -> dict[str, Any]:
+    def get_schema() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _complete_schema(usual())
+            app.openapi_schema = _complete_schema(make_schema())
         return app.openapi_schema
 
-    app.openapi = described  # type: ignore[method-assign] # that is how FastAPI wants it
+    app.openapi = get_schema  # type: ignore[method-assign] # the documented way
 
 
 def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +61,7 @@ def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
         operation["responses"] = {
             status: {**reply, "description": reply["description"].replace("Successful Response", "As asked for.")}
             for status, reply in operation["responses"].items()
-            if not reply["description"].startswith("Validation Error")  # a wrong path leads nowhere, and is told so
+            if not reply["description"].startswith("Validation Error")  # a wrong path is answered with 404
         }
     problem = ProblemDetails.model_json_schema(ref_template=_REF + "{model}", mode="serialization")
     models = {**problem.pop("$defs"), "ProblemDetails": problem, **schema["components"]["schemas"]}
@@ -136,140 +72,90 @@ def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 @router.get("/docs")
 async def show_reference(request: Request) -> Response:
-    """Show the description as a page; it is the same for everybody, and put into words once."""
+    """Show the description as a page; its content is rendered once."""
     state = request.app.state
     if not hasattr(state, "reference"):
         schema = request.app.openapi()
-        content = templates.get_template("docs_content.html")
-        written = content.render(about=ABOUT, groups=tuple(list_groups(schema)), models=tuple(list_models(schema)))
-        state.reference = Markup(written)  # noqa: S704 - its values were escaped when it was rendered
+        groups = [(tag, list(_list_operations(schema, tag["name"]))) for tag in schema["tags"]]
+        content = templates.get_template("docs_content.html").render(
+            about=ABOUT,
+            groups=groups,
+            models=schema["components"]["schemas"],
+            describe_type=describe_type,
+            format_example=format_example,
+        )
+        state.reference = Markup(content)  # noqa: S704 - its values were escaped when it was rendered
     return render_page(request, "docs.html", content=state.reference)
 
 
-def list_groups(schema: Schema) -> Iterator[OperationGroup]:
-    """Give the operations of a description, by their tags."""
-    for tag in schema.get("tags", ()):
-        found = (
-            _read_operation(schema, path, method, operation)
-            for path, item in schema["paths"].items()
-            for method, operation in item.items()
-            if tag["name"] in operation.get("tags", ())
-        )
-        yield OperationGroup(tag["name"], tag.get("description", ""), tuple(found))
-
-
-def list_models(schema: Schema) -> Iterator[SchemaModel]:
-    """Give the objects of a description."""
-    for name, model in schema["components"]["schemas"].items():
-        yield SchemaModel(name, model.get("description", ""), tuple(_list_fields(model)))
-
-
-def _read_operation(schema: Schema, path: str, method: str, operation: Schema) -> Operation:
-    body = operation.get("requestBody", {})
-    model = _resolve_model(schema, body.get("content", {}).get("application/json", {}).get("schema", {}))
-    needs_token = {} not in operation.get("security", [{}])
-    return Operation(
-        name=operation["operationId"],
-        method=method.upper(),
-        path=path,
-        title=operation["summary"],
-        about=tuple(operation.get("description", "").split("\n\n")),
-        needs_token=needs_token,
-        parameters=tuple(_read_parameter(each) for each in operation.get("parameters", ())),
-        body=model.get("title", ""),
-        body_required=body.get("required", False),
-        fields=tuple(_list_fields(model)),
-        replies=tuple(_read_reply(status, reply) for status, reply in operation["responses"].items()),
-        example=_format_example(method.upper(), path, operation, model, needs_token=needs_token),
-    )
+def _list_operations(schema: Schema, tag: str) -> Iterator[tuple[str, str, Schema, Schema]]:
+    """Return the method, path, description and request body of each operation with a tag."""
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            if tag in operation["tags"]:
+                body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+                yield method.upper(), path, operation, _resolve_model(schema, body.get("schema", {}))
 
 
 def _resolve_model(schema: Schema, given: Schema) -> Schema:
-    """Return the object that is meant, where one or nothing may be sent."""
+    """Return the model that a schema refers to, where it or null may be sent."""
     for each in (given, *given.get("anyOf", ())):
         if "$ref" in each:
-            found: Schema = schema["components"]["schemas"][each["$ref"].removeprefix(_REF)]
-            return found
+            model: Schema = schema["components"]["schemas"][each["$ref"].removeprefix(_REF)]
+            return model
     return given
 
 
-def _read_parameter(parameter: Schema) -> FieldRow:
-    about = parameter.get("description", "")
-    return FieldRow(
-        parameter["name"], _describe_type(parameter["schema"]), parameter.get("required", False), about, parameter["in"]
-    )
+def describe_type(schema: Schema) -> Markup:  # noqa: PLR0911 - one for each form of a type
+    """Describe the values that a schema allows, with links to other models."""
+    match schema:
+        case {"$ref": str(ref)}:
+            return Markup('<a href="#{0}">{0}</a>').format(ref.removeprefix(_REF))
+        case {"anyOf": kinds}:
+            return Markup(" or ").join(map(describe_type, kinds))
+        case {"prefixItems": kinds}:
+            return Markup(", ").join(map(describe_type, kinds))
+        case {"enum": values}:
+            return escape(" | ".join(map(json.dumps, values)))
+        case {"const": value}:
+            return escape(json.dumps(value))
+        case {"type": "array"}:
+            return Markup("list of ") + describe_type(schema.get("items", {}))
+        case {"type": "object", "additionalProperties": dict(values)}:
+            return Markup("table of ") + describe_type(values)
+        case _:
+            return escape(_describe_scalar(schema))
 
 
-def _list_fields(model: Schema) -> Iterator[FieldRow]:
-    required = model.get("required", ())
-    for name, field in model.get("properties", {}).items():
-        yield FieldRow(name, _describe_type(field), name in required, field.get("description", ""))
-
-
-def _read_reply(status: str, reply: Schema) -> ReplyRow:
-    content = reply.get("content", {})
-    media = ", ".join(content)
-    first: Schema = next(iter(content.values()), {})
-    return ReplyRow(status, reply["description"], _describe_type(first["schema"]) if first.get("schema") else (), media)
-
-
-def _describe_type(schema: Schema) -> tuple[TypePart, ...]:  # noqa: PLR0911 - one for each form that a type has
-    """Write what a value may be."""
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix(_REF)
-        return (TypePart(name, f"#{name}"),)
-    if "anyOf" in schema:
-        return _join_types((_describe_type(each) for each in schema["anyOf"]), " or ")
-    if "const" in schema or "enum" in schema:
-        return (TypePart(" | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))),)
-    if "prefixItems" in schema:
-        return _join_types((_describe_type(each) for each in schema["prefixItems"]), ", ")
-    if schema.get("type") == "array":
-        return (TypePart("list of "), *_describe_type(schema.get("items", {})))
-    if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):
-        return (TypePart("table of "), *_describe_type(schema["additionalProperties"]))
-    return (TypePart(" ".join([str(schema.get("type", "anything")), *_list_bounds(schema)])),)
-
-
-def _join_types(kinds: Iterator[tuple[TypePart, ...]], between: str) -> tuple[TypePart, ...]:
-    joined: list[TypePart] = []
-    for kind in kinds:
-        joined += [TypePart(between), *kind] if joined else kind
-    return tuple(joined)
-
-
-def _list_bounds(schema: Schema) -> Iterator[str]:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None and high is not None:
-        yield f"from {int(low):,} to {int(high):,}"
+def _describe_scalar(schema: Schema) -> str:
+    text = str(schema.get("type", "anything"))
+    if "minimum" in schema and "maximum" in schema:
+        text += f" from {int(schema['minimum']):,} to {int(schema['maximum']):,}"
     if "maxLength" in schema:
-        yield f"of at most {schema['maxLength']:,} characters"
+        text += f" of at most {schema['maxLength']:,} characters"
+    return text
 
 
-def _format_example(method: str, path: str, operation: Schema, model: Schema, *, needs_token: bool) -> str:
-    """Write a call as it is typed in a shell."""
-    parts = ["curl", "-s"] if "events" not in path else ["curl", "-N"]
+def format_example(method: str, path: str, body: Schema, *, needs_token: bool) -> str:
+    """Return a call of an operation as it is typed in a shell."""
+    parts = ["curl", "-N" if "events" in path else "-s"]
     if needs_token:
         parts.append('-H "Authorization: Bearer $TOKEN"')
-    if model:
-        parts.append("--json " + quote(json.dumps(_make_sample(model), ensure_ascii=False)))
+    if body:
+        parts.append("--json " + quote(json.dumps(_make_sample(body), ensure_ascii=False)))
     elif method == "POST":
         parts.append("-X POST")
-    query = [each for each in operation.get("parameters", ()) if each["in"] == "query" and each.get("example")]
-    asked = "&".join(f"{each['name']}={each['example']}" for each in query)
-    address = path.replace("{address}", "$ADDRESS").replace("{", "$").replace("}", "").replace("$name", "$NAME")
-    return " ".join([*parts, f'"$SERVER{address}{"?" if asked else ""}{asked}"'])
+    address = path.replace("{address}", "$ADDRESS").replace("{name}", "$NAME")
+    return " ".join([*parts, f'"$SERVER{address}"'])
 
 
 def _make_sample(model: Schema) -> object:
-    """Return something that could be sent: an example of the whole, or of every field that has one."""
+    """Return an example of a body: of the whole, or of every field that has one."""
     if "examples" in model:
         return model["examples"][0]
     required, fields = model.get("required", ()), model.get("properties", {})
-    return {name: _pick_value(field) for name, field in fields.items() if name in required or "examples" in field}
-
-
-def _pick_value(field: Schema) -> object:
-    if "examples" in field:
-        return field["examples"][0]
-    return field.get("enum", [field.get("default", "…")])[0]
+    return {
+        name: field["examples"][0] if "examples" in field else field.get("enum", [field.get("default", "…")])[0]
+        for name, field in fields.items()
+        if name in required or "examples" in field
+    }

@@ -23,7 +23,7 @@ from number_tower.web.questions import ask_analysis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from number_tower.web.tasks import AnalysedMove, PositionAnalysis
+    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
 
 router = APIRouter(include_in_schema=False)
 

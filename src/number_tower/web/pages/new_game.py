@@ -144,7 +144,6 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
     if level not in LEVELS:
         raise FormError("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
     return NewRoom(
-        book=table.book,
         table=table,
         opponent=cast("Literal['table', 'computer', 'link']", opponent),
         level=level if opponent == "computer" else None,

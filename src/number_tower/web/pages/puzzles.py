@@ -136,7 +136,7 @@ class QuestionView:
 
 def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf) -> QuestionView:
     """Make a question of a puzzle and the answers so far; answers that are no legal move are ignored."""
-    table, _ = tasks.parse_record(puzzle.line)
+    table = tasks.parse_record(puzzle.line)
     choices = {f"{choice.block}": choice for choice in puzzle.choices}
     given = [choices[answer] for answer in answers[-_MOST_TRIES:] if answer in choices]
     is_right = bool(given) and given[-1].is_right

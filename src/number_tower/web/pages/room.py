@@ -200,14 +200,14 @@ async def redirect_to_room(address: str, action: str) -> Response:  # noqa: ARG0
     return RedirectResponse(f"/g/{quote(address, safe='')}", 303)
 
 
-@router.post("/g/{address}/{name}")
-async def perform_action(request: Request, address: str, name: str) -> Response:
+@router.post("/g/{address}/{action}")
+async def perform_action(request: Request, address: str, action: str) -> Response:
     """Perform an action; if it is refused, say why above the room as it is now."""
     cached, _ = await _find_room_and_seats(request, address)
     credentials, lobby = get_browser_session(request).get_credentials(address), _get_lobby(request)
     try:
-        action = parse_action(name, await read_form(request), cached)
-        cached = await lobby.act(address, credentials, action, cached)
+        parsed = parse_action(action, await read_form(request), cached)
+        cached = await lobby.act(address, credentials, parsed, cached)
     except InvalidAnswerError as error:
         notice, status = Notice(f"{error}"), 422
     except MoveError as error:

@@ -94,25 +94,25 @@ function restoreFocus() {
 }
 
 // Nothing moves under a finger: between press and click, a shifted page would take the click to another place.
-let pressed = null;
+let press = null; // ends with the press
 
-function release() {
-  pressed?.end();
-  pressed = null;
-}
+document.addEventListener("pointerdown", (event) => {
+  if (event.button || !closest(event, "a, button, label, summary")) return;
+  const current = new Promise((end) => {
+    const finish = () => {
+      if (press === current) press = null;
+      end();
+    };
+    for (const kind of ["click", "pointercancel"]) addEventListener(kind, finish, { once: true });
+    addEventListener("pointerup", () => setTimeout(finish, 100), { once: true }); // if no click follows
+    setTimeout(finish, 60000); // if the end of the press is never heard of
+  });
+  press = current;
+});
 
 async function waitForRelease() {
-  while (pressed) await pressed.ended;
+  while (press) await press;
 }
-
-document.addEventListener("pointerdown", () => {
-  release();
-  const press = {};
-  press.ended = new Promise((end) => { press.end = end; });
-  pressed = press;
-  setTimeout(() => { if (pressed === press) release(); }, 1000);
-});
-for (const kind of ["click", "pointercancel"]) addEventListener(kind, release);
 
 let refreshing = false;
 let newest = null;
@@ -340,7 +340,6 @@ function drop(event) {
   const { block, ghost } = drag;
   drag = null;
   if (!ghost) return;
-  release();
   ghost.remove();
   block.classList.remove("lifted");
   document.getElementById("board")?.classList.remove("over-it");
@@ -374,10 +373,12 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("focusin", (event) => { closest(event, "[readonly]")?.select(); });
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
+const DARK_MEDIA = { auto: "(prefers-color-scheme: dark)", light: "not all", dark: "all" };
 
 function changeTheme(button) {
   const theme = button.value;
   root.dataset.theme = theme;
+  document.getElementById("dark").media = DARK_MEDIA[theme];
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
   const secure = location.protocol === "https:" ? "; secure" : "";

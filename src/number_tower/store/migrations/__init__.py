@@ -1,1 +1,0 @@
-"""How a database of an earlier form becomes one of the newest."""

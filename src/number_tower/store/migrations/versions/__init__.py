@@ -1,1 +1,0 @@
-"""One step each, in their order; what has once been released is never changed."""
