@@ -42,7 +42,7 @@ unit: $(VENV)/.dev browser proxies ## the tests
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto
 
 quick: $(VENV)/.dev ## what to run between two edits: the tests that need no browser, no server and no second
-	$(BIN)/pytest -q -n auto -m 'not slow and not browser and not postgres'
+	$(BIN)/pytest -q -n auto -m 'not slow and not postgres' tests/arena tests/cli tests/coach tests/engine tests/players
 
 SOAK := 600
 SCRIPT := PYTHONPATH=tests $(BIN)/python
