@@ -24,6 +24,7 @@ from uvicorn.server import HANDLED_SIGNALS
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
+from number_tower.web.app import make_app
 from number_tower.web.connections import HttpConnection
 from number_tower.web.health import Notifier
 from number_tower.web.middleware import access_log
@@ -78,8 +79,6 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
     _check_database(settings.place)
     with open_listener(settings.host, settings.port) as listener:
-        from number_tower.web.app import make_app  # noqa: PLC0415 - not before there are a database and a port
-
         port = listener.getsockname()[1]
         if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
