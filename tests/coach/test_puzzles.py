@@ -37,6 +37,8 @@ from support.game_tree import Tree, key
 from support.sizes import examples, size
 from support.strategies import any_rules
 
+pytestmark = pytest.mark.slow
+
 NAMES = catalogue.list_names()
 MONDAY = date(2026, 11, 16)
 LARGER = {

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -29,6 +30,9 @@ from number_tower.web.connections import HttpConnection
 from number_tower.web.health import Notifier
 from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -320,9 +324,9 @@ def _find_lan_address() -> str | None:
 
 def _raise_file_limit() -> int | None:
     """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - there is none on Windows
-
+    if sys.platform == "win32":
+        return None
+    with suppress(ValueError, OSError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(_MAX_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -13,6 +13,7 @@ import faulthandler
 import os
 import pickle
 import signal
+import sys
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
@@ -23,6 +24,9 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,13 +261,13 @@ def _lower_priority() -> None:
 
 def _limit_memory(memory: int) -> None:
     """Allow this many MiB more than are in use now, where the system tells how many that are."""
-    with suppress(ImportError, OSError, ValueError):
-        from resource import RLIM_INFINITY, RLIMIT_AS, getpagesize, getrlimit, setrlimit  # noqa: PLC0415 - not on Windows
-
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * getpagesize()
-        soft, hard = getrlimit(RLIMIT_AS)
-        known = [limit for limit in (soft, hard) if limit != RLIM_INFINITY]
-        setrlimit(RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))
+    if sys.platform == "win32":
+        return
+    with suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))
 
 
 def run_task(pickled: bytes, seconds: float) -> bytes:
