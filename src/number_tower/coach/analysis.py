@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.hints import format_reason, hint
-from number_tower.coach.reasons import explain_move
+from number_tower.coach.reasons import find_reason
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
@@ -82,7 +82,8 @@ def analyse_table(
         return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")
     solution = _solve(game, seconds, progress)
     worths = _value_endings(game) if solution is None else _collect_values(solution)
-    ranked = sorted(game.legal, key=lambda block: _rank_move(block, worths.get(block)))
+    known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
+    ranked = [*known, *(block for block in game.legal if block not in worths)]
     moves = tuple(
         _analyse_move(block, worths.get(block), game, solution if place < MAX_REASONS else None, names, voice.noun)
         for place, block in enumerate(ranked)
@@ -126,24 +127,16 @@ def _value_endings(game: Game) -> dict[int, Worth]:
     return worths
 
 
-def _rank_move(block: int, worth: Worth | None) -> tuple[int, int, int, int]:
-    """Return the sort key of a move: the best first, of equals the smaller block, and the unknown last."""
-    if worth is None:
-        return 1, 0, 0, block
-    value, plies = worth.rank
-    return 0, -value, -plies, block
-
-
 def _analyse_move(
     block: int, worth: Worth | None, game: Game, solution: Solution | None, names: tuple[str, str], noun: str
 ) -> AnalysedMove:
     if worth is None:
         return AnalysedMove(block, None, None, "")
-    reason, mover = "", game.to_move
-    if solution is not None:
-        with suppress(NotSolvedError):
-            why = explain_move(solution, block)
-            reason = format_reason(why, player=names[mover], opponent=names[1 - mover], noun=noun)
+    why = None if solution is None else find_reason(solution, block)
+    if why is None:
+        return AnalysedMove(block, worth.value, worth.plies, "")
+    player, opponent = names[game.to_move], names[1 - game.to_move]
+    reason = format_reason(why, player=player, opponent=opponent, noun=noun)
     return AnalysedMove(block, worth.value, worth.plies, reason)
 
 

@@ -59,6 +59,14 @@ def explain_move(solution: Solution, block: int) -> Reason:
         return Reason(worth.value, position.to_move, block, {})
 
 
+def find_reason(solution: Solution, block: int) -> Reason | None:
+    """Return the reason for the value of a move; None if that is not found within the limits."""
+    try:
+        return explain_move(solution, block)
+    except NotSolvedError:
+        return None
+
+
 def find_best_reason(solution: Solution) -> Reason:
     """Return the reason of a best move: of equally good moves the most instructive one."""
     found: list[Reason] = []

@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.hints import format_reason
-from number_tower.coach.reasons import explain_move
+from number_tower.coach.reasons import find_reason
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import get_final_worth
@@ -226,8 +226,8 @@ def _judge_move(
     return judged._replace(
         mattered=True,
         best=best,
-        reason=_explain_move(solution, best[0]) if best else None,
-        refutation=_explain_move(solution, judged.block),
+        reason=find_reason(solution, best[0]) if best else None,
+        refutation=find_reason(solution, judged.block),
     )
 
 
@@ -247,13 +247,6 @@ def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     with suppress(NotSolvedError):
         found.extend(move for move in solution.moves.items() if move[1].value == solution.value)
     return tuple(block for block, _ in sorted(found, key=lambda move: move[1].rank, reverse=True))
-
-
-def _explain_move(solution: Solution, block: int) -> Reason | None:
-    try:
-        return explain_move(solution, block)
-    except NotSolvedError:
-        return None
 
 
 # Sentences ------------------------------------------------------------------------------------------------------------
@@ -315,9 +308,8 @@ class ReviewText(NamedTuple):
         """Write what a block does, to be read after its number."""
         if reason is None:
             return None
-        return format_reason(
-            reason, player=self.names[move.player], opponent=self.names[1 - move.player], noun=self.noun
-        )
+        player, opponent = self.names[move.player], self.names[1 - move.player]
+        return format_reason(reason, player=player, opponent=opponent, noun=self.noun)
 
     def format_turning_point(self, review: GameReview) -> str | None:
         """Write what decided the game: a move, or giving up what was not lost; None before the first move."""

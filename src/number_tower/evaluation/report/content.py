@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from number_tower import __version__
 from number_tower.brief import describe_rules
 from number_tower.coach.hints import format_reason
-from number_tower.coach.reasons import explain_move, find_best_reason
+from number_tower.coach.reasons import find_best_reason, find_reason
 from number_tower.evaluation.report import tables
 from number_tower.evaluation.report.document import (
     CodeText,
@@ -238,7 +238,7 @@ def _describe_answer(found: Blunder, solution: Solution | None, best: float) -> 
         return (*said, f" and gave no legal answer, which lost the {_POINTS[best]}.")
     value = (decision.values or {})[decision.block]
     became = f"made a {_POINTS[best]} a {_POINTS[value]}"
-    reason = None if solution is None else _find_reason(solution, decision.block)
+    reason = None if solution is None else find_reason(solution, decision.block)
     how = "" if reason is None or value == 0.5 else f": {decision.block} {_format_reason(reason)}"
     return (f"placed {decision.block} and {became}{how}.",)
 
@@ -251,13 +251,6 @@ def _explain_best(solution: Solution | None) -> str:
     except NotSolvedError:
         return ""
     return f": {reason.block} {_format_reason(reason)}"
-
-
-def _find_reason(solution: Solution, block: int) -> Reason | None:
-    try:
-        return explain_move(solution, block)
-    except NotSolvedError:
-        return None
 
 
 def _format_reason(reason: Reason) -> str:
