@@ -125,9 +125,8 @@ def find_numbered_puzzle(
     rng = Random(f"{seed} {number}")  # noqa: S311 - play, not secrets
     found: Counter[int] = Counter()
     for trial in range(_TRIALS):
-        stream = find_puzzles(
-            _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules, f"{seed} {number}", grade=wanted
-        )
+        rules = _vary_rules(book, rng) if trial < _TRIALS - 1 else book.rules
+        stream = find_puzzles(rules, f"{seed} {number}", grade=wanted)
         for puzzle in stream:
             return book, puzzle
         found += stream.found
@@ -251,11 +250,8 @@ def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
     plies = 1 if after.outcome is not None else solver.evaluate(position).plies
     if plies is None and position.left[position.to_move].bit_count() <= _MAX_BLOCKS_FOR_PLIES:
         with suppress(NotSolvedError):
-            plies = (
-                DeepSolver(position, SearchLimits(positions=_MAX_SEARCHED_FOR_PLIES), compiled=False)
-                .evaluate(position)
-                .plies
-            )
+            limits = SearchLimits(positions=_MAX_SEARCHED_FOR_PLIES)
+            plies = DeepSolver(position, limits, compiled=False).evaluate(position).plies
     return plies
 
 

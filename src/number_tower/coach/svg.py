@@ -142,10 +142,8 @@ class Layout(NamedTuple):
 
 def draw_text(text: str, x: float, y: float, *, size: float = TEXT, weight: int = 400, **more: str) -> str:
     """Draw a line of text."""
-    attributes: dict[str, object] = {"x": x, "y": y, **more}
-    attributes |= {} if size == TEXT else {"font_size": size}
-    attributes |= {} if weight == 400 else {"font_weight": weight}
-    return make_element("text", escape_text(text), **attributes)
+    font = {"font_size": None if size == TEXT else size, "font_weight": None if weight == 400 else weight}
+    return make_element("text", escape_text(text), x=x, y=y, **more, **font)
 
 
 def draw_label(layout: Layout, y: float, text: str, ink: str = INK) -> str:

@@ -94,13 +94,12 @@ class GameSession:
     remark: str = ""
     """The computer's remark about its last move; usually empty."""
 
-    def let_computer_move(self, progress: Callable[[Progress], object] | None = None) -> GameSession:
+    def let_computer_move(self, progress: Callable[[Progress], object]) -> GameSession:
         """Let the computer move as long as it is its turn; after a time limit it plays without the exact values."""
         session, deadline = self, monotonic() + COMPUTER_SECONDS
 
         def check(so_far: Progress) -> None:
-            if progress is not None:
-                progress(so_far)
+            progress(so_far)
             if monotonic() > deadline:
                 raise NotSolvedError(f"not solved within {COMPUTER_SECONDS:g} seconds")
 

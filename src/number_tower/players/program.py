@@ -150,11 +150,9 @@ class ProgramProcess:
             if self._command.poll() is not None:
                 self._read_rest()
             elif not left and b"\n" not in self._output:
-                said = (
-                    f"wrote {_quote_first_line(self._output)} without an end of line"
-                    if self._output
-                    else "gave no answer"
-                )
+                said = "gave no answer"
+                if self._output:
+                    said = f"wrote {_quote_first_line(self._output)} without an end of line"
                 raise ForfeitError(f"it {said} within {seconds:g} {pluralize('second', seconds)}")
         if self._unsent:
             raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it had read the question")
