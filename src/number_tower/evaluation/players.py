@@ -132,15 +132,12 @@ class FunctionRespondent(Respondent):
         with redirect_stdout(sys.stderr):
             return call_function(self._function, question)
 
-    def close(self) -> None:
-        """Do nothing."""
-
 
 class ProcessRespondent(Respondent):
     """A function in a process of its own, so that it may hang, crash and print; see `function_worker`.
 
     The process stays from question to question, since the function may have loaded much. Another one is started only
-    after the process ended or gave no answer in time.
+    after the process ended or gave no answer in time; `close` leaves it running for the next task.
     """
 
     def __init__(self, spec: str, patience: float) -> None:
@@ -164,9 +161,6 @@ class ProcessRespondent(Respondent):
             raise ForfeitError(reply["problem"])
         text: str = reply["answer"]
         return text
-
-    def close(self) -> None:
-        """Do nothing: the next task may ask again."""
 
     def end(self, grace: float = GRACE) -> None:
         """End the process and everything that it started."""
@@ -234,12 +228,14 @@ def check_function(function: object, spec: str) -> None:
 def call_function(function: Function, question: dict[str, object]) -> str:
     """Call a function with a copy of a question; an exception is the reason why there is no answer."""
     try:
-        answer = _format_answer(function(json.loads(json.dumps(question))))
+        answer = function(json.loads(json.dumps(question)))
+        if isinstance(answer, str):
+            return str.__str__(answer)
+        if hasattr(answer, "__index__") and not isinstance(answer, bool):
+            return int.__repr__(operator.index(answer))
     except (Exception, SystemExit) as error:
         raise ForfeitError(f"it raised {format_error(error)}") from error
-    if answer is None:
-        raise ForfeitError("it returned neither a text nor a whole number")
-    return answer
+    raise ForfeitError("it returned neither a text nor a whole number")
 
 
 def format_error(error: BaseException) -> str:
@@ -248,12 +244,3 @@ def format_error(error: BaseException) -> str:
         return format_text(f"{type(error).__name__}: {error}").removesuffix(": ")
     except Exception:  # noqa: BLE001 - the name is enough
         return type(error).__name__
-
-
-def _format_answer(answer: object) -> str | None:
-    """Return the answer of a function as text; None if it is neither text nor a whole number."""
-    if isinstance(answer, str):
-        return str.__str__(answer)
-    if isinstance(answer, bool) or not hasattr(answer, "__index__"):
-        return None
-    return int.__repr__(operator.index(answer))

@@ -215,9 +215,6 @@ class _RecordedAnswers(Respondent):
             raise ValueError("not the values of the legal blocks")
         return values
 
-    def close(self) -> None:
-        """Do nothing."""
-
 
 class _RecordedOpponent(Player):
     """Makes the recorded moves."""
