@@ -19,7 +19,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
 from time import monotonic
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from number_tower.batch import BatchError
 from number_tower.text import format_text
@@ -52,12 +52,8 @@ class StoppedError(BatchError):
     """A job asks to stop the whole batch, and says why."""
 
 
-class _ChunkResult(NamedTuple, Generic[ResultT]):
-    """Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
-
-    results: list[ResultT]
-    rest: list[int]
-    error: BatchError | None
+_ChunkResult = tuple[list[ResultT], list[int], BatchError | None]
+"""Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
 
 
 def run_journaled(
@@ -242,7 +238,7 @@ def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
         error.add_note(format_exc())
     finally:
         _Worker.is_busy = False
-    return _ChunkResult(results, indexes[len(results) :], error)
+    return results, indexes[len(results) :], error
 
 
 def _stop_worker(*_: object) -> NoReturn:
