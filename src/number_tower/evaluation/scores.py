@@ -226,7 +226,7 @@ class _PlayerSums:
         if decision.regret:
             self._worst = _select_worst((*self._worst, Blunder(task, decision)))
         if task.kind == "position":
-            self.positions[task.game, task.moves] = cluster, decision.regret
+            self.positions[task.game, task.start] = cluster, decision.regret
 
     def compute_score(self, player: str) -> PlayerScore:
         """Return the score of the player."""

@@ -43,7 +43,7 @@ DEFAULT_PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Task:
-    """A game from some seat, or one move in the position after `moves`, for one player.
+    """A game from some seat, or one move in the position after the moves `start`, for one player.
 
     Tasks of one cluster are not independent: all tasks of a variant, or the two games with the same seed if the games
     were named.
@@ -56,7 +56,7 @@ class Task:
     seat: int
     opponent: str | None
     seed: int
-    moves: tuple[int, ...]
+    start: tuple[int, ...]
     cluster: int
 
 
@@ -111,7 +111,7 @@ class Suite:
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
         table = self.get_entry(task).table
-        return replace(table, game=Game(table.game.rules, moves=task.moves)) if task.moves else table
+        return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
 
     @cached_property
     def _entries(self) -> dict[str, GameEntry]:
