@@ -15,12 +15,6 @@ from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
-    DEFAULT_GAMES,
-    DEFAULT_OPPONENT,
-    DEFAULT_PATIENCE,
-    DEFAULT_POSITIONS,
-    DEFAULT_TRIES,
-    DEFAULT_VARIANTS,
     Suite,
     Task,
     arrange_suite,
@@ -39,12 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINES",
-    "DEFAULT_GAMES",
-    "DEFAULT_OPPONENT",
-    "DEFAULT_PATIENCE",
-    "DEFAULT_POSITIONS",
-    "DEFAULT_TRIES",
-    "DEFAULT_VARIANTS",
     "AnswerAttempt",
     "CompletedTask",
     "Decision",
