@@ -10,7 +10,7 @@ import shlex
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
@@ -106,19 +106,12 @@ class LevelRespondent(Respondent):
         self._level.close()
 
 
-class CommandRespondent(Respondent):
+class CommandRespondent(Conversation, Respondent):
     """A program that is asked by lines of JSON; after a problem the next question starts another run."""
-
-    def __init__(self, command: str, patience: float) -> None:
-        self._conversation = Conversation(command, patience)
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question says all
         """Ask the program and return its line."""
-        return self._conversation.ask(format_json_line(question), str)
-
-    def close(self) -> None:
-        """End the program and everything that it started."""
-        self._conversation.close()
+        return self.ask(format_json_line(question), str)
 
 
 class FunctionRespondent(Respondent):
@@ -159,8 +152,7 @@ class ProcessRespondent(Respondent):
         reply = self._exchange(process, question, self._patience)
         if "problem" in reply:
             raise ForfeitError(reply["problem"])
-        text: str = reply["answer"]
-        return text
+        return reply["answer"]
 
     def end(self, grace: float = GRACE) -> None:
         """End the process and everything that it started."""
@@ -177,7 +169,7 @@ class ProcessRespondent(Respondent):
             raise UnknownPlayerError(reply["problem"])
         return process
 
-    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, Any]:
+    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, str]:
         """Send a document and return the reply; if there is none, the process is ended."""
         try:
             return _parse_reply(process.ask(format_json_line(document).encode("ascii"), seconds))
@@ -186,9 +178,9 @@ class ProcessRespondent(Respondent):
             raise
 
 
-def _parse_reply(line: bytes) -> dict[str, Any]:
+def _parse_reply(line: bytes) -> dict[str, str]:
     try:
-        reply: dict[str, Any] = json.loads(line)
+        reply: dict[str, str] = json.loads(line)
         if isinstance(reply.get("problem", reply.get("answer")), str):
             return reply
     except (ValueError, AttributeError, RecursionError):
