@@ -179,17 +179,13 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     check_integer("positions", positions, 0)
     if type(seed) is not int:
         raise BatchError(f"seed: expected a whole number; got {format_value(seed)}")
-    factory = RespondentFactory() if make is None else make
+    factory = make or RespondentFactory()
     specs = tuple(spec if spec in factory.functions else normalize_player(spec) for spec in players)
     opponent = normalize_player(against)
     start = Suite(specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named)
-    try:
-        for spec in () if known else specs:
-            factory(spec, seed=seed, patience=patience).close()
-    finally:
-        if make is None:
-            factory.close()
     if not known:
+        for spec in specs:
+            factory(spec, seed=seed, patience=patience).close()
         _check_opponent(opponent, patience)
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)
