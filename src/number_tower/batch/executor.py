@@ -77,7 +77,8 @@ def run_journaled(
         progress(done, total)
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
-    with closing(_run_serially(run, indexes) if workers < 2 else run_parallel(run, indexes, workers)) as chunks:
+    chunks = run_parallel(run, indexes, workers) if workers > 1 else ([run(index)] for index in indexes)
+    with closing(chunks):
         for entries in chunks:
             if log is not None:
                 log.append(entries)
@@ -92,11 +93,6 @@ def run_journaled(
 def count_cores() -> int:
     """Return how many processes can run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _run_serially(run: Callable[[int], ResultT], indexes: Iterable[int]) -> Generator[list[ResultT]]:
-    for index in indexes:
-        yield [run(index)]
 
 
 def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers: int) -> Generator[list[ResultT]]:
