@@ -542,7 +542,7 @@ def test_every_line_tells_its_task(whole: bytes) -> None:
     for index, line in enumerate(lines):
         task = suite.get_task(index)
         assert (line["index"], line["player"], line["seat"]) == (index, task.player, task.seat + 1)
-        assert (line["start"], line["seed"], line["cluster"]) == (list(task.moves), task.seed, task.cluster)
+        assert (line["start"], line["seed"], line["cluster"]) == (list(task.start), task.seed, task.cluster)
         assert list(from_line(line["record"]).game.moves) == line["moves"]
         for decision in line["decisions"]:
             legal = Game(nt.rules(task.game), moves=tuple(decision["moves"])).legal

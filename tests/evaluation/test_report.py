@@ -25,12 +25,6 @@ from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
 from number_tower.evaluation import (
     BASELINES,
-    DEFAULT_GAMES,
-    DEFAULT_OPPONENT,
-    DEFAULT_PATIENCE,
-    DEFAULT_POSITIONS,
-    DEFAULT_TRIES,
-    DEFAULT_VARIANTS,
     AnswerAttempt,
     CompletedTask,
     Decision,
@@ -53,6 +47,14 @@ from number_tower.evaluation.report.document import (
 )
 from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, shorten_to_width
 from number_tower.evaluation.scores import Scores, compute_scores
+from number_tower.evaluation.suite import (
+    DEFAULT_GAMES,
+    DEFAULT_OPPONENT,
+    DEFAULT_PATIENCE,
+    DEFAULT_POSITIONS,
+    DEFAULT_TRIES,
+    DEFAULT_VARIANTS,
+)
 from number_tower.evaluation.variants import make_variants
 from support import replies
 from support.clocks import SLOW

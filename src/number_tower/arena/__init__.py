@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,9 +54,8 @@ def arena(  # noqa: PLR0913 - all options are keywords
     given; with `resume` the games in that file are not played again.
     """
     contest = arrange(games, players, number=number, seed=seed, patience=patience, make=make)
-    with ExitStack() as stack:
-        log = None if out is None else stack.enter_context(ArenaJournal(out, contest, resume=resume))
-        played = stack.enter_context(closing(play_games(contest, log=log, jobs=jobs, make=make)))
+    journal = nullcontext() if out is None else ArenaJournal(out, contest, resume=resume)
+    with journal as log, closing(play_games(contest, log=log, jobs=jobs, make=make)) as played:
         return compute_results(contest, played, keep=True)
 
 

@@ -134,13 +134,11 @@ def parse_game(game: str | Rules) -> GameEntry:
         table = from_line(f"{game.strip()}:", load)
     except (RecordError, CatalogueError) as error:
         raise BatchError(f"{format_value(game)} cannot be played: {error}") from None
-    if table.hidden:
-        why = "blocks are hidden from people only, so without hidden=yes"
-        raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone; {why}")
     plain = Table(Game(table.game.rules), book=table.book)
     if table != plain:
-        expected = "expected a game and its rules alone, as in draft(target=21)"
-        raise BatchError(f"{format_value(game)} cannot be played: {expected}")
+        hidden = "; blocks are hidden from people only, so without hidden=yes"
+        hint = hidden if table.hidden else ", as in draft(target=21)"
+        raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone{hint}")
     return _make_entry(plain)
 
 

@@ -19,7 +19,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
 from time import monotonic
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from number_tower.batch import BatchError
 from number_tower.text import format_text
@@ -52,12 +52,8 @@ class StoppedError(BatchError):
     """A job asks to stop the whole batch, and says why."""
 
 
-class _ChunkResult(NamedTuple, Generic[ResultT]):
-    """Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
-
-    results: list[ResultT]
-    rest: list[int]
-    error: BatchError | None
+_ChunkResult = tuple[list[ResultT], list[int], BatchError | None]
+"""Results of the first jobs of a chunk, the jobs that were not run, and the error that ended it."""
 
 
 def run_journaled(
@@ -81,7 +77,8 @@ def run_journaled(
         progress(done, total)
     indexes = (index for index in range(total) if log is None or index not in log)
     workers = min(count_cores() if jobs is None else jobs, total - done)
-    with closing(_run_serially(run, indexes) if workers < 2 else run_parallel(run, indexes, workers)) as chunks:
+    chunks = run_parallel(run, indexes, workers) if workers > 1 else ([run(index)] for index in indexes)
+    with closing(chunks):
         for entries in chunks:
             if log is not None:
                 log.append(entries)
@@ -96,11 +93,6 @@ def run_journaled(
 def count_cores() -> int:
     """Return how many processes can run at once."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _run_serially(run: Callable[[int], ResultT], indexes: Iterable[int]) -> Generator[list[ResultT]]:
-    for index in indexes:
-        yield [run(index)]
 
 
 def run_parallel(run: Callable[[int], ResultT], indexes: Iterable[int], workers: int) -> Generator[list[ResultT]]:
@@ -242,7 +234,7 @@ def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
         error.add_note(format_exc())
     finally:
         _Worker.is_busy = False
-    return _ChunkResult(results, indexes[len(results) :], error)
+    return results, indexes[len(results) :], error
 
 
 def _stop_worker(*_: object) -> NoReturn:

@@ -7,7 +7,7 @@ import shlex
 from contextlib import closing
 from functools import partial
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
@@ -19,12 +19,6 @@ from number_tower.cli.options import make_integer_parser, parse_count, parse_sec
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
     BASELINES,
-    DEFAULT_GAMES,
-    DEFAULT_OPPONENT,
-    DEFAULT_PATIENCE,
-    DEFAULT_POSITIONS,
-    DEFAULT_TRIES,
-    DEFAULT_VARIANTS,
     EvaluationJournal,
     RespondentFactory,
     arrange_suite,
@@ -34,7 +28,13 @@ from number_tower.evaluation.intervals import format_points, format_share
 from number_tower.evaluation.report import write
 from number_tower.evaluation.run import read_settings
 from number_tower.evaluation.scores import REASON_WORDS, compute_scores
-from number_tower.evaluation.suite import restore_suite
+from number_tower.evaluation.suite import (
+    DEFAULT_OPPONENT,
+    DEFAULT_PATIENCE,
+    DEFAULT_POSITIONS,
+    DEFAULT_TRIES,
+    restore_suite,
+)
 from number_tower.players import UnknownPlayerError
 from number_tower.text import format_count, format_path, format_text
 
@@ -49,16 +49,8 @@ if TYPE_CHECKING:
 FILE = "eval.jsonl"
 """Where tasks are written, unless the call names another file."""
 
-_SETTINGS: dict[str, Any] = {
-    "variants": DEFAULT_VARIANTS,
-    "number": DEFAULT_GAMES,
-    "positions": DEFAULT_POSITIONS,
-    "against": DEFAULT_OPPONENT,
-    "seed": 1,
-    "tries": DEFAULT_TRIES,
-    "patience": DEFAULT_PATIENCE,
-}
-"""Defaults; with --resume alone, the file has the settings."""
+_SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "patience")
+"""Options that `arrange_suite` has defaults for; with --resume alone, the file has them."""
 
 
 def add_arguments(parser: options.CommandParser) -> None:
@@ -152,7 +144,7 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
         return arrange_suite(
             dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
             args.games,
-            **{**_SETTINGS, **given},
+            **given,
             legal=not args.no_legal,
             make=make,
             progress=games,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
@@ -15,12 +15,6 @@ from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
-    DEFAULT_GAMES,
-    DEFAULT_OPPONENT,
-    DEFAULT_PATIENCE,
-    DEFAULT_POSITIONS,
-    DEFAULT_TRIES,
-    DEFAULT_VARIANTS,
     Suite,
     Task,
     arrange_suite,
@@ -39,12 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINES",
-    "DEFAULT_GAMES",
-    "DEFAULT_OPPONENT",
-    "DEFAULT_PATIENCE",
-    "DEFAULT_POSITIONS",
-    "DEFAULT_TRIES",
-    "DEFAULT_VARIANTS",
     "AnswerAttempt",
     "CompletedTask",
     "Decision",
@@ -99,14 +87,12 @@ def evaluate(
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     names, functions = _name_players(players)
-    make = RespondentFactory(functions)
-    with ExitStack() as stack:
-        stack.callback(make.close)
+    jobs = 1 if functions else jobs
+    with closing(RespondentFactory(functions)) as make:
         suite = arrange_suite(names, [games] if isinstance(games, str | Rules) else games, make=make, **options)
-        log = None if out is None else stack.enter_context(EvaluationJournal(out, suite, resume=resume))
-        running = run_tasks(suite, log=log, jobs=1 if functions else jobs, make=make, stop=stop)
-        done = stack.enter_context(closing(running))
-        return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
+        journal = nullcontext() if out is None else EvaluationJournal(out, suite, resume=resume)
+        with journal as log, closing(run_tasks(suite, log=log, jobs=jobs, make=make, stop=stop)) as done:
+            return Evaluation(suite, tuple(sorted(done, key=attrgetter("index"))))
 
 
 def run_tasks(

@@ -72,20 +72,17 @@ def _answer_lines(spec: str, lines: Iterator[bytes]) -> Iterator[dict[str, str]]
         return
     yield {"answer": ""}
     for line in lines:
-        try:
-            yield {"answer": _answer_line(function, line)}
-        except ForfeitError as error:
-            yield {"problem": str(error)}
+        yield _answer_line(function, line)
 
 
-def _answer_line(function: Function, line: bytes) -> str:
+def _answer_line(function: Function, line: bytes) -> dict[str, str]:
     """Return the end of an answer: as much as is kept of it, and one character more to show that it was longer."""
     try:
-        return call_function(function, json.loads(line))[-LONGEST_ANSWER - 1 :]
-    except ForfeitError:
-        raise
-    except BaseException as error:  # such as KeyboardInterrupt, which the function itself must have raised
-        raise ForfeitError(f"it raised {format_error(error)}") from error
+        return {"answer": call_function(function, json.loads(line))[-LONGEST_ANSWER - 1 :]}
+    except ForfeitError as error:
+        return {"problem": str(error)}
+    except BaseException as error:  # noqa: BLE001 - such as KeyboardInterrupt, which the function must have raised
+        return {"problem": f"it raised {format_error(error)}"}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import shlex
 import sys
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
@@ -106,19 +106,12 @@ class LevelRespondent(Respondent):
         self._level.close()
 
 
-class CommandRespondent(Respondent):
+class CommandRespondent(Conversation, Respondent):
     """A program that is asked by lines of JSON; after a problem the next question starts another run."""
-
-    def __init__(self, command: str, patience: float) -> None:
-        self._conversation = Conversation(command, patience)
 
     def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - the question says all
         """Ask the program and return its line."""
-        return self._conversation.ask(format_json_line(question), str)
-
-    def close(self) -> None:
-        """End the program and everything that it started."""
-        self._conversation.close()
+        return self.ask(format_json_line(question), str)
 
 
 class FunctionRespondent(Respondent):
@@ -132,15 +125,12 @@ class FunctionRespondent(Respondent):
         with redirect_stdout(sys.stderr):
             return call_function(self._function, question)
 
-    def close(self) -> None:
-        """Do nothing."""
-
 
 class ProcessRespondent(Respondent):
     """A function in a process of its own, so that it may hang, crash and print; see `function_worker`.
 
     The process stays from question to question, since the function may have loaded much. Another one is started only
-    after the process ended or gave no answer in time.
+    after the process ended or gave no answer in time; `close` leaves it running for the next task.
     """
 
     def __init__(self, spec: str, patience: float) -> None:
@@ -162,11 +152,7 @@ class ProcessRespondent(Respondent):
         reply = self._exchange(process, question, self._patience)
         if "problem" in reply:
             raise ForfeitError(reply["problem"])
-        text: str = reply["answer"]
-        return text
-
-    def close(self) -> None:
-        """Do nothing: the next task may ask again."""
+        return reply["answer"]
 
     def end(self, grace: float = GRACE) -> None:
         """End the process and everything that it started."""
@@ -183,7 +169,7 @@ class ProcessRespondent(Respondent):
             raise UnknownPlayerError(reply["problem"])
         return process
 
-    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, Any]:
+    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, str]:
         """Send a document and return the reply; if there is none, the process is ended."""
         try:
             return _parse_reply(process.ask(format_json_line(document).encode("ascii"), seconds))
@@ -192,9 +178,9 @@ class ProcessRespondent(Respondent):
             raise
 
 
-def _parse_reply(line: bytes) -> dict[str, Any]:
+def _parse_reply(line: bytes) -> dict[str, str]:
     try:
-        reply: dict[str, Any] = json.loads(line)
+        reply: dict[str, str] = json.loads(line)
         if isinstance(reply.get("problem", reply.get("answer")), str):
             return reply
     except (ValueError, AttributeError, RecursionError):
@@ -234,12 +220,14 @@ def check_function(function: object, spec: str) -> None:
 def call_function(function: Function, question: dict[str, object]) -> str:
     """Call a function with a copy of a question; an exception is the reason why there is no answer."""
     try:
-        answer = _format_answer(function(json.loads(json.dumps(question))))
+        answer = function(json.loads(json.dumps(question)))
+        if isinstance(answer, str):
+            return str.__str__(answer)
+        if hasattr(answer, "__index__") and not isinstance(answer, bool):
+            return int.__repr__(operator.index(answer))
     except (Exception, SystemExit) as error:
         raise ForfeitError(f"it raised {format_error(error)}") from error
-    if answer is None:
-        raise ForfeitError("it returned neither a text nor a whole number")
-    return answer
+    raise ForfeitError("it returned neither a text nor a whole number")
 
 
 def format_error(error: BaseException) -> str:
@@ -248,12 +236,3 @@ def format_error(error: BaseException) -> str:
         return format_text(f"{type(error).__name__}: {error}").removesuffix(": ")
     except Exception:  # noqa: BLE001 - the name is enough
         return type(error).__name__
-
-
-def _format_answer(answer: object) -> str | None:
-    """Return the answer of a function as text; None if it is neither text nor a whole number."""
-    if isinstance(answer, str):
-        return str.__str__(answer)
-    if isinstance(answer, bool) or not hasattr(answer, "__index__"):
-        return None
-    return int.__repr__(operator.index(answer))

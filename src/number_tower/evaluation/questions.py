@@ -96,7 +96,8 @@ class Respondent(Protocol):
         """Answer a question about a game; the question contains all that the game does."""
 
     def close(self) -> None:
-        """Release all resources."""
+        """Release what it needs for one task; by default nothing."""
+        return
 
 
 class QuestionedPlayer(Player):

@@ -6,7 +6,7 @@ import json
 import os
 from collections import deque
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from number_tower import __version__
@@ -56,17 +56,9 @@ class CompletedTask:
 
     def to_json(self) -> str:
         """Return the task as one line of JSON, where seats are 1 and 2."""
-        task = self.task
         document = {
-            "index": task.index,
-            "player": task.player,
-            "kind": task.kind,
-            "game": task.game,
-            "seat": task.seat + 1,
-            "opponent": task.opponent,
-            "seed": task.seed,
-            "start": task.moves,
-            "cluster": task.cluster,
+            **asdict(self.task),
+            "seat": self.task.seat + 1,
             "points": self.points,
             "reason": self.reason,
             "forfeit": self.forfeit,
@@ -214,9 +206,6 @@ class _RecordedAnswers(Respondent):
         ):
             raise ValueError("not the values of the legal blocks")
         return values
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 class _RecordedOpponent(Player):

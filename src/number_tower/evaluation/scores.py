@@ -37,11 +37,9 @@ MAX_EXAMPLES = 3
 """The worst decisions of each player that are kept as examples."""
 
 _COUNTS = ("tasks", "games", "won", "drawn", "lost", "decisions", "unknown")
-_ESTIMATES = ("points", "regret", "kept", "illegal", "troubled", "forfeits")
 
 
-@dataclass(frozen=True)
-class PlayerFigures:
+class PlayerFigures(NamedTuple):
     """Figures of some tasks of a player; `regret` and `kept` are of the decisions that count."""
 
     tasks: int
@@ -76,9 +74,11 @@ class PlayerFigures:
 
     def to_document(self) -> dict[str, object]:
         """Return the figures as JSON values."""
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        estimates = {name: getattr(self, name).to_document() for name in _ESTIMATES}
-        return {**counts, **estimates, "guessing": None if self.guessing is None else round(self.guessing, 4)}
+        document = {
+            name: value.to_document() if isinstance(value, Estimate) else value
+            for name, value in self._asdict().items()
+        }
+        return {**document, "guessing": None if self.guessing is None else round(self.guessing, 4)}
 
 
 class Blunder(NamedTuple):
@@ -226,7 +226,7 @@ class _PlayerSums:
         if decision.regret:
             self._worst = _select_worst((*self._worst, Blunder(task, decision)))
         if task.kind == "position":
-            self.positions[task.game, task.moves] = cluster, decision.regret
+            self.positions[task.game, task.start] = cluster, decision.regret
 
     def compute_score(self, player: str) -> PlayerScore:
         """Return the score of the player."""
@@ -253,15 +253,8 @@ class _PlayerSums:
         def estimate(total: str, number: str, unit: float = 1) -> Estimate:
             return estimate_mean((cluster[total] * unit, cluster[number]) for cluster in clusters)
 
-        tasks, games, won, drawn, lost, decisions, unknown = (sums[name] for name in _COUNTS)
         return PlayerFigures(
-            tasks,
-            games,
-            won,
-            drawn,
-            lost,
-            decisions,
-            unknown,
+            **{name: sums[name] for name in _COUNTS},
             points=estimate("half_points", "games", 0.5),
             regret=estimate("half_points_lost", "counted", 0.5),
             kept=estimate("kept", "counted"),

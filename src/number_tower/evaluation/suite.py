@@ -43,7 +43,7 @@ DEFAULT_PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Task:
-    """A game from some seat, or one move in the position after `moves`, for one player.
+    """A game from some seat, or one move in the position after the moves `start`, for one player.
 
     Tasks of one cluster are not independent: all tasks of a variant, or the two games with the same seed if the games
     were named.
@@ -56,7 +56,7 @@ class Task:
     seat: int
     opponent: str | None
     seed: int
-    moves: tuple[int, ...]
+    start: tuple[int, ...]
     cluster: int
 
 
@@ -111,7 +111,7 @@ class Suite:
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
         table = self.get_entry(task).table
-        return replace(table, game=Game(table.game.rules, moves=task.moves)) if task.moves else table
+        return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
 
     @cached_property
     def _entries(self) -> dict[str, GameEntry]:
@@ -179,17 +179,13 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     check_integer("positions", positions, 0)
     if type(seed) is not int:
         raise BatchError(f"seed: expected a whole number; got {format_value(seed)}")
-    factory = RespondentFactory() if make is None else make
+    factory = make or RespondentFactory()
     specs = tuple(spec if spec in factory.functions else normalize_player(spec) for spec in players)
     opponent = normalize_player(against)
     start = Suite(specs, named or _PLACEHOLDER, 2, (), opponent, seed, tries, legal, patience, fresh=not named)
-    try:
-        for spec in () if known else specs:
-            factory(spec, seed=seed, patience=patience).close()
-    finally:
-        if make is None:
-            factory.close()
     if not known:
+        for spec in specs:
+            factory(spec, seed=seed, patience=patience).close()
         _check_opponent(opponent, patience)
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)

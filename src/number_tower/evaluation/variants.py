@@ -145,33 +145,29 @@ def _judge_rules(rules: Rules, rng: Random, wanted: Container[Value]) -> Value |
         value = solver.evaluate(start).value
         if value not in wanted:
             return None
-        choices = [_Choices.from_games(game[:-1], solver, limits) for game in games]
+        early, lost = zip(*(_judge_choices(game[:-1], solver, limits) for game in games), strict=True)
     except NotSolvedError:
         return None
-    soon = all(2 * sum(each.early[seat] for each in choices) >= _SAMPLE_GAMES for seat in (0, 1))
-    much = all(fmean(each.lost[seat] for each in choices) >= _MIN_MEAN_LOSS for seat in (0, 1))
+    soon = all(2 * sum(mattered) >= _SAMPLE_GAMES for mattered in zip(*early, strict=True))
+    much = all(fmean(points) >= _MIN_MEAN_LOSS for points in zip(*lost, strict=True))
     return value if soon and much else None
 
 
-class _Choices(NamedTuple):
-    """For each player of a game, whether an early choice mattered, and the points lost by random moves."""
+def _judge_choices(games: Sequence[Game], solver: DeepSolver, limits: SearchLimits) -> tuple[list[bool], list[float]]:
+    """Return for each player whether an early choice mattered, and the points lost by random moves.
 
-    early: tuple[bool, bool]
-    lost: tuple[float, float]
-
-    @classmethod
-    def from_games(cls, games: Sequence[Game], solver: DeepSolver, limits: SearchLimits) -> _Choices:
-        """Value the moves of a game, which is given as it stood before each of them."""
-        early, lost = [False, False], [0.0, 0.0]
-        for game in games:
-            position, mover = game.position, game.to_move
-            points = {}
-            for block in position.legal:
-                limits.restart_positions()
-                points[block] = POINTS[solver.evaluate_move(position, block).value]
-            early[mover] |= values_differ(points) and len(game.moves) < _EARLY_PLIES
-            lost[mover] += max(points.values()) - fmean(points.values())
-        return cls((early[0], early[1]), (lost[0], lost[1]))
+    The game is given as it stood before each move.
+    """
+    early, lost = [False, False], [0.0, 0.0]
+    for game in games:
+        position, mover = game.position, game.to_move
+        points = {}
+        for block in position.legal:
+            limits.restart_positions()
+            points[block] = POINTS[solver.evaluate_move(position, block).value]
+        early[mover] |= values_differ(points) and len(game.moves) < _EARLY_PLIES
+        lost[mover] += max(points.values()) - fmean(points.values())
+    return early, lost
 
 
 _KINDS = [RulesKind(*each) for each in product(*map(get_args, (Supply, Towers, Fit, Stuck)), (False, True))]
