@@ -192,7 +192,7 @@ def _block_interrupts() -> Iterator[None]:
 # In the worker process ------------------------------------------------------------------------------------------------
 
 
-class _StopWorker(BaseException):
+class _WorkerStoppedError(BaseException):
     """Ends the running job; no exception handler of a job takes it for an error."""
 
 
@@ -224,7 +224,7 @@ def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
             results.append(_Worker.run(index))
             if monotonic() > deadline:
                 break
-    except _StopWorker:
+    except _WorkerStoppedError:
         os._exit(0)
     except BatchError as refused:
         error = refused
@@ -242,7 +242,7 @@ def _stop_worker(*_: object) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if not _Worker.is_busy:
         os._exit(0)
-    raise _StopWorker
+    raise _WorkerStoppedError
 
 
 def _stop_with_parent() -> None:
