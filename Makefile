@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -39,7 +39,10 @@ proxies: $(VENV)/.dev ## find nginx and Caddy for the tests, or get them
 	@$(BIN)/python tools/proxies.py
 
 unit: $(VENV)/.dev browser proxies ## the tests
-	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) # many tests wait for servers, so one more than there are cores
+	env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n auto
+
+quick: $(VENV)/.dev ## what to run between two edits: the tests that need no browser, no server and no second
+	$(BIN)/pytest -q -n auto -m 'not slow and not postgres' tests/arena tests/cli tests/coach tests/engine tests/players
 
 SOAK := 600
 SCRIPT := PYTHONPATH=tests $(BIN)/python

@@ -19,16 +19,16 @@ settings.register_profile(
 )
 settings.load_profile("tower")
 
-MARKERS = {"browser": "browser", "soak": "slow"}
-"""The marker of all tests in a directory."""
+QUICK = {"arena", "cli", "coach", "engine", "players"}
+"""Directories whose tests start no server and take little time, apart from those that are marked as slow there."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their directory and by the database that they use, and give each an id of its own."""
     for item in items:
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder in MARKERS:
-            item.add_marker(MARKERS[folder])
+        if folder not in QUICK:
+            item.add_marker("browser" if folder == "browser" else "slow")
         if isinstance(item, pytest.Function) and _needs_postgres(item):
             item.add_marker("postgres")
         if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them

@@ -31,17 +31,13 @@ SMALL = """
   .map(([box, html]) => `${Math.round(box.width)}x${Math.round(box.height)} ${html}`)
 """
 HEIGHT = "() => document.documentElement.scrollHeight"
-LONG = "docs"
-"""A page so long that one look takes as long as several at others."""
-
 WIDER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 def looks(sight: Sight) -> list[tuple[tuple[int, int], str]]:
-    """Return how a page is looked at: at each width and in each light; of less important ones, half of that."""
+    """Return how a page is looked at: at each width and in each light; in a sample, each page in one of these ways."""
     looks = [(PHONE, "light"), (DESKTOP, "dark"), (DESKTOP, "light"), (PHONE, "dark")]
-    everywhere = sight.dark and THOROUGH
-    return looks if everywhere else looks[:1] if sight.name == LONG else looks[:2]
+    return looks if THOROUGH else [looks[SIGHTS.index(sight) % len(looks)]]
 
 
 @pytest.mark.parametrize("sight", SIGHTS, ids=[sight.name for sight in SIGHTS])

@@ -428,7 +428,7 @@ def test_a_match_ends_in_one_piece_with_its_game(monkeypatch: pytest.MonkeyPatch
     store = opened(db)
     game = begun(store, new_match(best_of=1), 9, 8)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "settle_match", fails)
+        patched.setattr(keeping, "_settle_match", fails)
         with pytest.raises(StoreError):
             store.save(game, game.table.play(6))
     assert store.get(game.id).table.outcome is None

@@ -21,6 +21,8 @@ from support.game_tree import Key, Tree, key
 from support.sizes import examples, size
 from support.strategies import any_game
 
+pytestmark = pytest.mark.slow
+
 
 def reachable(rules: Rules) -> Iterator[Position]:
     """Every position that can be reached, those with the same future once."""

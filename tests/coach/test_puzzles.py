@@ -37,6 +37,8 @@ from support.game_tree import Tree, key
 from support.sizes import examples, size
 from support.strategies import any_rules
 
+pytestmark = pytest.mark.slow
+
 NAMES = catalogue.list_names()
 MONDAY = date(2026, 11, 16)
 LARGER = {
@@ -283,7 +285,7 @@ def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
 def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str) -> None:
     some = []
     for grade in GRADES:
-        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), size(12, 30)))
+        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), size(20, 30)))
         assert len(of_grade) > 3
         assert {puzzle.grade for puzzle in of_grade} == {grade}
         some += of_grade

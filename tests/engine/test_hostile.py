@@ -12,6 +12,8 @@ from number_tower import Game, Table, rules
 from number_tower.record import to_json
 from support.command import tower
 
+pytestmark = pytest.mark.slow
+
 RECORD = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8)), "draft")))
 
 REACHING = [

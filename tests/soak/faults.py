@@ -27,8 +27,7 @@ from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign,
 from number_tower.store import StoreError, rooms
 from number_tower.store.rooms import Revision, StoredRoom
 from number_tower.table import Change, StaleError
-from number_tower.web.lobby import NewRoom
-from number_tower.web.room_cache import CachedRoom, ReconcileTiming
+from number_tower.web.room_cache import CachedRoom, NewRoom, ReconcileTiming
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.nodes import Node, node

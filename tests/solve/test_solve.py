@@ -27,7 +27,7 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import PlainSolver, Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
-from support.sizes import examples
+from support.sizes import examples, size
 from support.strategies import any_rules
 
 NAMES = catalogue.list_names()
@@ -68,7 +68,7 @@ def check(solver: Solver, positions: list[Position]) -> None:
             )
 
 
-thorough = settings(max_examples=examples(800))
+thorough = settings(max_examples=size(60, 800))
 
 # Every method is right ------------------------------------------------------------------------------------------------
 

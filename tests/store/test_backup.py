@@ -231,7 +231,7 @@ def test_a_damaged_page_is_found(play: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "other.db").exists()
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_server_is_checked_too(play: Command, database: str) -> None:
     filled(database)
     fine = play("db", "check", "--db", database)
@@ -433,7 +433,7 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
 # Servers --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_server_is_backed_up_and_restored_with_the_same_commands(
     play: Command, database: str, tmp_path: Path
 ) -> None:
@@ -454,7 +454,7 @@ def test_a_server_is_backed_up_and_restored_with_the_same_commands(
     assert begun.id == 4, "the id of a game that was forgotten is still not used again"
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_backup_of_a_server_can_be_restored_to_a_file_and_back(play: Command, database: str, tmp_path: Path) -> None:
     with closing(store_in(loaded("0004", tmp_path / "games.db"))):
         pass
@@ -469,7 +469,7 @@ def test_a_backup_of_a_server_can_be_restored_to_a_file_and_back(play: Command, 
     assert sorted(tables) == sorted(line for line in content(tmp_path / "games.db") if line.startswith("INSERT"))
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_restore_is_refused_while_anybody_is_connected_to_the_server(
     play: Command, database: str, tmp_path: Path
 ) -> None:
@@ -484,7 +484,7 @@ def test_a_restore_is_refused_while_anybody_is_connected_to_the_server(
     assert play("db", "restore", "b.db", "--db", database).code == 0
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_restore_to_a_server_that_fails_changes_nothing(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -320,7 +320,7 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
     assert matches.get_match(store, 1).series.games[1].book.rules == in_match.rules
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store: Store) -> None:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
@@ -336,7 +336,7 @@ def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store:
     other.close()
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(database: str, store: Store) -> None:
     (book,) = books(1)
     store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
@@ -381,7 +381,7 @@ def test_a_room_that_gets_a_move_while_it_is_swept_is_not_lost(store: Store) -> 
     assert is_there(store, known)
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, store: Store) -> None:
     known, token = open_room(store)
     age(store)
@@ -396,7 +396,7 @@ def test_a_room_in_which_a_move_is_being_written_is_left_alone(database: str, st
     other.close()
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(database: str, store: Store) -> None:
     known, _ = open_room(store, best_of=3)
     age(store)
@@ -413,7 +413,7 @@ def test_a_room_whose_game_is_being_changed_in_a_terminal_is_left_alone(database
     other.close()
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_move_in_a_room_that_is_being_deleted_finds_it_gone(database: str, store: Store) -> None:
     known, token = open_room(store)
     age(store)

@@ -299,7 +299,7 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
         playing = subprocess.Popen(
             [TOWER, "play", "draft"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=SLOW"),
+            env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout={SLOW}"),
         )  # fmt: skip
         assert playing.stdin is not None
         playing.stdin.write("9\n")

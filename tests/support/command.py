@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
+import traceback
+from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NoReturn
 
+from number_tower.cli.main import main
 from support.clocks import SLOW
 
 ROOT = Path(__file__).parent.parent.parent
@@ -39,18 +47,57 @@ def limited(
 
 
 def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the installed command with something piped into it."""
-    return subprocess.run(
-        [TOWER, *arguments],
-        input=typed,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        env=plain_environment(**environment),
-        timeout=SLOW,
-        check=False,
-    )
+    """Run the command with something piped into it, in a fork of this process: it has everything imported already."""
+    if not hasattr(os, "fork"):
+        return subprocess.run(
+            [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8", cwd=cwd,
+            env=plain_environment(**environment), timeout=SLOW, check=False,
+        )  # fmt: skip
+    if environment.get("NUMBER_TOWER_DB", "none") != "none":
+        import_module("number_tower.store.games")
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(typed.encode())
+        given.seek(0)
+        child = os.fork()
+        if child == 0:
+            _become_tower(
+                (given.fileno(), out.fileno(), err.fileno()), arguments, cwd, plain_environment(**environment)
+            )
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(TextIOWrapper(file, encoding="utf-8").read())
+    return subprocess.CompletedProcess([TOWER, *arguments], code, *texts)
+
+
+def _become_tower(
+    files: tuple[int, int, int], arguments: tuple[str, ...], cwd: Path, environment: dict[str, str]
+) -> NoReturn:
+    """Run the command in this process, as an interpreter would that had just started, and end."""
+    try:
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+        encoding = environment.get("PYTHONIOENCODING", "utf-8")
+        sys.stdin, sys.stdout, sys.stderr = (
+            open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115 - as long as it lives
+            for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
+        )
+        signal.alarm(SLOW)
+        os.environ.clear()
+        os.environ.update(environment)
+        time.tzset()
+        os.chdir(cwd)
+        sys.argv = [TOWER, *arguments]
+        code = main()
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 1
+    except BaseException:  # noqa: BLE001 - as the interpreter does
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
 
 
 def session(name: str) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Writer
 from number_tower.web.live import Hub
-from number_tower.web.lobby import Lobby, NewRoom
+from number_tower.web.lobby import Lobby
+from number_tower.web.room_cache import NewRoom
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import Workers
 from support.clocks import SLOW

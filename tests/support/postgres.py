@@ -49,12 +49,22 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def database(empty: str) -> str:
-    """A database that games can be kept in: a file takes on its form by itself, a server has to be told."""
-    if on_server(empty):
-        brought_up_to_date(empty)
-    return empty
+@pytest.fixture(scope="session")
+def template(server: str) -> Iterator[str]:
+    """The name of a database with all tables, one for each process that runs tests: a copy needs no migration."""
+    with fresh(server) as url:
+        brought_up_to_date(url)
+        yield str(make_url(url).database)
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database that games can be kept in: a file, which gets its tables when it is opened, or one on a server."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "games.db")
+        return
+    with fresh(request.getfixturevalue("server"), request.getfixturevalue("template")) as url:
+        yield url
 
 
 def on_server(database: str) -> bool:
@@ -102,11 +112,12 @@ def running() -> Iterator[str]:
 
 
 @contextmanager
-def fresh(server: str) -> Iterator[str]:
+def fresh(server: str, template: str = "template0") -> Iterator[str]:
     """Have a database of one's own on a server."""
     name = f"tower_{token_hex(8)}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
     try:
         yield make_url(server).set(database=name).render_as_string(hide_password=False)
     finally:

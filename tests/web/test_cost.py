@@ -394,7 +394,7 @@ async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:
     """Play and take back for a while, and return all ways to look at the game."""
     api, token = f"/api/games/{room['address']}", ("authorization", f"Bearer {room['token']}")
     state = json.loads((await meter.ask(Call("GET", api))).body)
-    for turn in range(90):
+    for turn in range(size(30, 90)):
         version, block = state["version"], state["legal"][-1] if state["legal"] else 1000 - turn
         what = "undo" if turn % 3 == 2 else "moves"
         content = {"version": version} if what == "undo" else {"version": version, "block": block}

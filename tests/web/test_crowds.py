@@ -13,7 +13,7 @@ import pytest
 from number_tower.store.database import Store
 from number_tower.table import Change
 from support.clocks import SLOW
-from support.postgres import KINDS, brought_up_to_date, fresh
+from support.postgres import KINDS, fresh
 from support.servers import Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
 from support.stores import store_in
 
@@ -30,8 +30,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if request.param == "sqlite":
         yield str(tmp_path_factory.mktemp("crowds") / "games.db")
         return
-    with fresh(request.getfixturevalue("server")) as url:
-        brought_up_to_date(url)
+    with fresh(request.getfixturevalue("server"), request.getfixturevalue("template")) as url:
         yield url
 
 

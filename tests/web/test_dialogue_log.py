@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,9 @@ from support.apps import Player, begun, opened
 LONG = "rules(blocks=1-3,supply=endless,towers=own,target=1000):"
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Any:
-    with opened(tmp_path) as visitor:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with opened(tmp_path_factory.mktemp("log")) as visitor:
         yield visitor
 
 

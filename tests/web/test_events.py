@@ -19,7 +19,7 @@ from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
 from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
 from support.clocks import SLOW
-from support.postgres import brought_up_to_date, fresh
+from support.postgres import fresh
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
@@ -216,9 +216,8 @@ def some_game(database: str | Path) -> None:
 
 
 @pytest.fixture
-def on_server(server: str) -> Iterator[str]:
-    with fresh(server) as url:
-        brought_up_to_date(url)
+def on_server(server: str, template: str) -> Iterator[str]:
+    with fresh(server, template) as url:
         yield url
 
 

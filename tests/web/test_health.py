@@ -279,7 +279,7 @@ def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
     assert done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed.\n"
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_server_starts_on_a_postgresql_that_can_only_be_read(database: str) -> None:
     with read_only(database):
         assert refused("--db", database).endswith(" cannot be used: it is read-only.\n")
@@ -355,7 +355,7 @@ def wait_for(client: TestClient, status: int) -> Any:
     return answer.json()["checks"]
 
 
-@pytest.mark.parametrize("empty", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_postgresql_that_becomes_read_only_is_told_until_it_is_not(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

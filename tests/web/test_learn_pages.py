@@ -26,10 +26,10 @@ from number_tower.store import Location
 from number_tower.table import Table
 from number_tower.web import charts, limits, tasks
 from number_tower.web import tasks as lines
-from number_tower.web.lobby import NewRoom
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import analysis as analysis_page
 from number_tower.web.pages import games, puzzles
+from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import Settings
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError

@@ -17,8 +17,8 @@ from number_tower.store.rooms import Credentials, RoomNotFoundError
 from number_tower.table import Change, StaleError, TableError
 from number_tower.web.limits import TooLargeError
 from number_tower.web.live import RoomChange
-from number_tower.web.lobby import Lobby, NewRoom
-from number_tower.web.room_cache import CachedRoom
+from number_tower.web.lobby import Lobby
+from number_tower.web.room_cache import CachedRoom, NewRoom
 from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
 from support.stores import store_in

@@ -22,7 +22,7 @@ from number_tower.web.settings import Settings
 from support.apps import Player, linked
 from support.faults import Faults
 from support.lobbies import at, sat
-from support.postgres import KINDS, brought_up_to_date, fresh, place_of
+from support.postgres import KINDS, fresh, place_of
 
 pytest_plugins = ["support.postgres"]
 
@@ -42,8 +42,8 @@ def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     with ExitStack() as stack:
         database = str(tmp_path_factory.mktemp("seen") / "games.db")
         if request.param == "postgresql":
-            database = stack.enter_context(fresh(request.getfixturevalue("server")))
-            brought_up_to_date(database)
+            server, template = (request.getfixturevalue(name) for name in ("server", "template"))
+            database = stack.enter_context(fresh(server, template))
         settings = Settings(place_of(database), limits=False, quiet=True, host_names=("testserver",))
         first, second = (
             stack.enter_context(TestClient(make_app(settings, DEAF), follow_redirects=False)) for _ in range(2)

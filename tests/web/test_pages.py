@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from html import escape, unescape
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -32,10 +31,17 @@ ODD = {
 }
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    with opened(tmp_path) as client:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with opened(tmp_path_factory.mktemp("pages")) as client:
         yield client
+
+
+@pytest.fixture
+def client(site: TestClient) -> TestClient:
+    """Somebody who has not been here before."""
+    site.cookies.clear()
+    return site
 
 
 def begun(client: TestClient, **wanted: str) -> str:

@@ -21,7 +21,7 @@ from number_tower.store import StoreError, rooms
 from number_tower.store.database import Store
 from number_tower.web.app import make_app
 from number_tower.web.limits import DAY, RETRY_FULL, DailyQuota, DatabaseLimit, Quota, QuotaError
-from number_tower.web.lobby import NewRoom
+from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
 from support import apps
 from support.clocks import SLOW

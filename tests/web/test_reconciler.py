@@ -18,7 +18,7 @@ from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
 from support.nodes import NEVER, ONLY_NEWS, Node, node, until
-from support.postgres import brought_up_to_date, fresh
+from support.postgres import fresh
 
 pytest_plugins = ["support.postgres"]
 
@@ -45,9 +45,8 @@ async def next_moves(states: Any) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def on_server(server: str) -> Any:
-    with fresh(server) as url:
-        brought_up_to_date(url)
+def on_server(server: str, template: str) -> Any:
+    with fresh(server, template) as url:
         yield url
 
 

@@ -21,9 +21,9 @@ from number_tower.store.rooms import StoredRoom
 from number_tower.store.rows import Seats, StoredGame, format_now, share_rulebook
 from number_tower.voice import get_voice
 from number_tower.web import limits as bounds
-from number_tower.web.lobby import Lobby, NewRoom
+from number_tower.web.lobby import Lobby
 from number_tower.web.questions import AnswerCache
-from number_tower.web.room_cache import MAX_CACHE_BYTES, CachedRoom, RoomCache, estimate_size
+from number_tower.web.room_cache import MAX_CACHE_BYTES, CachedRoom, NewRoom, RoomCache, estimate_size
 from support.clocks import SLOW
 from support.lobbies import at
 from support.sizes import size

@@ -74,10 +74,8 @@ class LazyStore:
 
     def open(self) -> Store:
         """Return the database, opened; its errors are StoreErrors."""
-        from number_tower.store.database import Store  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-
         if self._store is None:
-            self._store = Store(self.location, timeout=self._timeout)
+            self._store = store.database.Store(self.location, timeout=self._timeout)
         return self._store
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
@@ -195,10 +193,12 @@ class Autosave:
                 return self._save_once(table)
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
-        from number_tower.store.rows import Seats  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-
         opened = self._database.open()
-        seats = Seats() if self._opponents is None else Seats(self._opponents.specs, self._opponents.seed)
+        seats = (
+            store.rows.Seats()
+            if self._opponents is None
+            else store.rows.Seats(self._opponents.specs, self._opponents.seed)
+        )
         if self._saved is not None:
             try:
                 return opened.save(self._saved, table, seats), None

@@ -136,8 +136,8 @@ def run(args: Namespace) -> int:
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
-        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),
         report_as("{}", UnknownPlayerError, BatchError),
+        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),  # inside: it is a BatchError
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from number_tower import store
 from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
@@ -15,7 +16,6 @@ from number_tower.cli.options import parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
-from number_tower.store import StoreError
 from number_tower.table import StaleError
 from number_tower.voice import MatchStanding, get_plain_players, get_voice
 
@@ -184,12 +184,12 @@ class _MatchSession:
         saved, series = self._load_started_game(), self._series
         table = series.table if saved is None else replace(saved.table, names=series.names)
         opponents = create_opponents(self._args, series.match.number)
-        store = choose_store(self._args)
+        database = choose_store(self._args)
         claim_slot = partial(self._claim_slot, opponents, series)
         return _MatchDialogue(
             table if opponents is None else opponents.seat(table),
             self._terminal,
-            autosave=None if store is None else Autosave(store, opponents, saved, claim_slot),
+            autosave=None if database is None else Autosave(database, opponents, saved, claim_slot),
             opponents=opponents,
             coin_tossed=coin_tossed,
             introduced=introduced,
@@ -199,25 +199,19 @@ class _MatchSession:
     def _load_started_game(self) -> StoredGame | None:
         """Return the next game if it was started, before the match was left or meanwhile elsewhere."""
         current, self._current = self._current, None
-        if current is not None or self._id is None or (store := choose_store(self._args)) is None:
+        if current is not None or self._id is None or (database := choose_store(self._args)) is None:
             return current
-        from number_tower.store.matches import find_game  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-        from number_tower.store.rows import MatchSlot  # noqa: PLC0415 - likewise
-
         try:
-            return find_game(store.open(), MatchSlot(self._id, self._series.match.number))
-        except StoreError:
+            return store.matches.find_game(database.open(), store.rows.MatchSlot(self._id, self._series.match.number))
+        except store.StoreError:
             return None
         finally:
-            store.close()
+            database.close()
 
     def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
-        from number_tower.store.matches import StoredMatch, claim_slot  # noqa: PLC0415 - not for the first prompt
-        from number_tower.store.rows import Seats  # noqa: PLC0415 - likewise
-
-        seats = Seats() if opponents is None else Seats(opponents.specs, self._args.seed)
-        return claim_slot(connection, StoredMatch(self._id, self._key, series, seats))
+        seats = store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, self._args.seed)
+        return store.matches.claim_slot(connection, store.matches.StoredMatch(self._id, self._key, series, seats))
 
     def _finish_game(self, game: _MatchDialogue, winner: int | None) -> None:
         """Count a game that is over, and tell the score."""
@@ -246,8 +240,8 @@ class _MatchSession:
     def format_ref(self, game: _MatchDialogue) -> str | None:
         """Return the REF of the match with the options to resume it; None if it is not saved."""
         self.update_id(game)
-        store = choose_store(self._args)
-        if self._id is None or self._unsaved or self._diverged or store is None:
+        database = choose_store(self._args)
+        if self._id is None or self._unsaved or self._diverged or database is None:
             return None
         opponents = game.opponents
         named = opponents is not None and opponents.has_program

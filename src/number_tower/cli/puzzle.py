@@ -9,7 +9,7 @@ from itertools import islice
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
-from number_tower import catalogue, record
+from number_tower import catalogue, record, store
 from number_tower.cli import options
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import (
@@ -32,7 +32,6 @@ from number_tower.coach.reasons import explain_move
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
-from number_tower.store import StoreError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice, narrate
@@ -389,15 +388,13 @@ class AttemptLog:
         """Save a result; report the first failure."""
         if self._store is None:
             return
-        from number_tower.store import puzzles  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-
         line = record.to_line(table, files=True)
-        self._waiting.append(puzzles.make_attempt(self._name, table.rulebook, line, grade, result))
+        self._waiting.append(store.puzzles.make_attempt(self._name, table.rulebook, line, grade, result))
         try:
             with self._store.open().write() as connection:
                 for attempt in self._waiting:
-                    puzzles.insert_attempt(connection, attempt)
-        except StoreError as error:
+                    store.puzzles.insert_attempt(connection, attempt)
+        except store.StoreError as error:
             self._store.shorten_timeout()
             if not self._failed:
                 print_error(f"{error}. The puzzles go on, and are not kept as long as that is so")

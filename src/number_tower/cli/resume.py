@@ -6,7 +6,7 @@ from argparse import Namespace
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from number_tower import record
+from number_tower import record, store
 from number_tower.cli import options
 from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
@@ -16,7 +16,6 @@ from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM, is_command
-from number_tower.store import StoreError
 from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
 
@@ -98,31 +97,27 @@ def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:
 
 def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
     """Return the game of a file as it is in the database, if it stands there as in the file."""
-    store = choose_store(args)
+    database = choose_store(args)
     key = None if found.saved is not None else record.read_key(args.ref)
-    if key is None or store is None or store.missing:
+    if key is None or database is None or database.missing:
         return found
     try:
-        saved = store.open().find_by_key(key)
-    except StoreError:
+        saved = database.open().find_by_key(key)
+    except store.StoreError:
         return found
     finally:
-        store.close()
+        database.close()
     return found if saved is None or saved.table != found.table else FoundGame(saved.table, saved)
 
 
 def _load_match(args: Namespace, identity: int) -> StoredMatch:
-    from number_tower.store.matches import get_match  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-
-    return LazyStore(args.db).query(lambda store: get_match(store, identity), f"match m{identity}")
+    return LazyStore(args.db).query(lambda opened: store.matches.get_match(opened, identity), f"match m{identity}")
 
 
 def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     """Return the game that was left last before its end, or the match that was left between two games."""
-    from number_tower.store.matches import find_unfinished_match  # noqa: PLC0415 - SQLAlchemy is not for the first prompt
-
     game, match = LazyStore(args.db).query(
-        lambda store: (store.find_unfinished(), find_unfinished_match(store)), "unfinished game"
+        lambda opened: (opened.find_unfinished(), store.matches.find_unfinished_match(opened)), "unfinished game"
     )
     if match is not None and (game is None or match.changed > game.changed):
         return _load_match(args, match.id)

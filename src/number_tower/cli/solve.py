@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -204,8 +205,6 @@ def _paint_value(value: Value, terminal: Terminal) -> str:
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:
-    import json  # noqa: PLC0415 - only where it is args for
-
     document = {
         "game": table.rulebook,
         "moves": list(table.game.moves),

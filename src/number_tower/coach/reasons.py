@@ -30,7 +30,6 @@ _MAX_ROUNDS = 64
 _MAX_CANDIDATES = 2_000
 _MAX_PATH = 3
 
-
 _TEACHING_ORDER = (
     "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
     "threat", "threat_or", "threat_or_higher", "forced", "answers",

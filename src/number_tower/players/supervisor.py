@@ -20,6 +20,7 @@ process ends, even if that is killed.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import sys
@@ -103,10 +104,8 @@ def _adopt_orphans() -> bool:
     if sys.platform != "linux":
         return False
     try:
-        import ctypes  # noqa: PLC0415 - on Linux only
-
         return bool(ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (ImportError, OSError, AttributeError):
+    except (OSError, AttributeError):
         return False
 
 

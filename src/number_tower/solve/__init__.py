@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from number_tower.text import format_value
 
@@ -29,11 +29,10 @@ def solve(
     within them, `NotSolvedError` is raised. Plies that a theory does not give are searched for within the limits, or
     without limits as long as the position is small; `plies=False` leaves them out.
     """
-    from number_tower.position import Position  # noqa: PLC0415 - `tower --version` needs no game and no solver
-    from number_tower.solve.limits import SearchLimits  # noqa: PLC0415 - likewise
-    from number_tower.solve.solution import Solution  # noqa: PLC0415 - likewise
+    from number_tower.solve import limits, solution  # noqa: PLC0415 - `tower --version` needs no solver
 
-    position = getattr(game, "position", game)
-    if not isinstance(position, Position):
+    position: Any = getattr(game, "position", game)
+    if not hasattr(position, "place"):
         raise TypeError(f"expected a game or a position; got {format_value(game)}")
-    return Solution(position, SearchLimits(seconds=seconds, memory=memory, progress=progress), plies=plies)
+    allowed = limits.SearchLimits(seconds=seconds, memory=memory, progress=progress)
+    return solution.Solution(position, allowed, plies=plies)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from number_tower.store import database, matches, puzzles, rows  # noqa: F401 - see __getattr__
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame
 
@@ -25,6 +29,13 @@ EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
 _SERVER_SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _FILE_SCHEME = "sqlite:///"
 _PASSWORD = re.compile(r"(?<=password=)[^&]*")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of this package when it is first used: they load SQLAlchemy, which takes time."""
+    if name in {"database", "matches", "puzzles", "rows"}:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class StoreError(Exception):
@@ -57,12 +68,11 @@ class Location(NamedTuple):
 
 def open_store(where: str | None = None) -> Store:
     """Open a database: a file, `postgresql://...`, or the default one."""
-    from number_tower.store.database import Store  # noqa: PLC0415 - the database library is loaded when it is needed
-
     location = find_location(where)
     if location is None:
         raise LocationError("expected a database; got none")
-    return Store(location)
+    store: Store = __getattr__("database").Store(location)
+    return store
 
 
 def get_choice(given: str | None) -> str:

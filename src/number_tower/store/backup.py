@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +34,9 @@ from number_tower.store.engine import (
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.store.upgrade import check_version, migrate, read_version, require_version
 from number_tower.text import format_path
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -253,9 +257,7 @@ def _lock_exclusively(file: Path, name: str) -> Iterator[None]:
 @contextmanager
 def _lock_bytes(file: Path, in_use: StoreError) -> Iterator[None]:
     """Lock the bytes of a file that SQLite locks, without reading the file."""
-    try:
-        import fcntl  # noqa: PLC0415 - there is none on Windows, where a file that is open cannot be replaced
-    except ImportError:
+    if sys.platform == "win32":  # a file that is open cannot be replaced there
         yield
         return
     with file.open("r+b") as stream:

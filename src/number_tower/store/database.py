@@ -16,15 +16,7 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.store import GameNotFoundError, StoreError
-from number_tower.store.engine import (
-    TIMEOUT,
-    FileGuard,
-    LogBusyError,
-    begin_snapshot,
-    make_engine,
-    read_state,
-    translate_errors,
-)
+from number_tower.store.engine import FileGuard, LogBusyError, begin_snapshot, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
@@ -61,7 +53,7 @@ class Store:
 
     def __init__(self, location: Location, *, timeout: float | None = None) -> None:
         self.location = location
-        self.engine = make_engine(location, timeout=TIMEOUT if timeout is None else timeout)
+        self.engine = make_engine(location, timeout=timeout)
         self._guard: FileGuard | None = None
         self._opened = 0
         self._reopening = Lock()

@@ -147,8 +147,9 @@ def _describe_database_error(error: SQLAlchemyError | sqlite3.Error) -> str:
 # Engines --------------------------------------------------------------------------------------------------------------
 
 
-def make_engine(location: Location, *, timeout: float = TIMEOUT) -> Engine:
+def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
     """Return an engine for a location; nothing is opened yet."""
+    timeout = TIMEOUT if timeout is None else timeout
     try:
         url = _make_file_url(location.file or "") if location.url is None else make_url(location.url)
         if location.file is None:

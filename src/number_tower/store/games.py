@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 
 from number_tower.match import Match
-from number_tower.store import GameNotFoundError, GameStartedError, StoreError
+from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
 from number_tower.store.engine import detect_damage, report_damage
-from number_tower.store.rows import (
-    MatchSlot,
-    StoredGame,
-    load_rulebook,
-    make_row,
-    make_state_columns,
-    read_game,
-    store_rulebook,
-)
+from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
 from number_tower.store.schema import changes, games, matches
 
 if TYPE_CHECKING:
@@ -63,7 +55,7 @@ def load_game(connection: Connection, identity: int, *, lock: bool = False) -> S
 
 def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Rulebook | None) -> StoredGame:
     with report_damage(f"game {row['id']}", ValueError, TypeError):
-        game = read_game(row, log, book)
+        game = rows.read_game(row, log, book)
         check_columns(row, games)
     return game
 
@@ -112,7 +104,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         **make_row(game.table, game.seats),
         **make_state_columns(game.table),
         "key": game.key,
-        "book": store_rulebook(connection, game.book),
+        "book": rows.store_rulebook(connection, game.book),
         "started": game.started,
         "changed": game.changed,
         "match": game.slot and game.slot.match,
@@ -300,7 +292,7 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
     waiting = list(identities)
     for start in range(0, len(waiting), _GAMES_PER_QUERY):
         some = waiting[start : start + _GAMES_PER_QUERY]
-        rows = {row["id"]: row for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()}
+        found = {row["id"]: row for row in connection.execute(select(games).where(games.c.id.in_(some))).mappings()}
         logs = defaultdict(list)
         log = select(changes).where(changes.c.game.in_(some)).order_by(changes.c.game, changes.c.version)
         for entry in connection.execute(log):
@@ -308,7 +300,7 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
         for identity in some:
             try:
                 with detect_damage(f"game {identity}"):
-                    row = rows[identity]
+                    row = found[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
                     game = _build_game(row, logs[identity], books[row["book"]])

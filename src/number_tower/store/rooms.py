@@ -155,13 +155,8 @@ def insert_room(
     taken = [place for place, seat in enumerate(room.seats) if seat.kind == "person"]
     for place in taken:
         insert_seat(connection, identity, place, token, browser)
-    game = _start_game(
-        connection,
-        identity,
-        room,
-        StoredGame(0, "", replace(room.table, book=book, rulebook=book.name), players, ()),
-        since=1,
-    )
+    room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
+    game = _start_game(connection, identity, room, StoredGame(0, "", room.table, players, ()), since=1)
     stored = StoredRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (None, None))
     return replace_holder(stored, taken, token, browser), token
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ALEMBIC_LOCK = Lock()
 """Alembic keeps its configuration in global variables."""
 
-_VERSIONS = ("0001", "0002", "0003", "0004", NEWEST)
+_VERSIONS = tuple(f"{number:04}" for number in range(1, int(NEWEST) + 1))
 
 _LOG = getLogger(__name__)
 _LOG.addHandler(NullHandler())  # a command that sets up no log prints none
@@ -107,14 +107,14 @@ def _migrate_with_backup(connection: Connection, location: Location, version: st
 
 def migrate(connection: Connection, version: str) -> None:
     """Run the migrations up to a version, in the transaction of the connection."""
-    from alembic import command  # noqa: PLC0415 - only when a database is upgraded
-    from alembic.config import Config  # noqa: PLC0415 - likewise
+    from alembic import command, config  # noqa: PLC0415 - only when a database is upgraded
 
-    config = Config()
-    config.set_main_option("script_location", os.path.join(os.path.dirname(__file__), "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
+    settings = config.Config()
+    folder = os.path.join(os.path.dirname(__file__), "migrations")
+    settings.set_main_option("script_location", folder.replace("%", "%%"))
+    settings.attributes["connection"] = connection
     with _ALEMBIC_LOCK:
-        command.upgrade(config, version)
+        command.upgrade(settings, version)
 
 
 def read_version(connection: Connection) -> str | None:

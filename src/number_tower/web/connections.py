@@ -55,7 +55,6 @@ BODY_RATE = 1024
 """Bytes a second that a body must have on average, after `BODY_GRACE` seconds."""
 
 BODY_GRACE = 5.0
-
 MAX_PIPELINED = 16
 """Requests that may wait on a connection for the answer to the one before."""
 
@@ -71,8 +70,8 @@ _log = logging.getLogger(__name__)
 
 
 def _format_refusal(status: str, text: str) -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\n"
-    return f"{head}connection: close\r\n\r\n{text}".encode("ascii")
+    headers = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(text)}\r\nconnection: close"
+    return f"HTTP/1.1 {status}\r\n{headers}\r\n\r\n{text}".encode("ascii")
 
 
 _HEAD_TOO_LARGE = _format_refusal(
@@ -106,9 +105,8 @@ class ConnectionRegistry:
 
     A connection is idle while the server owes it no answer: before its request has arrived completely, and after the
     answer. If there is no room, the connection that has been idle for the longest is closed: that of the same address
-    if this address has its full number, else that of the address with the most connections. Only if there is none, the
-    new connection is refused. All operations take constant time (`max` looks at the distinct numbers of connections,
-    at most 110 for 6,000 connections).
+    if this has its full number, else that of the address with the most connections. Only if there is none, the new one
+    is refused. All operations take constant time (`max` looks at the distinct numbers, at most 110 for 6,000).
     """
 
     def __init__(
@@ -257,8 +255,6 @@ class HttpConnection(HttpToolsProtocol):
         self._unread_since: float | None = None
         self._abort_at: float | None = None
 
-    # Called by the transport ------------------------------------------------------------------------------------------
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Count the connection and wait for a request, or refuse it."""
         super().connection_made(transport)
@@ -298,8 +294,6 @@ class HttpConnection(HttpToolsProtocol):
         self._unread_since = None
         super().resume_writing()
 
-    # Called by the parser and by the answer ---------------------------------------------------------------------------
-
     def on_message_begin(self) -> None:
         """Begin to read a request."""
         self._in_head = True
@@ -338,8 +332,6 @@ class HttpConnection(HttpToolsProtocol):
         """Wait for the next request, or go on with one that is here already."""
         super().on_response_complete()
         self._registry.set_idle(self, idle=not self.is_busy)
-
-    # Called by the server ---------------------------------------------------------------------------------------------
 
     @property
     def is_busy(self) -> bool:

@@ -73,10 +73,7 @@ STATUSES = {
         "No token was sent, and one is needed.",
     ),
     403: StatusText(
-        "Not allowed",
-        "not_yours",
-        "You hold no seat here; you can watch.",
-        "The token holds no seat in this game.",
+        "Not allowed", "not_yours", "You hold no seat here; you can watch.", "The token holds no seat in this game."
     ),
     404: StatusText(
         "Not found",
@@ -92,10 +89,7 @@ STATUSES = {
         "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
     ),
     413: StatusText(
-        "Too large",
-        "too_large",
-        "The request is larger than any that is needed here.",
-        "The request is too large.",
+        "Too large", "too_large", "The request is larger than any that is needed here.", "The request is too large."
     ),
     415: StatusText(
         "Not JSON",

@@ -7,20 +7,18 @@ import re
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
 from number_tower.position import MoveError
-from number_tower.room import Room, RoomError, Seat
+from number_tower.room import RoomError
 from number_tower.store import StoreError, maintenance, rooms, rows, seats
 from number_tower.store.rooms import RoomChangedError, RoomNotFoundError
-from number_tower.store.rows import Seats
-from number_tower.table import StaleError, TableError, check_player_names
-from number_tower.voice import get_voice
+from number_tower.table import StaleError, TableError
 from number_tower.web import limits
 from number_tower.web.live import RoomChange
 from number_tower.web.middleware import CURRENT_CLIENT
-from number_tower.web.questions import FALLBACK_LEVEL, ComputerPlayers
+from number_tower.web.questions import ComputerPlayers
 from number_tower.web.room_cache import DEFAULT_TIMING, Reconciler, RoomCache
 
 if TYPE_CHECKING:
@@ -28,14 +26,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from number_tower.room import Action
+    from number_tower.room import Action, Room
     from number_tower.store.database import Store, Writer
     from number_tower.store.rooms import Credentials, Revision, StoredRoom
     from number_tower.store.rows import StoredGame
-    from number_tower.table import Table
     from number_tower.web.limits import Quota
     from number_tower.web.live import Hub
-    from number_tower.web.room_cache import CachedRoom, ReconcileTiming
+    from number_tower.web.room_cache import CachedRoom, NewRoom, ReconcileTiming
     from number_tower.web.workers import Workers
 
 T = TypeVar("T")
@@ -49,53 +46,11 @@ _COMPARE_BATCH = 500
 _PAUSE = 0.1
 """Seconds between two transactions that delete rooms, and before a lost answer of the database is looked for again."""
 
-_ROOM_COST, _CHANGE_COST = 1_500, 65
-"""Bytes on the disk of a new room beside its rules and rule file, and of a change (measured in SQLite: 1,350, 61)."""
-
 _ADDRESS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class BehindError(Exception):
     """A client has seen a state that this server does not find, and did not hear of in time."""
-
-
-class NewRoom(NamedTuple):
-    """A game to be played, and with whom: a person at the same table, the computer, or the first who has the link."""
-
-    table: Table
-    opponent: Literal["table", "computer", "link"] = "table"
-    level: str | None = None
-    names: tuple[str | None, str | None] = (None, None)
-    best_of: int | None = None
-    hints: bool = True
-
-    @property
-    def players(self) -> Seats:
-        """Who chooses the moves in each seat."""
-        return Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
-
-    @property
-    def cost(self) -> int:
-        """The estimated bytes that the room takes on the disk: a fixed part, its rules, its rule file and its moves."""
-        game = self.table.game
-        rules = sum(len(f"{key}{value}") for key, value in game.rules.written().items())
-        book = self.table.book
-        rule_file = len(book.content) if rows.is_custom(book) else 0
-        moves = sum(len(str(block)) + 1 for block in game.moves)
-        return _ROOM_COST + 2 * rules + rule_file + moves + _CHANGE_COST * self.table.version
-
-    def make_room(self) -> Room:
-        """Return the room, with its creator in the first seat."""
-        usual = get_voice(self.table.book).players
-        level = self.players.players[1]
-        names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
-        chosen = self.table.names or (check_player_names(names) if names != usual else None)
-        table = replace(self.table, names=chosen, automatic=self.players.automatic)
-        kinds: dict[str, Literal["person", "computer", "free"]]
-        kinds = {"table": "person", "computer": "computer", "link": "free"}
-        first, second = chosen or usual
-        seats = Seat("person", first), Seat(kinds[self.opponent], second)
-        return Room(table, seats, best_of=self.best_of, hints=self.hints)
 
 
 class Lobby:
@@ -128,10 +83,7 @@ class Lobby:
 
     @property
     def stale_for(self) -> float | None:
-        """Seconds for which rooms could not be compared with the database, so that old states may be shown.
-
-        None if comparing works.
-        """
+        """Seconds for which rooms could not be compared with the database; None if that works."""
         return self._reconciler.failing_for
 
     # Find rooms -------------------------------------------------------------------------------------------------------
@@ -174,8 +126,7 @@ class Lobby:
     ) -> AsyncGenerator[CachedRoom | None, None]:
         """Yield a room as it is, and again after every change; None after a heartbeat without any.
 
-        States never go back, nor behind what the client has seen. A database that fails for a moment does not end a
-        stream: the room is read again later.
+        States never go back, nor behind what the client has seen. A database failure does not end a stream.
         """
         room_id = (await self.find_room(address)).id
         sent: Revision | None = None
@@ -270,10 +221,7 @@ class Lobby:
             self._reconciler.mark((change.room,))
 
     async def delete_old_rooms(self, keep_days: int | None = None) -> None:
-        """Delete rooms that are old, some at a time, so that no player waits for it; then unused rule files.
-
-        A room is old if nothing happened there for 30 days and at most one move was made, or after `keep_days` days.
-        """
+        """Delete old rooms (see `maintenance.compute_cutoffs`) and unused rule files, some at a time."""
         cutoffs = maintenance.compute_cutoffs(keep_days)
         last = 0
         while found := await self._read(lambda connection: maintenance.find_expired(connection, cutoffs, last)):  # noqa: B023 - used at once
@@ -285,8 +233,7 @@ class Lobby:
         unused = await self._read(maintenance.find_unused_rulebooks)
         for start in range(0, len(unused.ids), maintenance.RULEBOOKS_PER_TRANSACTION):
             some = unused.ids[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
-            delete = partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=unused.newest_match)
-            await self._write(delete)
+            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=unused.newest_match))
             await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:
@@ -342,15 +289,13 @@ class Lobby:
                         raise
                 else:
                     if after is not now.room:
+                        write = partial(rooms.update_room, known=now, after=after)
                         with suppress(RoomChangedError):
-                            return self._announce(await self._write_room(now, after), remark)
+                            return self._announce(await self._write(write), remark)
                     elif await self._is_current(now):  # it was done already
                         return now
                 self._cache.remove(room.id)
             raise StaleError((await self.find_room(room.address)).room.table)
-
-    async def _write_room(self, before: StoredRoom, after: Room) -> StoredRoom:
-        return await self._write(lambda connection: rooms.update_room(connection, before, after))
 
     async def _change_seats(
         self, room: CachedRoom, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]

@@ -1,4 +1,4 @@
-"""Rooms in memory: a bounded cache, and a background task that keeps it equal to the database."""
+"""Rooms in memory: new ones, a bounded cache of open ones, and a task that keeps it equal to the database."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from number_tower.store import StoreError
+from number_tower.room import Room, Seat
+from number_tower.store import StoreError, rows
 from number_tower.store.rooms import StoredRoom
-from number_tower.store.rows import is_custom
+from number_tower.store.rows import Seats
+from number_tower.table import check_player_names
 from number_tower.voice import get_voice
 from number_tower.web import view
+from number_tower.web.questions import FALLBACK_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from number_tower.catalogue import Rulebook
+    from number_tower.table import Table
     from number_tower.voice import Voice
 
 MAX_ROOMS = 4_096
@@ -41,10 +45,52 @@ _MASKS, _MASK = 2, 100
 _RULE_FILE = 4
 """How many times its own size a rule file takes: as bytes, as parsed text, and as templates (measured: 3.1)."""
 
+_ROOM_COST, _CHANGE_COST = 1_500, 65
+"""Bytes on the disk of a new room beside its rules and rule file, and of a change (measured in SQLite: 1,350, 61)."""
+
 _MAX_RUN = 5.0
 """Seconds after which a comparison that has not ended counts as failing."""
 
 _log = logging.getLogger(__name__)
+
+
+class NewRoom(NamedTuple):
+    """A game to be played, and with whom: a person at the same table, the computer, or the first who has the link."""
+
+    table: Table
+    opponent: Literal["table", "computer", "link"] = "table"
+    level: str | None = None
+    names: tuple[str | None, str | None] = (None, None)
+    best_of: int | None = None
+    hints: bool = True
+
+    @property
+    def players(self) -> Seats:
+        """Who chooses the moves in each seat."""
+        return Seats((None, self.level or FALLBACK_LEVEL)) if self.opponent == "computer" else Seats()
+
+    @property
+    def cost(self) -> int:
+        """The estimated bytes that the room takes on the disk: a fixed part, its rules, its rule file and its moves."""
+        game = self.table.game
+        rules = sum(len(f"{key}{value}") for key, value in game.rules.written().items())
+        book = self.table.book
+        rule_file = len(book.content) if rows.is_custom(book) else 0
+        moves = sum(len(str(block)) + 1 for block in game.moves)
+        return _ROOM_COST + 2 * rules + rule_file + moves + _CHANGE_COST * self.table.version
+
+    def make_room(self) -> Room:
+        """Return the room, with its creator in the first seat."""
+        usual = get_voice(self.table.book).players
+        level = self.players.players[1]
+        names = self.names[0] or usual[0], self.names[1] or (usual[1] if level is None else level.capitalize())
+        chosen = self.table.names or (check_player_names(names) if names != usual else None)
+        table = replace(self.table, names=chosen, automatic=self.players.automatic)
+        kinds: dict[str, Literal["person", "computer", "free"]]
+        kinds = {"table": "person", "computer": "computer", "link": "free"}
+        first, second = chosen or usual
+        seats = Seat("person", first), Seat(kinds[self.opponent], second)
+        return Room(table, seats, best_of=self.best_of, hints=self.hints)
 
 
 @dataclass(frozen=True)
@@ -148,7 +194,7 @@ class RoomCache(Mapping[int, CachedRoom]):
         if not self._rulebook_uses[key]:
             del self._rulebook_uses[key]
         is_first_or_last = not uses or not uses + change
-        return _RULE_FILE * len(book.content) if is_first_or_last and is_custom(book) else 0
+        return _RULE_FILE * len(book.content) if is_first_or_last and rows.is_custom(book) else 0
 
     def _grow(self, room: CachedRoom, size: int) -> None:
         """Count what was encoded of a room, if this state of it is still in the cache."""

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -24,10 +25,14 @@ from uvicorn.server import HANDLED_SIGNALS
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
+from number_tower.web.app import make_app
 from number_tower.web.connections import HttpConnection
 from number_tower.web.health import Notifier
 from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,8 +83,6 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
     _check_database(settings.place)
     with open_listener(settings.host, settings.port) as listener:
-        from number_tower.web.app import make_app  # noqa: PLC0415 - not before there are a database and a port
-
         port = listener.getsockname()[1]
         if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
@@ -321,9 +324,9 @@ def _find_lan_address() -> str | None:
 
 def _raise_file_limit() -> int | None:
     """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 - there is none on Windows
-
+    if sys.platform == "win32":
+        return None
+    with suppress(ValueError, OSError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(_MAX_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:

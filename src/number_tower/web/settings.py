@@ -1,4 +1,4 @@
-"""What whoever runs a server decides; all of it comes from the call, and nothing from the environment."""
+"""Settings of a server, and the readers of its options; nothing is read from the environment."""
 
 from __future__ import annotations
 
@@ -109,13 +109,13 @@ class Settings:
         return tuple(ip_network(each) for each in self.proxy)
 
     def uses_secure_cookies(self, scheme: str) -> bool:
-        """Say whether the cookies of a page that came so are for https only."""
+        """Return whether the cookies of a page that was loaded by this scheme are for https only."""
         if self.secure is not None:
             return self.secure
         return scheme == "https" or (self.public_url or "").startswith("https://")
 
     def get_origin(self, scheme: str, host: str) -> str:
-        """Return the address to write into links for others, given how this visitor came."""
+        """Return the origin of links for others, given the scheme and host by which this visitor came."""
         if self.public_url is not None:
             return self.public_url
         if self.lan is not None and _is_loopback(host):
@@ -123,12 +123,12 @@ class Settings:
         return f"{scheme}://{host}"
 
     def is_local_only(self, host: str) -> bool:
-        """Say whether nobody at another machine can open the links that a visitor gets who came by this host."""
+        """Return whether links for a visitor who came by this host work on this machine only."""
         return self.public_url is None and self.lan is None and _is_loopback(host)
 
 
 def get_default_workers() -> int:
-    """Return how many processes think, if nobody says: all cores but one, which serves; few even on a large machine."""
+    """Return the default number of worker processes: all cores but one, which serves, and few on a large machine."""
     return max(1, min((os.cpu_count() or 1) - 1, _MAX_DEFAULT_WORKERS))
 
 

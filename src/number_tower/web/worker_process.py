@@ -1,8 +1,8 @@
-"""One worker process on Pebble: it answers one question at a time, within limits of time, memory and answer size.
+"""One worker process on Pebble: it runs one task at a time, within limits of time, memory and result size.
 
 Pebble hands questions over, keeps their time and kills a process that exceeds it. Each process has a Pebble pool of its
 own, since the processes of one pool share a pipe and its lock: one that is killed while it holds the lock would stop
-all. What Pebble does not do is done here: the limits of memory and of answers, exceptions that say where they happened,
+all. What Pebble does not do is done here: the limits of memory and of results, exceptions that say where they happened,
 and that no process outlives the server. See docs/decisions/0020-worker-processes-on-pebble.md.
 """
 
@@ -13,6 +13,7 @@ import faulthandler
 import os
 import pickle
 import signal
+import sys
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
@@ -23,6 +24,9 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
+
+if sys.platform != "win32":
+    import resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +41,7 @@ _GRACE = 0.5
 """Seconds beyond its time that a question has, so that its own "not solved in time" can arrive."""
 
 _ORPHAN_GRACE = 2.5
-"""Seconds beyond its time after which a process ends itself: only if nobody else does, since the server is gone."""
+"""Seconds beyond its time after which a process ends itself, if the server is gone and cannot end it."""
 
 _OVERDUE_GRACE = 30.0
 """Seconds beyond its time after which a question is given up even if Pebble has not noticed."""
@@ -49,13 +53,13 @@ _CHECK_INTERVAL = 0.25
 """Seconds between two looks whether a process is still there."""
 
 _NICE = 5
-"""How much lower the priority of a process is than that of the server, which has to answer everybody."""
+"""How much lower the priority of a process is than that of the server, which has to answer all clients."""
 
 _MAX_RESULT = 1 << 24
-"""Bytes of an answer; more than any page needs, and few enough for the server's memory."""
+"""Bytes of a pickled result; more than any page needs, and few enough for the server's memory."""
 
 _MAX_INLINE_RESULT = 1 << 18
-"""Bytes of an answer that is unpickled on the event loop; a longer one is unpickled in a thread."""
+"""Bytes of a result that is unpickled on the event loop; a longer one is unpickled in a thread."""
 
 _MIB = 1 << 20
 _RESULT_TOO_LONG = b""
@@ -220,10 +224,10 @@ def _make_timeout_error(seconds: float) -> GaveUpError:
 
 def _load_result(pickled: bytes) -> TaskResult:
     try:
-        answer: TaskResult = pickle.loads(pickled)  # noqa: S301 - from our own process
-    except Exception as error:  # noqa: BLE001 - the asker learns that the value cannot be unpickled
+        result: TaskResult = pickle.loads(pickled)  # noqa: S301 - from our own process
+    except Exception as error:  # noqa: BLE001 - the caller learns that the value cannot be unpickled
         return TaskResult(error=error)
-    return answer
+    return result
 
 
 # In the process -------------------------------------------------------------------------------------------------------
@@ -257,13 +261,13 @@ def _lower_priority() -> None:
 
 def _limit_memory(memory: int) -> None:
     """Allow this many MiB more than are in use now, where the system tells how many that are."""
-    with suppress(ImportError, OSError, ValueError):
-        from resource import RLIM_INFINITY, RLIMIT_AS, getpagesize, getrlimit, setrlimit  # noqa: PLC0415 - not on Windows
-
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * getpagesize()
-        soft, hard = getrlimit(RLIMIT_AS)
-        known = [limit for limit in (soft, hard) if limit != RLIM_INFINITY]
-        setrlimit(RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))
+    if sys.platform == "win32":
+        return
+    with suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        known = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + memory * _MIB, *known]), hard))
 
 
 def run_task(pickled: bytes, seconds: float) -> bytes:

@@ -215,10 +215,7 @@ def _draw_bar_key(sheet: Sheet, left: float) -> float:
 _MAX_COLUMNS = 7
 """Players in the grid of all games; the table has them all."""
 
-
 _MAX_PANELS = 12
-
-
 _ENOUGH = 10
 """The least number of decisions for a point of the chart."""
 

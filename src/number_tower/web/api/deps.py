@@ -72,8 +72,6 @@ async def _find_room(address: Address, lobby: LobbyDep, seen: SeenRevision) -> C
 
 
 RoomDep = Annotated[CachedRoom, Depends(_find_room)]
-
-
 BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 

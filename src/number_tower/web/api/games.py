@@ -29,8 +29,8 @@ from number_tower.web.api.deps import (
 )
 from number_tower.web.errors import ProblemError
 from number_tower.web.live import pick_newest_moment, stream_room
-from number_tower.web.lobby import NewRoom
 from number_tower.web.questions import read_record
+from number_tower.web.room_cache import NewRoom
 from number_tower.web.view import MOST_TEXT
 
 if TYPE_CHECKING:

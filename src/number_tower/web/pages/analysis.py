@@ -16,10 +16,10 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from number_tower.web import charts, drawing
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
-from number_tower.web.lobby import NewRoom
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
+from number_tower.web.room_cache import NewRoom
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 

@@ -19,9 +19,9 @@ from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import drawing, limits
-from number_tower.web.lobby import NewRoom
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
+from number_tower.web.room_cache import NewRoom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
