@@ -217,8 +217,9 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep
     cached, token = await lobby.open_room(room)
     here = f"/api/games/{cached.address}"
     links = {"play": f"/g/{cached.address}", "watch": f"/w/{cached.watch}", "api": here, "events": f"{here}/events"}
-    addresses: dict[str, object] = {"address": cached.address, "watch": cached.watch, "links": links}
-    return _respond_with_seat(cached, token, 201, addresses, {"Location": here})
+    response = _respond_with_seat(cached, token, 201, address=cached.address, watch=cached.watch, links=links)
+    response.headers["Location"] = here
+    return response
 
 
 @router.post("/games/{address}/join", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
@@ -283,15 +284,9 @@ def _read_rulebook(wanted: schemas.NewGame) -> catalogue.Rulebook:
     return replace(own, source=UNNAMED)
 
 
-def _respond_with_seat(
-    cached: CachedRoom,
-    token: str,
-    status: int = 200,
-    more: dict[str, object] | None = None,
-    headers: dict[str, str] | None = None,
-) -> Response:
+def _respond_with_seat(cached: CachedRoom, token: str, status: int = 200, **more: object) -> Response:
     """Answer with a seat's token, and the game as it stands."""
     seats = [seat + 1 for seat in sorted(cached.find_seats(token))]
-    about = json.dumps({"token": token, "seats": seats, **(more or {})}).encode()
+    about = json.dumps({"token": token, "seats": seats, **more}).encode()
     content = b'%s, "state": %s}' % (about[:-1], cached.state)
-    return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, "application/json")
+    return Response(content, status, {"Cache-Control": "no-store"}, "application/json")

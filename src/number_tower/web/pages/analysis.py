@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -24,6 +24,8 @@ from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from number_tower.web.tasks import GameReviewText
 
 router = APIRouter(include_in_schema=False)
@@ -32,14 +34,6 @@ MOST_ADDRESSES, FEWEST_SHOWN = 100_000, 10
 """Characters of all links to the moves of a position, and moves that are linked all the same."""
 
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
-
-
-class NavigationLink(NamedTuple):
-    """A link to another position of the game; without an address if this is that position."""
-
-    word: str
-    rel: str
-    address: str | None
 
 
 @router.get("/analysis")
@@ -66,7 +60,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "at": at,
         "last": len(moves),
         "towers": drawing.draw_towers(here, names),
-        "steps": list_steps(line, at, len(moves)),
+        "steps": _list_steps(line, at, len(moves)),
         "levels": LEVELS.values(),
         "secret": table.secret,
         "mover": here.game.to_move,
@@ -129,13 +123,11 @@ def arrange_seats(table: Table, *, second: bool) -> Table:
     return Table(game, hidden=table.hidden, book=table.book)
 
 
-def list_steps(line: str, at: int, last: int) -> tuple[NavigationLink, ...]:
-    """Return the links through a game: first, previous, next and last."""
+def _list_steps(line: str, at: int, last: int) -> Iterator[tuple[str, str, str | None]]:
+    """Yield the word, relation and address of the links through a game; without an address where none leads on."""
     steps = ("First", "first", 0), ("Previous", "prev", at - 1), ("Next", "next", at + 1), ("Last", "last", last)
-    return tuple(
-        NavigationLink(word, rel, build_analysis_url(line, ply) if ply != at and 0 <= ply <= last else None)
-        for word, rel, ply in steps
-    )
+    for word, rel, ply in steps:
+        yield word, rel, build_analysis_url(line, ply) if ply != at and 0 <= ply <= last else None
 
 
 async def _ask_review(request: Request, table: Table) -> GameReviewText:

@@ -76,6 +76,8 @@ async def start_game(request: Request) -> Response:
         return await open_room(request, await _read_room(form, given))
     except FormError as error:
         return _render_form(request, given, error)
+    except (catalogue.UnknownGameError, catalogue.OptionError) as error:
+        return _render_form(request, given, FormError(error.field, make_sentence(f"{error}")))
     except TableError:
         taken = "That is what the other player is called. Choose another name."
         return _render_form(request, given, FormError("name_1", taken))
@@ -93,11 +95,8 @@ async def open_room(request: Request, room: NewRoom) -> Response:
 @cache
 def _pick_default_game() -> Rulebook:
     """Return the game that is played if none is chosen: the first that cannot end with its first block."""
-    for book in catalogue.load_all():
-        start = Position.start(book.rules)
-        if all(start.place(block).outcome is None for block in start.legal):
-            return book
-    return catalogue.load_all()[0]
+    starts = ((book, Position.start(book.rules)) for book in catalogue.load_all())
+    return next(book for book, start in starts if all(start.place(each).outcome is None for each in start.legal))
 
 
 def _render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
@@ -164,8 +163,6 @@ async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
         limits.check_rules(choice.rules)
     except RulesError as error:
         raise FormError(error.key, make_sentence(error.problem)) from None
-    except catalogue.OptionError as error:
-        raise FormError(error.option, make_sentence(f"{error}")) from None
     except limits.TooLargeError as error:
         raise FormError("blocks" if options else "rules_text", make_sentence(f"{error}")) from None
     return Table.start(choice)
@@ -174,10 +171,7 @@ async def _read_table(form: FormData, given: Mapping[str, str]) -> Table:
 async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
     name = given.get("game", "").lower() or _pick_default_game().name
     if name != OWN_RULES:
-        try:
-            return catalogue.load_named(name)
-        except catalogue.UnknownGameError as error:
-            raise FormError("game", make_sentence(f"{error}")) from None
+        return catalogue.load_named(name)
     upload = form.get("rules_file")
     content = await upload.read() if isinstance(upload, UploadFile) else b""
     content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
