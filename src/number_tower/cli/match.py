@@ -246,7 +246,7 @@ class _MatchSession:
         opponents = game.opponents
         named = opponents is not None and opponents.has_program
         seats = opponents._replace(seed=self._args.seed).options if opponents and named else ""
-        return f"m{self._id}{store.db_option}{seats}"
+        return f"m{self._id}{database.db_option}{seats}"
 
     def update_id(self, game: _MatchDialogue) -> None:
         """Remember the id of the match, once it is saved."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -205,6 +204,8 @@ def _paint_value(value: Value, terminal: Terminal) -> str:
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:
+    import json  # noqa: PLC0415 - not for the first answer
+
     document = {
         "game": table.rulebook,
         "moves": list(table.game.moves),

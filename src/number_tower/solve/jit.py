@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -79,13 +80,9 @@ def _compile_module(module: str) -> dict[str, Any]:
 
 
 def _load_numba() -> Any:
-    import numba  # noqa: PLC0415 - heavy and optional
-
-    return numba
+    return import_module("numba")  # heavy and optional
 
 
 def load_numpy() -> Any:
     """Return NumPy, which is installed with Numba."""
-    import numpy  # noqa: ICN001, PLC0415 - heavy and optional
-
-    return numpy
+    return import_module("numpy")

@@ -31,11 +31,13 @@ _FILE_SCHEME = "sqlite:///"
 _PASSWORD = re.compile(r"(?<=password=)[^&]*")
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import a module of this package when it is first used: they load SQLAlchemy, which takes time."""
-    if name in {"database", "matches", "puzzles", "rows"}:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # a type checker would take every name for a module
+
+    def __getattr__(name: str) -> ModuleType:
+        """Import a module of this package when it is first used: they load SQLAlchemy, which takes time."""
+        if name in {"database", "matches", "puzzles", "rows"}:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class StoreError(Exception):
@@ -71,7 +73,7 @@ def open_store(where: str | None = None) -> Store:
     location = find_location(where)
     if location is None:
         raise LocationError("expected a database; got none")
-    store: Store = __getattr__("database").Store(location)
+    store: Store = import_module("number_tower.store.database").Store(location)
     return store
 
 
