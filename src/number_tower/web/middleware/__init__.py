@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -20,7 +21,7 @@ FROM_PROXY = "number_tower.from_proxy"
 """ASGI extension that the server sets where the peer of the connection is a trusted proxy."""
 
 
-class HttpMiddleware:
+class HttpMiddleware(ABC):
     """Passes everything on that is no HTTP request; subclasses define how to handle these."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -31,8 +32,9 @@ class HttpMiddleware:
         handle = self._handle if scope["type"] == "http" else self._app
         await handle(scope, receive, send)
 
+    @abstractmethod
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raise NotImplementedError
+        """Handle an HTTP request."""
 
 
 def identify_client(scope: Mapping[str, Any]) -> str:

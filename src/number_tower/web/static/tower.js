@@ -103,7 +103,8 @@ document.addEventListener("pointerdown", (event) => {
       if (press === current) press = null;
       end();
     };
-    for (const kind of ["click", "pointercancel"]) addEventListener(kind, finish, { once: true });
+    addEventListener("pointercancel", finish, { once: true });
+    addEventListener("click", () => setTimeout(finish), { once: true }); // after the form was submitted
     addEventListener("pointerup", () => setTimeout(finish, 100), { once: true }); // if no click follows
     setTimeout(finish, 60000); // if the end of the press is never heard of
   });
