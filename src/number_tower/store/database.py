@@ -299,7 +299,7 @@ class Writer:
         self._on_batch = on_batch
         self.succeeded_at = self.failed_at = float("-inf")
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name="scribe", daemon=True)
+        self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     def submit(self, run: Callable[[Connection], T]) -> Future[T]:
