@@ -46,7 +46,7 @@ def losing_a_commit(database: str, script: Callable[[Node, Faults], Awaitable[No
 def lose_next(faults: Faults, kind: Kind = "after commit") -> None:
     """Let the next call of a kind fail, once, by which something is written."""
     faults.failed.clear()
-    faults.fails = lambda called, _: called == kind and not faults.failed and current_thread().name == "scribe"
+    faults.fails = lambda called, _: called == kind and not faults.failed and current_thread().name == "writer"
 
 
 def test_a_seat_is_not_lost_with_the_answer_to_its_commit(database: str) -> None:
