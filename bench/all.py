@@ -16,9 +16,9 @@ import startup
 import works
 from machine import facts
 from number_tower import catalogue
-from others import NoYardstick, build_yardstick
+from others import NoYardstickError, build_yardstick
 from rows import Row, aligned, at_most, duration, faster, markdown, number, within
-from timing import TooLong, alone, alone_within, in_turns
+from timing import TooLongError, alone, alone_within, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ def starting() -> Iterator[Row]:
 def _answers(work: startup.Work) -> bool:
     try:
         startup.seconds(work)
-    except startup.Failed:
+    except startup.StartError:
         return False
     return True
 
@@ -72,7 +72,7 @@ def matchings() -> Iterator[Row]:
     work, goal = "factor 1-1,000,000, values of all openings", "60 s and 4 GiB"
     try:
         cost = alone_within(120, works.all_openings, 1_000_000)
-    except TooLong as late:
+    except TooLongError as late:
         yield Row(work, f"not within {duration(late.limit)}", goal=goal, met=False)
     else:
         taken = f"{duration(cost.seconds)}, {cost.memory / GIB:.2g} GiB"
@@ -97,7 +97,7 @@ def searches() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             program = build_yardstick(folder)
-        except NoYardstick as missing:
+        except NoYardstickError as missing:
             ours = alone(works.summit, 80, compiled=False)
             yield Row(interpreted, duration(ours), str(missing), goal="20 x as fast")
             ours = alone(works.summit, 155, compiled=True)

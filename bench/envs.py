@@ -41,7 +41,7 @@ TURNS = 100
 """Games that are played at once, and the moves of a round in each."""
 
 
-class Missing(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class MissingError(Exception):
     """Something to compare with that is not installed."""
 
 
@@ -49,7 +49,7 @@ def needed(*modules: str) -> None:
     """Make sure of what only the benchmarks use."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise Missing(f"{' and '.join(missing)} not installed: pip install --group bench")
+        raise MissingError(f"{' and '.join(missing)} not installed: pip install --group bench")
 
 
 def rates(plays: dict[str, Play]) -> dict[str, list[float]]:
@@ -263,7 +263,7 @@ def measured(section: Callable[[], Iterator[Row]]) -> list[Row]:
     """Measure a section; what cannot be measured is a row as well, and no goal that was met."""
     try:
         return list(section())
-    except Missing as missing:
+    except MissingError as missing:
         print(f"not measured: {missing}", file=sys.stderr)
         return [Row("all of this", "", str(missing), goal="1 x as many")]
 

@@ -67,7 +67,7 @@ def networkx_matching(blocks: Sequence[int]) -> Matched:
 # The yardstick -------------------------------------------------------------------------------------------
 
 
-class NoYardstick(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class NoYardstickError(Exception):
     """There is nothing in C to measure against, and why."""
 
 
@@ -80,9 +80,9 @@ def build_yardstick(folder: str) -> str:
     """Compile the yardstick into a folder and return the program."""
     found = compiler()
     if found is None:
-        raise NoYardstick("no C compiler here")
+        raise NoYardstickError("no C compiler here")
     if not YARDSTICK.is_file():
-        raise NoYardstick("no yardstick here ($YARDSTICK)")
+        raise NoYardstickError("no yardstick here ($YARDSTICK)")
     program = str(Path(folder) / "summit")
     subprocess.run([found, "-O3", "-march=native", "-w", str(YARDSTICK), "-o", program], check=True)
     return program

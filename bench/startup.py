@@ -25,7 +25,7 @@ class Work(NamedTuple):
     goal: float
 
 
-class Failed(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class StartError(Exception):
     """The command did not do what was to be measured."""
 
 
@@ -61,5 +61,5 @@ def seconds(work: Work) -> float:
         took = time.perf_counter() - start
         process.kill()
     if process.returncode > 0 or not seen.endswith(work.awaited):
-        raise Failed(work.name)
+        raise StartError(work.name)
     return took

@@ -21,7 +21,7 @@ LONGEST = 900.0
 """Seconds after which work in a process of its own is given up."""
 
 
-class TooLong(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class TooLongError(Exception):
     """Work that was not done within the time it was given, in seconds."""
 
     def __init__(self, limit: float) -> None:
@@ -64,7 +64,7 @@ def alone_within(limit: float, work: Callable[P, T], *args: P.args, **kwargs: P.
     there.close()
     try:
         if not here.poll(limit):
-            raise TooLong(limit)
+            raise TooLongError(limit)
         told: T = here.recv()
     except EOFError:
         raise RuntimeError(f"{work} ended without an answer; what it met stands above") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator  # noqa: TC003 - FastAPI reads annotations at run time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import uvicorn

@@ -39,14 +39,14 @@ class Duel(NamedTuple):
     positions: int = 0
 
 
-class Disagreement(Exception):  # noqa: N818 - named for what it says, like KeyboardInterrupt
+class DisagreementError(Exception):
     """Two solvers that say different things of one game."""
 
 
 def agree(ours: object, other: object) -> None:
     """Refuse to compare times of different answers."""
     if ours != other:
-        raise Disagreement(f"ours: {ours}; the other's: {other}")
+        raise DisagreementError(f"ours: {ours}; the other's: {other}")
 
 
 def start(name: str, **options: object) -> nt.Position:

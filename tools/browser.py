@@ -36,7 +36,7 @@ _PLAYWRIGHT = (sys.executable, "-m", "playwright", "install")
 _BUILD = "chromium-headless-shell"
 
 
-class NoBrowser(Exception):  # noqa: N818 - named for what it says
+class NoBrowserError(Exception):
     """There is no browser, and none can be had; what to do about it."""
 
 
@@ -47,7 +47,7 @@ def get() -> str:
     with hold_lock(LOCK):
         found = find() or _download() or _install()
     if found is None:
-        raise NoBrowser(
+        raise NoBrowserError(
             f"No browser was found, and none can be had here. Install Chromium or Chrome, or name one: {VARIABLE}=PATH"
         )
     return found
@@ -57,7 +57,7 @@ def find() -> str | None:
     """Return the path of a browser that is there and starts."""
     if given := os.environ.get(VARIABLE):
         if not starts(given):
-            raise NoBrowser(f"{VARIABLE} names {given}, which does not start. Name another, or unset it.")
+            raise NoBrowserError(f"{VARIABLE} names {given}, which does not start. Name another, or unset it.")
         return given
     return _first_that_starts(_on_the_system()) or _first_that_starts(_downloaded())
 
@@ -111,7 +111,7 @@ def main() -> int:
     """Print the path of a browser, or say that there is none."""
     try:
         print(get())
-    except NoBrowser as trouble:
+    except NoBrowserError as trouble:
         report(str(trouble))
         return 1
     return 0

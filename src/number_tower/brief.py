@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from number_tower.rules import EMPTY
+from number_tower.game import Game
+from number_tower.position import Refusal
+from number_tower.rules import EMPTY, Fit, Rules
+from number_tower.table import Unplaceable
 from number_tower.text import summarize_numbers
-
-if TYPE_CHECKING:
-    from number_tower.game import Game
-    from number_tower.position import Refusal
-    from number_tower.rules import Fit, Rules
-    from number_tower.table import Unplaceable
-
 
 _FITS: dict[Fit, tuple[str, str]] = {
     "any": ("any", "Any {noun} may go on any other"),

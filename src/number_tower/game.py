@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from number_tower.position import MoveError, Position
+from number_tower.position import MoveError, Outcome, Pair, Position
 from number_tower.rules import Rules
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from random import Random
-
-    from number_tower.position import Outcome, Pair
 
 LONGEST_RANDOM_GAME = 60
 """Moves of a random game."""

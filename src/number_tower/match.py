@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
+from number_tower.catalogue import GameChoice
 from number_tower.table import Table
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from number_tower.catalogue import GameChoice
 
 MOST_GAMES = 999
 

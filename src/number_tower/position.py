@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from number_tower.rules import EMPTY
+from number_tower.rules import EMPTY, Rules
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from number_tower.rules import Rules
 
 Ending = Literal["exact", "stuck", "higher", "level", "resigned", "forfeit", "abandoned"]
 """Why a game is over: the first four follow from the position, the others are declared."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.brief import describe_rules, explain_refusal
+from number_tower.game import Game
+from number_tower.position import Ending, Refusal
+from number_tower.table import Table, Unplaceable
 from number_tower.text import format_runs, format_value, make_sentence
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.game import Game
-    from number_tower.position import Ending, Refusal
-    from number_tower.table import Table, Unplaceable
 
 Misread = Literal["empty", "no_number", "many_numbers"]
 """Why no block can be read from an answer."""

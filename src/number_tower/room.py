@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from number_tower.game import Game
 from number_tower.match import Match, compute_score
 from number_tower.table import Change, StaleError, Table, TableError, check_player_names
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 OfferKind = Literal["takeback", "rematch"]
 Reason = Literal["not_yours", "not_now", "waiting", "taken"]

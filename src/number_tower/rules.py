@@ -10,17 +10,15 @@ There is no code for a single game: everything works with any rules.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import accumulate, compress, takewhile
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
 from number_tower.text import format_runs, format_text, format_value, summarize_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Supply = Literal["own", "shared", "endless"]
 Towers = Literal["own", "shared"]

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
-from number_tower.catalogue import Rulebook, find_rulebook
+from number_tower.catalogue import GameChoice, Rulebook, find_rulebook
 from number_tower.game import Game
-from number_tower.position import IllegalMoveError, Outcome
+from number_tower.position import IllegalMoveError, Outcome, Refusal
 from number_tower.rules import UNNAMED
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from number_tower.catalogue import GameChoice
-    from number_tower.position import Refusal
 
 LONGEST_NAME = 40
 

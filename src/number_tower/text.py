@@ -5,15 +5,11 @@ Nothing that these functions return can control a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from shlex import quote
 from string import Formatter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 LONGEST_LIST = 60
 """Entries of a list that people still read."""

@@ -7,23 +7,17 @@ A voice is the table of texts in a game's rule file. Each key is a moment of pla
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from number_tower.brief import describe_fit, describe_rules
-from number_tower.catalogue import RuleFileError, parse_toml
+from number_tower.catalogue import Rulebook, RuleFileError, parse_toml
+from number_tower.game import Event, Game
 from number_tower.rules import EMPTY
-from number_tower.table import TableError, check_player_names
-from number_tower.text import Template, format_path, format_text, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.game import Event, Game
-    from number_tower.table import Table
-    from number_tower.text import Value
+from number_tower.table import Table, TableError, check_player_names
+from number_tower.text import Template, Value, format_path, format_text, format_value
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}

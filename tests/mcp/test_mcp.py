@@ -38,7 +38,7 @@ TOOLS = [
 HARD = {"blocks": "1-60", "towers": "own", "fit": "descending", "target": 400, "stuck": "skips"}
 
 
-class Refused(Exception):  # noqa: N818 - what a model reads
+class RefusedError(Exception):
     """A tool said that something cannot be done."""
 
 
@@ -60,11 +60,11 @@ class Player:
         answer = await self.client.call_tool(name, arguments)
         assert len(text(answer)) < 30_000
         if answer.is_error:
-            raise Refused(text(answer))
+            raise RefusedError(text(answer))
         return answer
 
     async def refused(self, name: str, /, **arguments: object) -> str:
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(RefusedError) as refusal:
             await self.called(name, arguments)
         return str(refusal.value)
 

@@ -145,7 +145,7 @@ def test_who_is_not_root_installs_with_sudo_or_not_at_all(
     if allowed:
         assert browser.get() == str(tmp_path / "bin" / "chromium")
     else:
-        with pytest.raises(browser.NoBrowser):
+        with pytest.raises(browser.NoBrowserError):
             browser.get()
     assert calls.exists() == allowed
 
@@ -163,7 +163,7 @@ def test_without_any_it_says_what_to_do_and_fails(place: Place, capfd: pytest.Ca
 
 def test_a_package_that_installs_nothing_that_starts_is_no_browser(place: Place, tmp_path: Path) -> None:
     apt_get(place, tmp_path, installs="exit 127")
-    with pytest.raises(browser.NoBrowser):
+    with pytest.raises(browser.NoBrowserError):
         browser.get()
 
 

@@ -40,7 +40,7 @@ class ThreadProcess:
         pass
 
 
-class Awkward(Exception):  # noqa: N818 - a name for a test
+class AwkwardError(Exception):
     """Can be pickled, and not put together again."""
 
     def __init__(self, one: str, two: str) -> None:
@@ -52,7 +52,7 @@ def unsolved() -> None:
 
 
 def awkward() -> None:
-    raise Awkward("so", "so")
+    raise AwkwardError("so", "so")
 
 
 def exhausted() -> None:

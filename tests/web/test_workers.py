@@ -321,7 +321,7 @@ async def test_what_a_task_raises_reaches_the_asker() -> None:
             await begun(workers, unsolved)
         assert str(unknown.value) == "not solved within 3 seconds"
         assert "in unsolved" in unknown.value.__notes__[0]
-        with pytest.raises(RuntimeError, match="Awkward: soso"):
+        with pytest.raises(RuntimeError, match="AwkwardError: soso"):
             await begun(workers, awkward)
         with pytest.raises(RuntimeError, match="StopIteration"):
             await begun(workers, exhausted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,13 +14,10 @@ from number_tower.arena.schedule import Contest, arrange
 from number_tower.batch import BatchError
 from number_tower.batch.executor import run_journaled
 from number_tower.players import DEFAULT_PATIENCE, make_player
+from number_tower.rules import Rules
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Generator, Iterable
-
     from number_tower.arena.playout import PlayerFactory
-    from number_tower.rules import Rules
 
 __all__ = [
     "ArenaJournal",

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from number_tower import __version__
-from number_tower.arena.schedule import Fixture
+from number_tower.arena.schedule import Contest, Fixture
 from number_tower.batch.journal import Journal
 from number_tower.game import Game
-from number_tower.players import ForfeitError, let_move
+from number_tower.players import ForfeitError, Player, let_move
+from number_tower.position import Ending
 from number_tower.record import to_line
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from number_tower.arena.schedule import Contest
-    from number_tower.players import Player
-    from number_tower.position import Ending
-    from number_tower.table import Table
+from number_tower.table import Table
 
 FORMAT = 1
 """The version of the journal's format."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
-from number_tower.arena.ratings import compute_interval, compute_ratings
+from number_tower.arena.ratings import Rating, compute_interval, compute_ratings
+from number_tower.arena.schedule import Contest
 from number_tower.match import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from number_tower.arena.playout import GameResult
-    from number_tower.arena.ratings import Rating
-    from number_tower.arena.schedule import Contest
 
 
 class Score(Tally):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, permutations
@@ -19,8 +20,6 @@ from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from number_tower.arena.playout import PlayerFactory
 
 _SEED_BYTES = 6

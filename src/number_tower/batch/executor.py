@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
@@ -19,15 +20,11 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
 from time import monotonic
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from number_tower.batch import BatchError
+from number_tower.batch.journal import EntryT, Journal
 from number_tower.text import format_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-
-    from number_tower.batch.journal import EntryT, Journal
 
 ResultT = TypeVar("ResultT")
 

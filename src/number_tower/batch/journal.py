@@ -13,11 +13,12 @@ import stat
 import sys
 from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import UnsupportedOperation
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from number_tower.batch import BatchError
 from number_tower.files import replace_file
@@ -26,8 +27,6 @@ from number_tower.text import format_path, format_text
 if sys.platform != "win32":
     import fcntl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _MISSING = 0
 """The offset of an entry that is not in the file: no entry is at the beginning, where the settings are."""

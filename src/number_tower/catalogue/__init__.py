@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from number_tower.rules import UNNAMED, Rules, RulesError
 from number_tower.text import format_path, format_text, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a rule file: enough for ten thousand blocks, and twenty times what the five games need."""

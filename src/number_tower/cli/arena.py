@@ -5,14 +5,25 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain, count
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from number_tower.arena import ArenaJournal, BatchError, arrange, compute_results, play_games
+from number_tower.arena import (
+    ArenaJournal,
+    ArenaResults,
+    ArenaStanding,
+    BatchError,
+    Score,
+    arrange,
+    compute_results,
+    play_games,
+)
 from number_tower.batch.executor import StoppedError, WorkerError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
+from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import options
 from number_tower.cli.console import (
     MAX_WIDTH,
@@ -35,14 +46,6 @@ from number_tower.cli.options import parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from number_tower.arena import ArenaResults, ArenaStanding, Score
-    from number_tower.batch.journal import Journal
 
 FILE = "arena.jsonl"
 """Where games are written, unless the call names another file."""

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from contextlib import suppress
 from dataclasses import replace
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
-from number_tower.cli.terminal import SearchProgress
+from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.coach.hints import Hint, fill_text, format_sentence, hint
 from number_tower.coach.reasons import explain_move
-from number_tower.players import ForfeitError, UnknownPlayerError, is_command, let_move, make_player
+from number_tower.players import ForfeitError, Player, UnknownPlayerError, is_command, let_move, make_player
 from number_tower.players.knowledge import get_knowledge
-from number_tower.table import TableError, check_player_names
+from number_tower.solve.solution import Solution
+from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import format_argument
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from number_tower.cli.input import PlayerInput
-    from number_tower.cli.terminal import Terminal
-    from number_tower.players import Player
-    from number_tower.solve.solution import Solution
-    from number_tower.table import Table
 
 Specs = tuple[str | None, str | None]
 """For each seat the level or command that plays it, or None for a person."""

@@ -7,9 +7,9 @@ import this module.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -19,9 +19,6 @@ from rich.text import Text
 
 from number_tower.cli.terminal import BOLD, count_cells, is_visible, paint
 from number_tower.text import format_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 MAX_WIDTH = 80
 """Columns of a terminal that a table takes, if its names can be shortened to that."""

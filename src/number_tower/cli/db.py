@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO, TextIO
 
 from number_tower.cli import options
 from number_tower.cli.console import show_progress
@@ -27,24 +29,14 @@ from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
 from number_tower.store.backup import create_backup, name_backup, restore_backup
-from number_tower.store.database import count_contents
+from number_tower.store.database import Store, count_contents
 from number_tower.store.engine import make_engine
 from number_tower.store.games import DamagedEntry, GameFilter
-from number_tower.store.maintenance import check_database
+from number_tower.store.maintenance import CheckReport, check_database
 from number_tower.store.schema import NEWEST
-from number_tower.store.transfer import TransferError, export_games, import_games
-from number_tower.store.upgrade import upgrade
+from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
+from number_tower.store.upgrade import BackupChoice, upgrade
 from number_tower.text import format_count, format_path
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Iterator
-    from typing import BinaryIO, TextIO
-
-    from number_tower.store.database import Store
-    from number_tower.store.maintenance import CheckReport
-    from number_tower.store.transfer import ImportResult
-    from number_tower.store.upgrade import BackupChoice
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of a line that is imported."""

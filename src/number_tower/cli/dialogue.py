@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, CommandError, InputEndedError, print_error
-from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt
-from number_tower.table import StaleError
+from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
+from number_tower.cli.terminal import Terminal
+from number_tower.table import StaleError, Table
 from number_tower.text import format_argument
-from number_tower.voice import get_voice, narrate
+from number_tower.voice import Message, get_voice, narrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from number_tower.cli.computer import Opponents
     from number_tower.cli.database import Autosave
-    from number_tower.cli.input import PlayerInput
     from number_tower.cli.savefile import SaveFile
-    from number_tower.cli.terminal import Terminal
-    from number_tower.table import Table
-    from number_tower.voice import Message
 
 
 @dataclass

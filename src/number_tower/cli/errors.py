@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from number_tower.text import make_printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FINISHED = 0
 INPUT_ENDED = 1

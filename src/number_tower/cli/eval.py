@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shlex
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
+from number_tower.cli import options
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
@@ -21,13 +23,14 @@ from number_tower.evaluation import (
     BASELINES,
     EvaluationJournal,
     RespondentFactory,
+    Suite,
     arrange_suite,
     run_tasks,
 )
 from number_tower.evaluation.intervals import format_points, format_share
 from number_tower.evaluation.report import write
 from number_tower.evaluation.run import read_settings
-from number_tower.evaluation.scores import REASON_WORDS, compute_scores
+from number_tower.evaluation.scores import REASON_WORDS, PlayerScore, Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_OPPONENT,
     DEFAULT_PATIENCE,
@@ -37,14 +40,6 @@ from number_tower.evaluation.suite import (
 )
 from number_tower.players import UnknownPlayerError
 from number_tower.text import format_count, format_path, format_text
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.cli import options
-    from number_tower.evaluation import Suite
-    from number_tower.evaluation.scores import PlayerScore, Scores
 
 FILE = "eval.jsonl"
 """Where tasks are written, unless the call names another file."""

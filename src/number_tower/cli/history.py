@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from number_tower import catalogue, record
 from number_tower.cli import options
@@ -18,18 +19,11 @@ from number_tower.cli.terminal import Terminal
 from number_tower.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
-from number_tower.store.games import DamagedEntry, GameFilter, GameInMatchError, list_games
-from number_tower.store.rows import is_timestamp
+from number_tower.store.games import DamagedEntry, GameFilter, GameInMatchError, GamePage, list_games
+from number_tower.store.matches import ListedMatch, StoredMatch
+from number_tower.store.rows import StoredGame, is_timestamp
 from number_tower.text import format_value, pluralize
 from number_tower.voice import format_points, get_voice
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Sequence
-
-    from number_tower.store.games import GamePage
-    from number_tower.store.matches import ListedMatch, StoredMatch
-    from number_tower.store.rows import StoredGame
 
 _MAX_WIDTHS = {"game": 28, "players": 31}
 

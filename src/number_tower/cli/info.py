@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 from number_tower.brief import describe_rules
 from number_tower.cli import options
@@ -13,10 +13,6 @@ from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
 from number_tower.text import format_argument
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 

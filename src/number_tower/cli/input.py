@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import classify_misread, parse_number
 from number_tower.brief import describe_tower
-from number_tower.cli.terminal import SEAT_COLOURS, count_cells, paint
+from number_tower.cli.terminal import SEAT_COLOURS, Terminal, count_cells, paint
+from number_tower.game import Game
+from number_tower.table import Table
 from number_tower.text import format_text
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
-
     from number_tower.cli.computer import HintGiver
-    from number_tower.cli.terminal import Terminal
-    from number_tower.game import Game
-    from number_tower.table import Table
 
 COMMANDS = {
     "help": "the rules in brief, and these commands",

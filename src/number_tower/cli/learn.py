@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from number_tower.brief import describe_rules
 from number_tower.cli import options
@@ -12,14 +11,11 @@ from number_tower.cli.input import COMMANDS, MovePrompt
 from number_tower.cli.options import parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
-from number_tower.coach.hints import find_exercises, format_sentence
+from number_tower.coach.hints import Exercise, find_exercises, format_sentence
 from number_tower.coach.reasons import explain_move
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from number_tower.coach.hints import Exercise
 
 TRIES = 3
 """Wrong moves after which the right one is shown."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import number_tower
 from number_tower.cli.errors import (
@@ -23,10 +25,6 @@ from number_tower.cli.errors import (
 )
 from number_tower.cli.options import CommandParser, add_db_option, add_no_save_option, list_games
 from number_tower.text import format_text, format_value
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Collection, Sequence
 
 COMMANDS = {
     "play": ("play", "play a game at this keyboard"),

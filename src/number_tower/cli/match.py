@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower import store
+from number_tower.catalogue import GameChoice
 from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
@@ -16,20 +18,15 @@ from number_tower.cli.options import parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
-from number_tower.table import StaleError
-from number_tower.voice import MatchStanding, get_plain_players, get_voice
+from number_tower.table import StaleError, Table
+from number_tower.voice import MatchMoment, MatchStanding, get_plain_players, get_voice
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from sqlalchemy import Connection
 
-    from number_tower.catalogue import GameChoice
     from number_tower.cli.computer import Opponents
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import MatchSlot, StoredGame
-    from number_tower.table import Table
-    from number_tower.voice import MatchMoment
 
 DEFAULT_GAMES = 3
 """How many games a match of one rulebook has at most, unless the call says otherwise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,8 +14,6 @@ from number_tower.cli.errors import CommandError
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from _typeshed import SupportsWrite
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")

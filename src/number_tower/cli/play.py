@@ -13,14 +13,13 @@ from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEn
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
-from number_tower.rules import RulesError
+from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
 from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
     from number_tower.cli.savefile import SaveFile
-    from number_tower.rules import Rules
     from number_tower.store.rows import StoredGame
 
 _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")

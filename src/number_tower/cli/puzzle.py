@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -10,8 +12,9 @@ from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
 from number_tower import catalogue, record, store
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli import options
-from number_tower.cli.database import choose_store
+from number_tower.cli.database import LazyStore, choose_store
 from number_tower.cli.errors import (
     FINISHED,
     INPUT_ENDED,
@@ -27,8 +30,8 @@ from number_tower.cli.options import parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
-from number_tower.coach.puzzles import find_daily_puzzle, find_mixed_puzzles, find_puzzles
-from number_tower.coach.reasons import explain_move
+from number_tower.coach.puzzles import Puzzle, PuzzleStream, find_daily_puzzle, find_mixed_puzzles, find_puzzles
+from number_tower.coach.reasons import Reason, explain_move
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
@@ -37,13 +40,6 @@ from number_tower.text import make_sentence
 from number_tower.voice import get_voice, narrate
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Iterator
-
-    from number_tower.catalogue import GameChoice, Rulebook
-    from number_tower.cli.database import LazyStore
-    from number_tower.coach.puzzles import Puzzle, PuzzleStream
-    from number_tower.coach.reasons import Reason
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
 
 COMMANDS = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
@@ -15,19 +16,13 @@ from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, CommandError
 from number_tower.cli.options import parse_seconds
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
-from number_tower.coach.review import ReviewText, review
+from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.coach.review_svg import draw_review
 from number_tower.files import open_replacing
+from number_tower.solve.worth import Worth
+from number_tower.table import Table
 from number_tower.text import format_path
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator
-
-    from number_tower.coach.review import GameReview, JudgedMove
-    from number_tower.solve.worth import Worth
-    from number_tower.table import Table
 
 SECONDS = 20.0
 """How long to work on each position, unless the call says otherwise."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from number_tower import record
 from number_tower.catalogue import CatalogueError
 from number_tower.cli.errors import CommandError
 from number_tower.files import open_replacing
+from number_tower.table import Table
 from number_tower.text import format_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.table import Table
 
 
 class SaveFile:

@@ -9,7 +9,8 @@ import argparse
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore
@@ -30,10 +31,6 @@ from number_tower.web.settings import (
     parse_public_url,
     parse_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 T = TypeVar("T")
 

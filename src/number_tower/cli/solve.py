@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,13 @@ from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, p
 from number_tower.position import MoveError
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.worth import VALUE_VERBS
+from number_tower.solve.worth import VALUE_VERBS, Value, Worth
 from number_tower.table import Table
 from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
 from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from number_tower.solve.solution import Solution
-    from number_tower.solve.worth import Value, Worth
 
 LONGEST_LINE = 10_000
 """Plies of the longest line of play that is printed."""

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.cli import options
 from number_tower.cli.console import MAX_WIDTH, add_row, create_table, render_table, show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FINISHED, CommandError, print_error, rearm_interrupt
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
+from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError
 from number_tower.store.accuracy import judge_games
-from number_tower.store.statistics import Period, Statistics, Streak, compute_statistics, list_names
+from number_tower.store.database import Store
+from number_tower.store.statistics import Period, ResultsByGame, Statistics, Streak, compute_statistics, list_names
 from number_tower.text import format_count, format_text, format_value, pluralize
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.coach.review import Accuracy
-    from number_tower.store.database import Store
-    from number_tower.store.statistics import ResultsByGame
 
 PATIENCE = 60.0
 """Seconds that games are judged for before the tables are shown; another call goes on with the rest."""

@@ -8,17 +8,15 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TextIO
 from unicodedata import combining, east_asian_width
 
 from number_tower.cli.errors import InputEndedError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import TextIO
-
     from number_tower.cli.console import StatusLine
     from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Value

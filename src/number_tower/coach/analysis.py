@@ -5,26 +5,20 @@ Every value is exact. What is not found within the limits is unknown; there is n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from number_tower.coach.hints import format_reason, hint
+from number_tower.coach.hints import Hint, format_reason, hint
 from number_tower.coach.reasons import find_reason
+from number_tower.game import Game
 from number_tower.solve import solve
-from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import VALUE_VERBS, Worth, get_final_worth
+from number_tower.solve.worth import VALUE_VERBS, Value, Worth, get_final_worth
+from number_tower.table import Table
 from number_tower.text import pluralize
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.coach.hints import Hint
-    from number_tower.game import Game
-    from number_tower.solve.limits import Progress
-    from number_tower.solve.worth import Value
-    from number_tower.table import Table
 
 SECONDS = 3.0
 """Time to work on one position."""

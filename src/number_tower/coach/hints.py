@@ -6,27 +6,23 @@ The words are keyed texts in `words.toml`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.catalogue import parse_toml
-from number_tower.coach.reasons import find_best_reason
+from number_tower.coach.reasons import Reason, find_best_reason
 from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
+from number_tower.rules import Rules
 from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.solution import Solution
+from number_tower.solve.worth import Worth
+from number_tower.table import Table
 from number_tower.text import Template
+from number_tower.text import Value as Fact
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from number_tower.coach.reasons import Reason
-    from number_tower.rules import Rules
-    from number_tower.solve.solution import Solution
-    from number_tower.solve.worth import Worth
-    from number_tower.table import Table
-    from number_tower.text import Value as Fact
 
 EXERCISE_COUNT = 3
 

@@ -7,28 +7,24 @@ the same puzzles on every machine.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from itertools import count, islice
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from number_tower import catalogue
+from number_tower.catalogue import Rulebook
 from number_tower.game import Game, play_randomly
 from number_tower.players.levels import evaluate_moves
 from number_tower.position import Position
+from number_tower.rules import Rules
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import choose_solver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.rules import Rules
-    from number_tower.solve.worth import Solver
+from number_tower.solve.worth import Solver
 
 GRADES = range(1, 6)
 

@@ -5,21 +5,18 @@ A reason is facts, not words (`coach.hints` has those), so that every one can be
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from number_tower.position import Position
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
+from number_tower.solve.solution import Solution
 from number_tower.solve.top import TopSolver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from number_tower.position import Position
-    from number_tower.solve.solution import Solution
-    from number_tower.solve.worth import Value
-    from number_tower.text import Value as Fact
+from number_tower.solve.worth import Value
+from number_tower.text import Value as Fact
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""

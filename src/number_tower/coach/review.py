@@ -6,27 +6,21 @@ is counted or concluded from it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.coach.hints import format_reason
-from number_tower.coach.reasons import find_reason
-from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.coach.reasons import Reason, find_reason
+from number_tower.game import Game
+from number_tower.position import Outcome, Position
+from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
-from number_tower.solve.worth import get_final_worth
+from number_tower.solve.worth import Solver, Worth, get_final_worth
 from number_tower.text import format_count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from number_tower.coach.reasons import Reason
-    from number_tower.game import Game
-    from number_tower.position import Outcome, Position
-    from number_tower.solve.limits import Progress
-    from number_tower.solve.worth import Solver, Worth
 
 _MAX_MISSED = 2
 """Unsolved positions in a row after which the earlier ones, which are larger, are not tried."""

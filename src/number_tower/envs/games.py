@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import check_seat_order, kernel, parse_action
+from number_tower.envs import GameSource, SeatOrder, check_seat_order, kernel, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
-from number_tower.rules import EMPTY, RulesError
+from number_tower.rules import EMPTY, Rules, RulesError
 from number_tower.text import format_value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from number_tower.envs import GameSource, SeatOrder
-    from number_tower.rules import Rules
-
-    Actions = NDArray[np.integer] | Sequence[int]
-    Players = NDArray[np.integer] | int
-    Selection = NDArray[np.bool_] | None
+Actions = NDArray[np.integer] | Sequence[int]
+Players = NDArray[np.integer] | int
+Selection = NDArray[np.bool_] | None
 
 MOST_BLOCKS = 64
 _LARGEST_IN_TABLE = 1024

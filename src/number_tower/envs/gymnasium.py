@@ -5,8 +5,9 @@ Importing this module registers the games with `gymnasium.make`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import Any, SupportsIndex, cast
 
 import gymnasium
 import numpy as np
@@ -15,19 +16,14 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, parse_action, register
+from number_tower.envs import RENDER_MODES, GameSource, Renderer, SeatOrder, SeatRotation, parse_action, register
 from number_tower.envs.observation import ObservationEncoder, make_value_info
+from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import MoveError
 from number_tower.record import to_line
 from number_tower.table import Table
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.envs import GameSource, SeatOrder
-    from number_tower.game import Game
 
 _SEED_LIMIT = 2**31
 """Seeds of opponents are below this; each game has a new one."""

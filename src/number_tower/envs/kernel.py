@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numba
 import numpy as np
 
-from number_tower.solve.jit import compile_function
+from number_tower.position import Ending, Refusal
+from number_tower.solve.jit import Function, compile_function
 
 if TYPE_CHECKING:
     from number_tower.envs.games import Batch, BatchState, RuleTables
-    from number_tower.position import Ending, Refusal
-    from number_tower.solve.jit import Function
 
 OWN, SHARED, ENDLESS = 0, 1, 2
 

@@ -16,21 +16,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from number_tower.players.knowledge import get_knowledge
-from number_tower.rules import EMPTY
+from number_tower.position import Position
+from number_tower.rules import EMPTY, Rules
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.worth import get_final_worth
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from number_tower.position import Position
-    from number_tower.rules import Rules
-    from number_tower.solve.worth import Value
+from number_tower.solve.worth import Value, get_final_worth
 
 VALUE_NUMBERS: dict[Value, float] = {"win": 1.0, "draw": 0.0, "loss": -1.0}
 

@@ -7,28 +7,23 @@ catalogue with options, `number_tower(game=PATH)` that of a rule file, and witho
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyspiel
+from numpy.typing import NDArray
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
-from number_tower.envs import observation
+from number_tower.envs import GameSource, observation
 from number_tower.envs import openspiel_text as text
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.position import NotABlockError, Position
 from number_tower.rules import Rules
 from number_tower.text import format_runs, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from number_tower.envs import GameSource
 
 _TYPE = pyspiel.GameType(
     short_name="number_tower",

@@ -8,20 +8,16 @@ that is written in brackets under another name, as in `large_target=[10000000000
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
+from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.envs.observation import ObservationEncoder
+from number_tower.position import Position
 from number_tower.rules import EMPTY, Rules, RulesError
 from number_tower.text import format_runs, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from number_tower.catalogue import GameChoice, Rulebook
-    from number_tower.envs.observation import ObservationEncoder
-    from number_tower.position import Position
 
 LARGEST_INT, _SMALLEST_INT = 2**31 - 1, -(2**31)
 _SETS = ("blocks", "opening")

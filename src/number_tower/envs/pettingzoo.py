@@ -7,26 +7,21 @@ with its first step, whatever the action: after `reset` no agent may be terminat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pettingzoo
 from gymnasium import spaces
 from gymnasium.utils import seeding
+from numpy.typing import NDArray
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from number_tower.catalogue import choose
-from number_tower.envs import RENDER_MODES, Renderer, SeatRotation, list_ids, parse_action
+from number_tower.envs import RENDER_MODES, GameSource, Renderer, SeatOrder, SeatRotation, list_ids, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
-from number_tower.position import MoveError
+from number_tower.position import Ending, MoveError, Refusal
 from number_tower.table import Table
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from number_tower.envs import GameSource, SeatOrder
-    from number_tower.position import Ending, Refusal
 
 AGENTS = ("player_0", "player_1")
 """The names of the players, in the order of their seats."""

@@ -6,22 +6,18 @@ be read, each is one storey, and wider the larger its number. Of a tower with to
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from number_tower.rules import Rules
+from number_tower.table import Table
 from number_tower.text import summarize_numbers
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from number_tower.rules import Rules
-    from number_tower.table import Table
 
 WIDTH, HEIGHT = 640, 480
 

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import textarena as ta
 from textarena.envs import BOARDGAME_WRAPPERS, DEFAULT_WRAPPERS
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
 from number_tower.catalogue import choose
-from number_tower.envs import list_ids
+from number_tower.envs import GameSource, list_ids
 from number_tower.envs.observation import make_value_info
+from number_tower.position import Position
 from number_tower.prompt import HOW_TO_ANSWER, check_answer, write_rules, write_situation
 from number_tower.table import Table
 from number_tower.text import format_value, make_sentence
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from number_tower.envs import GameSource
-    from number_tower.position import Position
 
 _NAMES = ("Player 0", "Player 1")
 """TextArena's names of the players; a rulebook's own names would be off by one."""

@@ -6,7 +6,8 @@ with `gymnasium.make_vec`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -16,17 +17,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import kernel, register
+from number_tower.envs import GameSource, SeatOrder, kernel, register
 from number_tower.envs.games import Games, StepResult, encode_seat_order
 from number_tower.game import Game
-from number_tower.players import LEVELS, RANDOM, Computer
+from number_tower.players import LEVELS, RANDOM, Computer, Level
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.envs import GameSource, SeatOrder
-    from number_tower.players import Level
 
 __all__ = ["Games", "NumberTowerVectorEnv", "StepResult"]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from number_tower.batch.executor import StoppedError, run_journaled
 from number_tower.evaluation.players import RespondentFactory
@@ -24,10 +25,6 @@ from number_tower.players import ALL_LEVELS
 from number_tower.rules import Rules
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Generator, Iterable
-    from typing import Unpack
-
     from number_tower.evaluation.players import Function
     from number_tower.evaluation.suite import SuiteOptions
 

@@ -10,21 +10,17 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from threading import Thread
 from time import sleep
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
-from number_tower.evaluation.players import call_function, format_error, import_function
+from number_tower.evaluation.players import Function, call_function, format_error, import_function
 from number_tower.evaluation.questions import LONGEST_ANSWER
 from number_tower.players import ForfeitError, UnknownPlayerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from number_tower.evaluation.players import Function
 
 _GRACE = 0.4
 """Seconds that a function has to finish after the input was closed."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from math import atan, cos, fsum, sin, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.arena.ratings import Z_95, compute_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _COVERAGE = 0.95
 _NORMAL_FROM = 2_000

@@ -8,22 +8,18 @@ import operator
 import os
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
-from typing import TYPE_CHECKING
 from weakref import finalize
 
 from number_tower.evaluation.questions import Respondent
+from number_tower.game import Game
 from number_tower.players import ALL_LEVELS, ForfeitError, Player, UnknownPlayerError, is_command, make_player
 from number_tower.players.program import GRACE, Conversation, ProgramProcess, format_json_line
 from number_tower.text import format_text, format_value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from number_tower.game import Game
-
-    Function = Callable[[dict[str, object]], object]
+Function = Callable[[dict[str, object]], object]
 
 _LOADING_SECONDS = 600.0
 """Seconds to import the module of a function, which may load a model; they do not count for its answers."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from number_tower.arena.schedule import GameEntry
 from number_tower.coach.puzzles import reduce_position, shuffle
 from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.limits import NotSolvedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from number_tower.arena.schedule import GameEntry
-    from number_tower.solve.worth import Value
+from number_tower.solve.worth import Value
 
 Values = dict[int, float]
 """The points that each legal block is worth to the player to move."""

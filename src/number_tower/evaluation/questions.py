@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from number_tower.batch.executor import StoppedError
-from number_tower.evaluation.positions import value_moves, values_differ
+from number_tower.evaluation.positions import Values, value_moves, values_differ
+from number_tower.game import Game
 from number_tower.players import ForfeitError, Player
 from number_tower.players.program import build_question
 from number_tower.position import Refusal
 from number_tower.prompt import Misread, check_answer, write_prompt
-from number_tower.table import Unplaceable
+from number_tower.table import Table, Unplaceable
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.evaluation.positions import Values
     from number_tower.evaluation.suite import Suite, Task
-    from number_tower.game import Game
-    from number_tower.table import Table
 
 LONGEST_ANSWER = 100_000
 """Only so many characters at the end of an answer are kept and read: that is where the block should be."""

@@ -16,7 +16,9 @@ from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
 from number_tower.evaluation.positions import POINTS, Values
 from number_tower.evaluation.questions import QuestionedPlayer, Respondent
+from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
+from number_tower.position import Ending
 from number_tower.record import to_line
 from number_tower.text import format_path
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from number_tower.evaluation.players import RespondentFactory
     from number_tower.evaluation.questions import Decision
     from number_tower.evaluation.suite import Suite, Task
-    from number_tower.game import Game
-    from number_tower.position import Ending
 
 FORMAT = 2
 """The version of the journal's format."""

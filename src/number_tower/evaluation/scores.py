@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
@@ -14,8 +15,6 @@ from number_tower.evaluation.intervals import Estimate, estimate_difference, est
 from number_tower.evaluation.questions import IllegalReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from number_tower.evaluation.questions import Decision
     from number_tower.evaluation.run import CompletedTask
     from number_tower.evaluation.suite import Suite, Task

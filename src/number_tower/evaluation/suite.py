@@ -5,30 +5,24 @@ They follow from a few settings and are the same for every player.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import merge
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
-from number_tower.arena.schedule import check_unique, derive_seed, normalize_player, parse_game
+from number_tower.arena.schedule import GameEntry, check_unique, derive_seed, normalize_player, parse_game
 from number_tower.batch import BatchError
 from number_tower.evaluation.players import RespondentFactory, is_function
-from number_tower.evaluation.positions import find_positions
+from number_tower.evaluation.positions import PositionSpec, find_positions
 from number_tower.evaluation.variants import make_variants
 from number_tower.game import Game
 from number_tower.players import UnknownPlayerError, make_player
 from number_tower.rules import Rules, RulesError
+from number_tower.table import Table
 from number_tower.text import format_text, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
-    from number_tower.arena.schedule import GameEntry
-    from number_tower.evaluation.positions import PositionSpec
-    from number_tower.table import Table
 
 TaskKind = Literal["game", "position"]
 

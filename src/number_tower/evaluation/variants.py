@@ -7,10 +7,11 @@ Searches are limited by positions and not by time, and none is compiled, so a se
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from itertools import cycle, product
 from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from number_tower import catalogue
 from number_tower.batch import BatchError
@@ -21,13 +22,8 @@ from number_tower.position import Position
 from number_tower.rules import Fit, Rules, RulesError, Stuck, Supply, Towers
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.worth import Value
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-    from typing import Any
-
-    from number_tower.solve.worth import Value
 
 MAX_VARIANTS = 200
 """The largest number of variants for one evaluation."""

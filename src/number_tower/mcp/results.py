@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel
 
 from number_tower import catalogue
 from number_tower.coach.analysis import PositionAnalysis
+from number_tower.coach.hints import HintText
 from number_tower.mcp.schemas import (
     AnalysisResult,
     GameInfo,
@@ -25,22 +27,15 @@ from number_tower.mcp.schemas import (
     SessionInfo,
     StateResult,
 )
+from number_tower.mcp.session import GameSession
 from number_tower.players import ALL_LEVELS
 from number_tower.prompt import format_blocks, write_rules, write_situation
 from number_tower.record import to_line
 from number_tower.rules import UNNAMED
 from number_tower.solve.worth import VALUE_VERBS
+from number_tower.table import Table
 from number_tower.text import pluralize
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pydantic import BaseModel
-
-    from number_tower.coach.hints import HintText
-    from number_tower.mcp.session import GameSession
-    from number_tower.table import Table
 
 _MAX_MOVES_LISTED = 60
 """Moves of a position that are described one by one; the structured values have them all."""

@@ -5,24 +5,22 @@ Arguments are read leniently, since models send numbers as text, and every error
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
-from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo, WithJsonSchema
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.catalogue import First
 from number_tower.players import ALL_LEVELS
-from number_tower.position import Ending  # noqa: TC001 - pydantic reads it at run time
+from number_tower.position import Ending
 from number_tower.rules import Fit, Stuck, Supply, Towers
-from number_tower.solve.worth import Value  # noqa: TC001 - likewise
+from number_tower.solve.worth import Value
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema
 
 SECONDS, MAX_SECONDS = 5.0, 30.0

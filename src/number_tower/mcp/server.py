@@ -6,16 +6,17 @@ Searches run in threads with limits of their own, and are stopped when the clien
 from __future__ import annotations
 
 from asyncio import CancelledError
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from inspect import getdoc
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, from_thread, to_thread
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from number_tower import __version__
@@ -31,12 +32,6 @@ from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table, TableError
 from number_tower.text import format_value
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcp.server.mcpserver import Context
-    from mcp_types import InputRequiredResult
 
 T = TypeVar("T")
 

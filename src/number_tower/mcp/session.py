@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from number_tower import catalogue
-from number_tower.catalogue import OptionError, choose, load_named
+from number_tower.catalogue import First, GameChoice, OptionError, choose, load_named
 from number_tower.mcp.schemas import ToolRequestError
-from number_tower.players import Computer, let_move
+from number_tower.players import Computer, Level, let_move
 from number_tower.rules import RulesError
-from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.limits import NotSolvedError, Progress
+from number_tower.table import Table
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from number_tower.catalogue import First, GameChoice
-    from number_tower.players import Level
-    from number_tower.solve.limits import Progress
-    from number_tower.table import Table
 
 MAX_GAMES = 100
 """Games that are kept at once."""

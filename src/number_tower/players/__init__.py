@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player, UnknownPlayerError, let_move
 from number_tower.players.levels import ALL_LEVELS, LEVELS, RANDOM, Computer, Level
+from number_tower.solve.limits import Progress
 from number_tower.text import format_text, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.solve.limits import Progress
 
 __all__ = [
     "ALL_LEVELS",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from number_tower.brief import REFUSALS
+from number_tower.game import Game
 from number_tower.position import MoveError
+from number_tower.table import Table
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from number_tower.game import Game
-    from number_tower.table import Table
 
 DEFAULT_PATIENCE = 10.0
 """Seconds that a program may take for a move."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from number_tower.position import Position
-from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.rules import Rules
+from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.solution import Solution, choose_solver
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.rules import Rules
-    from number_tower.solve.limits import Progress
-
-    OnProgress = Callable[[Progress], object] | None
+OnProgress = Callable[[Progress], object] | None
 
 MAX_POSITIONS = 200_000
 """Positions searched for one answer. A limit in seconds would make a player's moves depend on the machine."""

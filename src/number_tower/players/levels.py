@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from number_tower.game import play_randomly
+from number_tower.game import Game, play_randomly
 from number_tower.players.base import Player
 from number_tower.players.knowledge import get_knowledge
+from number_tower.position import Position
+from number_tower.solve.limits import Progress
 from number_tower.solve.worth import get_final_worth
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from number_tower.game import Game
-    from number_tower.position import Position
-    from number_tower.solve.limits import Progress
 
 FALLBACK_PLIES = 8
 """Plies that a level looks ahead where it should know the exact value, but that cannot be computed."""

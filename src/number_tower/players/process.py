@@ -10,17 +10,14 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
 
 from number_tower.players.base import ForfeitError
 from number_tower.players.supervisor import pack_request
 from number_tower.text import format_path, format_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MARK_VARIABLE = "NUMBER_TOWER_BOT"
 """The environment variable with the marks of a program; a program that starts others adds its mark."""

@@ -14,23 +14,20 @@ import selectors
 import shlex
 import signal
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
+from number_tower.game import Game
 from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player
 from number_tower.players.process import MARK_VARIABLE, start_command
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
 from number_tower.text import format_runs, format_text, format_value, pluralize, summarize_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from number_tower.game import Game
 
 AnswerT = TypeVar("AnswerT")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from number_tower.catalogue import load
 from number_tower.record.json import from_json, parse_document, to_json
 from number_tower.record.line import EXAMPLE, NoRecordError, RecordError, from_line, is_line, to_line
+from number_tower.table import Table
 from number_tower.text import format_path, format_value
-
-if TYPE_CHECKING:
-    from number_tower.table import Table
 
 __all__ = ["NoRecordError", "RecordError", "from_json", "from_line", "read", "to_json", "to_line"]
 

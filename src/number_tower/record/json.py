@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast, get_args
 
 from number_tower import catalogue
 from number_tower.record.line import RecordError, declare_result, make_table
 from number_tower.rules import Rules, RulesError
-from number_tower.table import Declaration
+from number_tower.table import Declaration, Table
 from number_tower.text import format_text, format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from number_tower.table import Table
 
 FORMAT = 1
 

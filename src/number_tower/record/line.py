@@ -10,21 +10,18 @@ A line names a game of the catalogue, a rule file (if files may be opened), or, 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Callable, Mapping
+from typing import get_args
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.brief import REFUSALS
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.rules import UNNAMED, Rules, RulesError
 from number_tower.table import Declaration, Table, TableError
 from number_tower.text import format_text, format_value, summarize_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from number_tower.catalogue import GameChoice, Rulebook
 
 EXAMPLE = "such as draft:9,8,6"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from number_tower.game import Game
     from number_tower.position import Position
     from number_tower.solve.limits import Progress

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from number_tower.rules import EMPTY
+from number_tower.position import Position
+from number_tower.rules import EMPTY, Rules
 from number_tower.solve import jit, kernel
 from number_tower.solve.encoding import MAX_PLIES, WORD_BITS, encode_rules
-from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.worth import Solver, Value, Worth
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.position import Position
-    from number_tower.rules import Rules
-    from number_tower.solve.limits import SearchLimits
 
 _SLICE_POSITIONS = 2_000
 _COMPILED_SLICE_POSITIONS = 100_000

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from number_tower.rules import EMPTY
+from number_tower.position import Position
+from number_tower.rules import EMPTY, Rules
 from number_tower.solve import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from number_tower.position import Position
-    from number_tower.rules import Rules
-    from number_tower.solve.limits import SearchLimits
+from number_tower.solve.limits import SearchLimits
 
 WORD_BITS = 62
 """Bits of an integer that compiled code can still add, shift and compare."""

@@ -17,13 +17,10 @@ because the functions share the constants below.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import MutableSequence, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import MutableSequence, Sequence
-
-    Numbers = Sequence[int]
-    Memory = MutableSequence[int]
+Numbers = Sequence[int]
+Memory = MutableSequence[int]
 
 # Places in `rules`: the rules, the sizes of scores and keys, and where each table starts. The table of fits is last.
 (

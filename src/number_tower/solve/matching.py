@@ -8,22 +8,24 @@ misses it.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import accumulate, compress
 from math import inf
-from typing import TYPE_CHECKING
 
+from number_tower.position import Position
 from number_tower.solve import jit
 from number_tower.solve.deep import Search
-from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.max_matching import Decomposition, Graph, KernelRunner, decompose_graph, match_greedily, zeros
+from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.max_matching import (
+    Decomposition,
+    Graph,
+    KernelRunner,
+    Numbers,
+    decompose_graph,
+    match_greedily,
+    zeros,
+)
 from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from number_tower.position import Position
-    from number_tower.solve.limits import SearchLimits
-    from number_tower.solve.max_matching import Numbers
 
 _MAX_PLY_POSITIONS = 50_000
 """Positions that are searched for plies when no time limit is set."""

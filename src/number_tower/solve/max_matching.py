@@ -10,16 +10,14 @@ progress in `at`, and returns whether there is more to do.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import eq
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from number_tower.solve import jit
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Numbers = array[int]
+Numbers: TypeAlias = "array[int]"
 
 _FREE, _ODD, _EVEN, _BOTH = range(4)
 """How alternating trees reach a vertex: not, in an odd or even number of steps, or in both, around a blossom."""

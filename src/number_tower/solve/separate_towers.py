@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import gcd
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.blocks import parse_blocks
-from number_tower.rules import EMPTY
-from number_tower.solve.limits import NotSolvedError
+from number_tower.position import Position
+from number_tower.rules import EMPTY, Rules
+from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
 from number_tower.solve.worth import Solver, Worth
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.position import Position
-    from number_tower.rules import Rules
-    from number_tower.solve.limits import SearchLimits
 
 _NEVER = 1 << 60
 _BLOCKS_PER_POSITION = 10_000

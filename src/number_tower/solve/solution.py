@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from number_tower.position import Position
 from number_tower.solve.deep import DeepSolver
+from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
-from number_tower.solve.worth import Worth, get_final_worth
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from number_tower.position import Position
-    from number_tower.solve.limits import SearchLimits
-    from number_tower.solve.worth import Solver, Value
+from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 
 GAME_OVER = "nothing left to play"
 

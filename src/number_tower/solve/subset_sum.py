@@ -9,16 +9,14 @@ largest choice can exchange one number for the next. So only the count from each
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from math import gcd
 from operator import sub
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.solve.limits import SearchLimits
+from number_tower.solve.limits import SearchLimits
 
 _MAX_BY_COUNT = 32
 """Counts up to which a sum for each count is faster than a count for each sum."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from number_tower.position import Position
 from number_tower.rules import EMPTY
+from number_tower.solve.limits import SearchLimits
 from number_tower.solve.worth import Solver, Worth
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from number_tower.position import Position
-    from number_tower.solve.limits import SearchLimits
 
 _WIN_SCORE = 1 << 30
 _CHECK_EVERY = 100_000

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from number_tower.position import Position
+from number_tower.position import Position
 
 Value = Literal["win", "draw", "loss"]
 

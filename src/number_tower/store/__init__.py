@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import re
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from number_tower.store import database, matches, puzzles, rows  # noqa: F401 - see __getattr__
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, Connection, func, select, update
 
-from number_tower.coach.review import review
+from number_tower.coach.review import Accuracy, review
 from number_tower.game import Game
 from number_tower.rules import Rules
+from number_tower.store.database import Store
 from number_tower.store.engine import lock_bulk_writes
 from number_tower.store.games import make_player_condition
 from number_tower.store.schema import games
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from sqlalchemy import ColumnElement, Connection
-
-    from number_tower.coach.review import Accuracy
-    from number_tower.store.database import Store
 
 SECONDS_PER_POSITION = 0.5
 """Time for each position: one that takes longer is not judged, so that no game takes long."""

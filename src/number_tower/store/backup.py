@@ -10,16 +10,17 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import URL, MetaData, create_engine, func, insert, select
+from sqlalchemy import URL, Connection, MetaData, Table, create_engine, func, insert, select
 
 from number_tower.files import replace_file, sync
-from number_tower.store import StoreError, locate_file
+from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.engine import (
     UPGRADE_LOCK,
     begin_snapshot,
@@ -32,22 +33,14 @@ from number_tower.store.engine import (
     translate_errors,
 )
 from number_tower.store.schema import NEWEST, metadata
-from number_tower.store.upgrade import check_version, migrate, read_version, require_version
+from number_tower.store.upgrade import BackupChoice, check_version, migrate, read_version, require_version
 from number_tower.text import format_path
 
 if sys.platform != "win32":
     import fcntl
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from sqlalchemy import Connection, Table
-
-    from number_tower.store import Location
-    from number_tower.store.upgrade import BackupChoice
-
-    Progress = Callable[[int, int], object]
-    """Called with how much is done, and how much there is in all."""
+Progress = Callable[[int, int], object]
+"""Called with how much is done, and how much there is in all."""
 
 _PAGES_PER_STEP = 512
 """Pages that are copied in one step: between two steps, progress is shown and Ctrl-C works."""

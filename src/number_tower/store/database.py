@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from logging import NullHandler, getLogger
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from number_tower.store import GameNotFoundError, StoreError
+from number_tower.catalogue import Rulebook
+from number_tower.store import GameNotFoundError, Location, StoreError
 from number_tower.store.engine import FileGuard, LogBusyError, begin_snapshot, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
-from number_tower.table import StaleError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from sqlalchemy import Connection
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.store import Location
-    from number_tower.table import Change, Table
+from number_tower.table import Change, StaleError, Table
 
 T = TypeVar("T")
 

@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
-from sqlalchemy import URL, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from number_tower.store import EXPECTED, StoreError
+from number_tower.store import EXPECTED, Location, StoreError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Connection, Engine
     from sqlalchemy.engine.interfaces import DBAPIConnection
-
-    from number_tower.store import Location
 
 TIMEOUT = 10.0
 """Seconds to wait for a file that others are writing, or for a server that does not answer.

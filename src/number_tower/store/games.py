@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Table as SqlTable
 
+from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
 from number_tower.store.engine import detect_damage, report_damage
 from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
 from number_tower.store.schema import changes, games, matches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Connection, Update
-    from sqlalchemy import Table as SqlTable
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.table import Table
+from number_tower.table import Table
 
 ResultFilter = Literal["won", "lost", "drawn", "finished", "unfinished"]
 

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import URL, and_, create_engine, delete, exists, false, func, or_, select
+from sqlalchemy import (
+    URL,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    create_engine,
+    delete,
+    exists,
+    false,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
-from number_tower.store import StoreError
-from number_tower.store.backup import copy_database
+from number_tower.store import Location, StoreError
+from number_tower.store.backup import Progress, copy_database
+from number_tower.store.database import Store
 from number_tower.store.engine import begin_snapshot, make_engine, translate_errors
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import list_matches
@@ -25,15 +41,6 @@ from number_tower.store.rows import format_time, load_rulebook
 from number_tower.store.schema import NEWEST, changes, games, matches, puzzles, rooms, rounds, rulebooks
 from number_tower.store.upgrade import migrate, require_version
 from number_tower.text import format_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from sqlalchemy import ColumnElement, Connection, Select, Table
-
-    from number_tower.store import Location
-    from number_tower.store.backup import Progress
-    from number_tower.store.database import Store
 
 UNUSED_DAYS = 30
 """Days without any event after which a room is deleted in which at most one move was made."""

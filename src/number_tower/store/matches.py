@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from number_tower import catalogue
-from number_tower.catalogue import GameChoice
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.match import Match, MatchError, Series
 from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import GameNotFoundError, StoreError, rows
+from number_tower.store.database import Store
 from number_tower.store.engine import detect_damage, report_damage
 from number_tower.store.games import (
     DamagedEntry,
@@ -26,16 +28,7 @@ from number_tower.store.games import (
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import changes, games, matches
-from number_tower.table import TableError, check_player_names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy import Connection
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.store.database import Store
-    from number_tower.table import Table
+from number_tower.table import Table, TableError, check_player_names
 
 _KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
 _READ_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)

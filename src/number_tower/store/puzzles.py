@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower.coach.puzzles import GRADES
@@ -15,12 +16,6 @@ from number_tower.store.rows import format_now, is_timestamp, parse_key
 from number_tower.store.schema import puzzles
 from number_tower.table import TableError, check_player_name
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from sqlalchemy import Connection
 
 PuzzleResult = Literal["right", "wrong", "skipped"]
 

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
-from sqlalchemy import bindparam, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, insert, or_, select, update
 
-from number_tower.catalogue import GameChoice
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.match import Match, Series
 from number_tower.room import Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
 from number_tower.store.games import UPDATE_IF_UNCHANGED, advance_game, check_columns, insert_game, load_game
 from number_tower.store.matches import StoredMatch, claim_slot
-from number_tower.store.rows import Seats, StoredGame, format_now
+from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import games, rooms, rounds, seats
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from sqlalchemy import ColumnElement, Connection
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.store.rows import MatchSlot
 
 CHANNEL = "number_tower"
 """The PostgreSQL channel on which servers are notified of rooms that have changed."""

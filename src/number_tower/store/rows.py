@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 from weakref import WeakValueDictionary
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from number_tower import catalogue
+from number_tower.catalogue import Rulebook
 from number_tower.game import Game
 from number_tower.record import RecordError
 from number_tower.rules import Rules
@@ -27,13 +29,6 @@ from number_tower.store.schema import rulebooks
 from number_tower.table import Change, Declaration, Table, replay_moves
 from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import Connection
-
-    from number_tower.catalogue import Rulebook
 
 MAX_TEXT = 1000
 """Characters of a command or path that are stored."""

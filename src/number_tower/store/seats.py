@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import Connection, Update, or_, select, update
 
 from number_tower.room import RoomError
 from number_tower.store import rooms as room_store
 from number_tower.store.games import update_game
 from number_tower.store.rooms import Credentials, RoomChangedError, StoredRoom, digest_secret
 from number_tower.store.schema import games, rooms, rounds, seats
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from sqlalchemy import Connection, Update
 
 MAX_MOVED = 200
 """Seats that one request moves from another secret of the same browser; the next request moves more."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import and_, case, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, case, func, literal, or_, select
 
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
@@ -17,12 +18,6 @@ from number_tower.store.games import load_game, make_player_condition
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery
 
 PlayerKind = Literal["person", "level", "program"]
 PeriodKind = Literal["games", "month", "quarter", "year"]

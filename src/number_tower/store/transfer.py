@@ -7,17 +7,19 @@ was continued elsewhere is continued here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from number_tower.game import Game
 from number_tower.position import MoveError
 from number_tower.record import RecordError, json
 from number_tower.record.line import from_line
 from number_tower.store import GameNotFoundError, StoreError, matches, rows
+from number_tower.store.database import Store
 from number_tower.store.engine import detect_damage, lock_bulk_writes
 from number_tower.store.games import (
     DamagedEntry,
@@ -32,13 +34,6 @@ from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attem
 from number_tower.store.rows import Seats, StoredGame
 from number_tower.store.schema import games
 from number_tower.table import Change, Table, TableError, replay_moves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sqlalchemy import Connection
-
-    from number_tower.store.database import Store
 
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
 

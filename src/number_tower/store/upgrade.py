@@ -6,12 +6,13 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from logging import NullHandler, getLogger
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from sqlalchemy import inspect
+from sqlalchemy import Connection, Engine, inspect
 
-from number_tower.store import StoreError
+from number_tower.store import Location, StoreError
 from number_tower.store.engine import (
     UPGRADE_LOCK,
     begin_snapshot,
@@ -22,15 +23,8 @@ from number_tower.store.engine import (
 from number_tower.store.schema import NEWEST
 from number_tower.text import format_path, format_text
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy import Connection, Engine
-
-    from number_tower.store import Location
-
-    BackupChoice = Path | Literal[False] | None
-    """Where the backup before an upgrade goes: to this file; beside a database file (None); nowhere (False)."""
+BackupChoice = Path | Literal[False] | None
+"""Where the backup before an upgrade goes: to this file; beside a database file (None); nowhere (False)."""
 
 _ALEMBIC_LOCK = Lock()
 """Alembic keeps its configuration in global variables."""

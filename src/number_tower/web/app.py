@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.staticfiles import StaticFiles
 
 from number_tower import __version__
@@ -21,6 +22,7 @@ from number_tower.web.health import Watchdog
 from number_tower.web.limits import DailyQuota, DatabaseLimit, Quota
 from number_tower.web.live import Hub, start_listener
 from number_tower.web.lobby import Lobby
+from number_tower.web.metrics import Metrics
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
@@ -29,17 +31,9 @@ from number_tower.web.middleware.security import CrossSiteMiddleware, SecurityHe
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
-from number_tower.web.room_cache import DEFAULT_TIMING
+from number_tower.web.room_cache import DEFAULT_TIMING, ReconcileTiming
+from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from starlette.applications import Starlette
-
-    from number_tower.web.metrics import Metrics
-    from number_tower.web.room_cache import ReconcileTiming
-    from number_tower.web.settings import Settings
 
 _log = logging.getLogger(__name__)
 

@@ -5,19 +5,15 @@ Each value has a word, a sign and a shade, so that nothing is told by colour alo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from number_tower.solve.worth import VALUE_VERBS
+from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
+from number_tower.solve.worth import VALUE_VERBS, Value
 from number_tower.text import summarize_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
-    from number_tower.solve.worth import Value
-    from number_tower.web.tasks import GameReviewText
+from number_tower.web.tasks import GameReviewText
 
 MOST_SHOWN = 160
 """Moves of a position that are shown one by one."""

@@ -6,24 +6,20 @@ holds its connection, and the memory behind it, for ever.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
 import struct
+from collections.abc import Callable, Iterable
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from number_tower.web.limits import MAX_BODY
 from number_tower.web.middleware import FROM_PROXY, identify_client
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterable
-
-    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 MAX_CONNECTIONS = 6000
 """Connections of all addresses together."""

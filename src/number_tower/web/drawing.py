@@ -6,20 +6,16 @@ against a ruler; where it has none, it is as wide.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from number_tower.brief import describe_tower
+from number_tower.catalogue import Rulebook
 from number_tower.game import Game
+from number_tower.rules import Rules
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
-from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.rules import Rules
-    from number_tower.voice import Message
+from number_tower.voice import Message, get_voice
 
 HEIGHT = 220.0
 WIDE, NARROW = 320.0, 160.0

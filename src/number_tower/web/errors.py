@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from number_tower.catalogue import CatalogueError, UnknownGameError
 from number_tower.match import MatchError
@@ -30,17 +32,10 @@ from number_tower.web.limits import QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BUSY, AbandonedError, BusyError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fastapi import FastAPI
-    from starlette.types import Receive, Scope, Send
-
-    from number_tower.web.room_cache import CachedRoom
 
 MEDIA_TYPE = "application/problem+json"
 _MAX_ERRORS = 20  # mistakes of one request that are listed

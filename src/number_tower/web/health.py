@@ -11,27 +11,21 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from time import monotonic
 from traceback import walk_stack
-from typing import TYPE_CHECKING
+from types import FrameType
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import State
 
 from number_tower import __version__
-from number_tower.store.database import probe_write
+from number_tower.store.database import Writer, probe_write
 from number_tower.store.engine import PUBLIC_REASONS
 from number_tower.web.middleware.access_log import remove_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from starlette.datastructures import State
-
-    from number_tower.store.database import Writer
 
 WRITE_TIMEOUT = 3.0
 """Seconds after which a database that has not answered is failing."""

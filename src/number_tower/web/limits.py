@@ -8,23 +8,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
+from number_tower.catalogue import Rulebook
+from number_tower.rules import Rules
 from number_tower.text import format_count
 from number_tower.voice import get_voice
 from number_tower.web.settings import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.rules import Rules
 
 _log = logging.getLogger(__name__)
 

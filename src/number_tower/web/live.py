@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi.responses import StreamingResponse
+from starlette.types import Send
 
-from number_tower.store.rooms import CHANNEL, parse_tag
+from number_tower.store.database import Store
+from number_tower.store.rooms import CHANNEL, Revision, parse_tag
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
-
-    from starlette.types import Send
-
-    from number_tower.store.database import Store
-    from number_tower.store.rooms import Revision
     from number_tower.web.lobby import Lobby
 
 HEARTBEAT = 20.0

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from sqlalchemy import Connection
+
 from number_tower.position import MoveError
-from number_tower.room import RoomError
+from number_tower.room import Action, Room, RoomError
 from number_tower.store import StoreError, maintenance, rooms, rows, seats
-from number_tower.store.rooms import RoomChangedError, RoomNotFoundError
+from number_tower.store.database import Store, Writer
+from number_tower.store.rooms import Credentials, Revision, RoomChangedError, RoomNotFoundError, StoredRoom
+from number_tower.store.rows import StoredGame
 from number_tower.table import StaleError, TableError
 from number_tower.web import limits
-from number_tower.web.live import RoomChange
+from number_tower.web.limits import Quota
+from number_tower.web.live import Hub, RoomChange
 from number_tower.web.middleware import CURRENT_CLIENT
 from number_tower.web.questions import ComputerPlayers
-from number_tower.web.room_cache import DEFAULT_TIMING, Reconciler, RoomCache
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-
-    from sqlalchemy import Connection
-
-    from number_tower.room import Action, Room
-    from number_tower.store.database import Store, Writer
-    from number_tower.store.rooms import Credentials, Revision, StoredRoom
-    from number_tower.store.rows import StoredGame
-    from number_tower.web.limits import Quota
-    from number_tower.web.live import Hub
-    from number_tower.web.room_cache import CachedRoom, NewRoom, ReconcileTiming
-    from number_tower.web.workers import Workers
+from number_tower.web.room_cache import DEFAULT_TIMING, CachedRoom, NewRoom, Reconciler, ReconcileTiming, RoomCache
+from number_tower.web.workers import Workers
 
 T = TypeVar("T")
 

@@ -6,28 +6,22 @@ import asyncio
 import json
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from number_tower.catalogue import Rulebook
 from number_tower.room import Room, Seat
 from number_tower.store import StoreError, rows
 from number_tower.store.rooms import StoredRoom
 from number_tower.store.rows import Seats
-from number_tower.table import check_player_names
-from number_tower.voice import get_voice
+from number_tower.table import Table, check_player_names
+from number_tower.voice import Voice, get_voice
 from number_tower.web import view
 from number_tower.web.questions import FALLBACK_LEVEL
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.table import Table
-    from number_tower.voice import Voice
 
 MAX_ROOMS = 4_096
 MAX_CACHE_BYTES = 64 * 1024 * 1024

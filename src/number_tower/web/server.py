@@ -13,36 +13,31 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.server import HANDLED_SIGNALS
 
+from number_tower.store import Location
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
 from number_tower.web.app import make_app
 from number_tower.web.connections import HttpConnection
 from number_tower.web.health import Notifier
+from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import access_log
-from number_tower.web.settings import PORT
+from number_tower.web.settings import PORT, MetricsAddress, Settings
 
 if sys.platform != "win32":
     import resource
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
-
-    from starlette.applications import Starlette
-
-    from number_tower.store import Location
-    from number_tower.web.metrics import Metrics
-    from number_tower.web.settings import MetricsAddress, Settings
 
 MAX_PORTS_TRIED = 20
 """Ports that are tried where none was chosen."""

@@ -7,14 +7,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from number_tower.blocks import parse_number
+from number_tower.store import Location
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from number_tower.store import Location
 
 HOST = "127.0.0.1"
 PORT = 8000

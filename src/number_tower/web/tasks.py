@@ -5,14 +5,17 @@ All values are exact. What is not found within the limits is said to be unknown;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower import catalogue, record
+from number_tower.catalogue import Rulebook
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MEMORY, SECONDS
-from number_tower.coach.hints import HintText, find_exercises, format_hint, format_reason, hint
+from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, format_reason, hint
+from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.review import ReviewText, review
+from number_tower.coach.review import JudgedMove, ReviewText, review
+from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
 from number_tower.record import RecordError
@@ -21,18 +24,11 @@ from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
+from number_tower.solve.worth import Value, Worth
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import limits
-
-if TYPE_CHECKING:
-    from number_tower.catalogue import Rulebook
-    from number_tower.coach.hints import Hint
-    from number_tower.coach.puzzles import Puzzle
-    from number_tower.coach.review import JudgedMove
-    from number_tower.game import Game
-    from number_tower.solve.worth import Value, Worth
 
 
 def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:

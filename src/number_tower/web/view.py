@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import record
 from number_tower.brief import describe_rules
-from number_tower.voice import MatchStanding, format_points, narrate
+from number_tower.room import Offer, Room
+from number_tower.store.rows import Seats
+from number_tower.table import Table
+from number_tower.voice import MatchStanding, Message, Voice, format_points, narrate
 from number_tower.web import drawing
-from number_tower.web.drawing import join_messages
+from number_tower.web.drawing import BlockMenu, Tower, join_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from number_tower.room import Offer, Room
-    from number_tower.store.rows import Seats
-    from number_tower.table import Table
-    from number_tower.voice import Message, Voice
-    from number_tower.web.drawing import BlockMenu, Tower
     from number_tower.web.room_cache import CachedRoom
 
 MOST_LOG_CHANGES = 60

@@ -14,26 +14,24 @@ import os
 import pickle
 import signal
 import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
 from traceback import format_exc
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pebble import ProcessExpired, ProcessPool
 
 if sys.platform != "win32":
     import resource
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Executor, Future
-    from multiprocessing.process import BaseProcess
-
-    Prepare = Callable[[], object] | None
+Prepare = Callable[[], object] | None
 
 T = TypeVar("T")
 

@@ -11,23 +11,19 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from number_tower.web.worker_process import GaveUpError, TaskResult, WorkerProcess, block_interrupts
+from number_tower.web.worker_process import GaveUpError, Prepare, TaskResult, WorkerProcess, block_interrupts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
-
-    from number_tower.web.worker_process import Prepare
-
-    Path = tuple[Hashable, ...]
-    """A requester: an address, or an address and a seat."""
+Path = tuple[Hashable, ...]
+"""A requester: an address, or an address and a seat."""
 
 T = TypeVar("T")
 Entry = TypeVar("Entry")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from number_tower.evaluation.report.charts import make_charts
 from number_tower.evaluation.report.content import build_document, label_players
 from number_tower.evaluation.report.document import render_html, render_markdown
-
-if TYPE_CHECKING:
-    import os
-
-    from number_tower.evaluation.scores import Scores
+from number_tower.evaluation.scores import Scores
 
 TEXT, PAGE = "report.md", "report.html"
 

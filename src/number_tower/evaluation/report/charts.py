@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.coach.svg import format_number, measure_text
-from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.report.sheet import (
     MARGIN,
     NARROW,
@@ -18,14 +19,11 @@ from number_tower.evaluation.report.sheet import (
     shorten_to_width,
 )
 from number_tower.evaluation.report.tables import label_games, sort_baselines_last
+from number_tower.evaluation.scores import PlayerScore, Scores
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from number_tower.evaluation.intervals import Estimate
     from number_tower.evaluation.report.tables import Named
-    from number_tower.evaluation.scores import PlayerScore, Scores
 
 
 def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from number_tower import __version__
+from number_tower.arena.schedule import GameEntry
 from number_tower.brief import describe_rules
 from number_tower.coach.hints import format_reason
-from number_tower.coach.reasons import find_best_reason, find_reason
+from number_tower.coach.reasons import Reason, find_best_reason, find_reason
+from number_tower.evaluation.intervals import Estimate
 from number_tower.evaluation.report import tables
 from number_tower.evaluation.report.document import (
     CodeText,
@@ -22,26 +25,21 @@ from number_tower.evaluation.report.document import (
     ShellCommand,
     StrongText,
 )
+from number_tower.evaluation.report.sheet import Plot
+from number_tower.evaluation.scores import Blunder, Scores
+from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
 from number_tower.prompt import format_blocks
 from number_tower.record import to_line
 from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.solution import Solution
 from number_tower.solve.worth import get_final_worth
 from number_tower.text import format_count, format_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from number_tower.arena.schedule import GameEntry
-    from number_tower.coach.reasons import Reason
-    from number_tower.evaluation.intervals import Estimate
     from number_tower.evaluation.report.document import DocumentPiece, Words
-    from number_tower.evaluation.report.sheet import Plot
     from number_tower.evaluation.report.tables import Named
-    from number_tower.evaluation.scores import Blunder, Scores
-    from number_tower.evaluation.suite import Suite
-    from number_tower.solve.solution import Solution
 
 MAX_NAME = 40
 """Characters of a player's label; a longer command is cut in its middle."""

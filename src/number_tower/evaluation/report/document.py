@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from number_tower.coach.svg import FONTS, escape_text, make_element
-from number_tower.evaluation.report.sheet import NARROW, WIDE, build_style
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from number_tower.evaluation.report.sheet import Plot
+from number_tower.evaluation.report.sheet import NARROW, WIDE, Plot, build_style
 
 
 class CodeText(str):

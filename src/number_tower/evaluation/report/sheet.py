@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil, floor, log10
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.coach.svg import FONTS, escape_text, format_number, make_element, measure_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TEXT, SMALL = 13.0, 12.0
 MARGIN = 16.0

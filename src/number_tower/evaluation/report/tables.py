@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from number_tower.evaluation import BASELINES
-from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.report.document import CodeText, Grid
-from number_tower.evaluation.scores import REASON_WORDS, REASONS
+from number_tower.evaluation.scores import REASON_WORDS, REASONS, PlayerScore, Scores
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from number_tower.evaluation.intervals import Estimate
-    from number_tower.evaluation.scores import PlayerScore, Scores
-
-    Named = Sequence[tuple[str, PlayerScore]]
-    """The players' labels and scores."""
+Named = Sequence[tuple[str, PlayerScore]]
+"""The players' labels and scores."""
 
 
 def make_overview(named: Named) -> Grid:

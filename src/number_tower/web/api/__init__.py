@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fastapi import Depends
+from fastapi import Depends, FastAPI
 
 from number_tower.web.api import analysis, games, moves, puzzles
 from number_tower.web.api.deps import require_json
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 
 def install_api(app: FastAPI) -> None:

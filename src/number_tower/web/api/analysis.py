@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from number_tower import record
-from number_tower.solve.worth import Value  # noqa: TC001 - pydantic reads it at run time
+from number_tower.solve.worth import Value
+from number_tower.table import Table
 from number_tower.web.api.deps import describe_refusals
 from number_tower.web.api.schemas import RecordRequest, ResponseModel, SeatNumber, number_seat
 from number_tower.web.errors import ProblemError
 from number_tower.web.limits import MAX_REVIEWED_MOVES
 from number_tower.web.questions import ask_analysis, ask_review, read_record
-
-if TYPE_CHECKING:
-    from number_tower.table import Table
 
 router = APIRouter(tags=["analysis"])
 

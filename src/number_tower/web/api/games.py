@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
 from number_tower.brief import describe_rules
+from number_tower.catalogue import First
 from number_tower.players import LEVELS
+from number_tower.room import Room
 from number_tower.rules import UNNAMED
 from number_tower.table import Table
 from number_tower.voice import get_voice, narrate
@@ -30,15 +33,8 @@ from number_tower.web.api.deps import (
 from number_tower.web.errors import ProblemError
 from number_tower.web.live import pick_newest_moment, stream_room
 from number_tower.web.questions import read_record
-from number_tower.web.room_cache import NewRoom
+from number_tower.web.room_cache import CachedRoom, NewRoom
 from number_tower.web.view import MOST_TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from number_tower.catalogue import First
-    from number_tower.room import Room
-    from number_tower.web.room_cache import CachedRoom
 
 router = APIRouter(tags=["games"])
 catalogue_router = APIRouter(tags=["catalogue"])

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from fastapi.responses import Response
 
-from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.store.rooms import Credentials
 from number_tower.table import StaleError, TableError
 from number_tower.web.api import schemas
 from number_tower.web.api.deps import Address, LobbyDep, RequiredCredentials, describe_refusals, respond_with_state
+from number_tower.web.lobby import Lobby
 from number_tower.web.questions import ask_for_hint
-
-if TYPE_CHECKING:
-    from number_tower.room import Action
-    from number_tower.store.rooms import Credentials
-    from number_tower.web.lobby import Lobby
 
 router = APIRouter(tags=["playing"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator, Field, model_validator
@@ -15,9 +15,7 @@ from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Te
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
-
-if TYPE_CHECKING:
-    from number_tower.web.tasks import PuzzleQuestion
+from number_tower.web.tasks import PuzzleQuestion
 
 router = APIRouter(tags=["puzzles"], prefix="/puzzles")
 

@@ -11,8 +11,8 @@ from number_tower.catalogue import LARGEST_FILE
 from number_tower.catalogue import list_names as games
 from number_tower.match import MOST_GAMES
 from number_tower.players import LEVELS
-from number_tower.position import Ending, Refusal  # noqa: TC001 - pydantic reads them at run time
-from number_tower.rules import Fit, Stuck, Supply, Towers  # noqa: TC001 - pydantic reads them at run time
+from number_tower.position import Ending, Refusal
+from number_tower.rules import Fit, Stuck, Supply, Towers
 from number_tower.table import LONGEST_NAME
 from number_tower.web.limits import MAX_RECORD_LENGTH
 

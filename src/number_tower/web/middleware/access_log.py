@@ -12,18 +12,15 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from random import getrandbits
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
+from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from number_tower.web.metrics import Metrics
-    from number_tower.web.settings import Settings
+from number_tower.web.settings import Settings
 
 _log = logging.getLogger(__name__)
 _encode_json = json.JSONEncoder(default=str).encode

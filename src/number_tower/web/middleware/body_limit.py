@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from starlette.types import Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.limits import MAX_BODY
 from number_tower.web.middleware import HttpMiddleware
-
-if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
 
 _TOO_LARGE = Problem(
     413,

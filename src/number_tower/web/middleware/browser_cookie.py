@@ -9,21 +9,17 @@ that the browser has its replacement, so no lost answer and no race between tabs
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from secrets import token_hex, token_urlsafe
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.store import StoreError
 from number_tower.store.rooms import Credentials
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from number_tower.web.lobby import Lobby
+from number_tower.web.lobby import Lobby
 
 YEAR = 365 * 24 * 60 * 60
 """Seconds that a cookie lasts; it is renewed whenever its browser shows the home page or a room of its own."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from number_tower.text import pluralize
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.limits import MAX_CLIENTS
 from number_tower.web.middleware import HttpMiddleware, identify_client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 MAX_CONCURRENT = 40
 """Questions of one address that may wait for an answer: a class asks together, and the queue is fair to others."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from random import randint
-from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.middleware import HttpMiddleware, identify_client
 from number_tower.web.middleware.rate_limit import make_rate_problem
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_STREAMS_PER_CLIENT = 400
 MAX_STREAMS = 5000

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.middleware import FROM_PROXY, HttpMiddleware
-from number_tower.web.settings import LOOPBACK
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from number_tower.web.settings import Settings
+from number_tower.web.settings import LOOPBACK, Settings
 
 _MAX_HOST_LENGTH = 260
 _HOST = re.compile(rb"([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
+from fastapi import Request
 from markupsafe import Markup, escape
+from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
@@ -17,11 +20,7 @@ from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.questions import RETRY_HEADER, UnansweredError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from fastapi import Request
     from fastapi.responses import Response
-    from starlette.datastructures import FormData
 
 T = TypeVar("T")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from fastapi.responses import Response
 
 from number_tower import catalogue, record
 from number_tower.players import LEVELS
@@ -20,13 +21,8 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.tasks import UnreadableRecordError
+from number_tower.web.tasks import GameReviewText, UnreadableRecordError
 from number_tower.web.workers import BusyError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from number_tower.web.tasks import GameReviewText
 
 router = APIRouter(include_in_schema=False)
 

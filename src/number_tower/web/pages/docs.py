@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import Response
 from markupsafe import Markup, escape
 
 from number_tower.web.api.schemas import ProblemDetails
 from number_tower.web.pages import render_page, templates
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fastapi import FastAPI
-
-    Schema = Mapping[str, Any]
+Schema = Mapping[str, Any]
 
 TITLE = "Number Tower"
 ABOUT = (

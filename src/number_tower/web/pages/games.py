@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response  # noqa: TC002 - FastAPI reads it at run time
+from fastapi.responses import Response
 
 from number_tower import catalogue, record
 from number_tower.brief import describe_rules
+from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
 from number_tower.game import Game
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table
@@ -19,11 +21,6 @@ from number_tower.web import charts, drawing
 from number_tower.web.pages import await_answer, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_analysis
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
 
 router = APIRouter(include_in_schema=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -12,12 +12,10 @@ from number_tower import catalogue
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web import drawing
+from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
 from number_tower.web.pages import Theme, read_form, render_page
 from number_tower.web.view import RoomView
-
-if TYPE_CHECKING:
-    from number_tower.web.lobby import Lobby
 
 router = APIRouter(include_in_schema=False)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
 from number_tower.brief import describe_rules
+from number_tower.catalogue import First, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
@@ -22,13 +24,6 @@ from number_tower.web import drawing, limits
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.room_cache import NewRoom
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.datastructures import FormData
-
-    from number_tower.catalogue import First, Rulebook
 
 router = APIRouter(include_in_schema=False)
 

@@ -5,11 +5,12 @@ The whole state of a page is in its address. No answer is in a page before the v
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from math import inf
 from secrets import randbelow
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -17,24 +18,19 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
 from number_tower.brief import describe_rules
+from number_tower.catalogue import Rulebook
 from number_tower.coach.puzzles import GRADES
 from number_tower.players import LEVELS
+from number_tower.table import Table
 from number_tower.text import make_sentence
-from number_tower.voice import get_voice
+from number_tower.voice import Voice, get_voice
 from number_tower.web import drawing, tasks
 from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.games import render_unknown_game
 from number_tower.web.questions import ask_cached, ask_daily_puzzle, ask_numbered_puzzle
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
-
-    from number_tower.catalogue import Rulebook
-    from number_tower.table import Table
-    from number_tower.voice import Voice
-    from number_tower.web.tasks import PuzzleQuestion
+from number_tower.web.tasks import PuzzleQuestion
 
 router = APIRouter(include_in_schema=False)
 

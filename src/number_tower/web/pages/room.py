@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
+from starlette.datastructures import FormData
 
 from number_tower import record
 from number_tower.blocks import classify_misread, parse_number
 from number_tower.position import MoveError
-from number_tower.room import Accept, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
-from number_tower.store.rooms import RoomNotFoundError, parse_tag
+from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
+from number_tower.store.rooms import Revision, RoomNotFoundError, parse_tag
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.drawing import explain_block, join_messages
 from number_tower.web.live import RECONNECT_HINT, pick_newest_moment, stream_room
+from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import is_fragment, read_form, render_page
 from number_tower.web.questions import ask_for_hint
+from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from starlette.datastructures import FormData
-
-    from number_tower.room import Action
-    from number_tower.store.rooms import Revision
-    from number_tower.web.lobby import Lobby
-    from number_tower.web.room_cache import CachedRoom
 
 LONGEST_ANSWER = 40
 """Characters of an answer that is no number, where the page repeats it."""
