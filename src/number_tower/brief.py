@@ -98,6 +98,16 @@ def describe_tower(game: Game, player: int) -> str:
     return f"top {top}" if top else "empty"
 
 
+def describe_height(game: Game, player: int, tower: str) -> str:
+    """Describe how high a tower is, or what is on its top: "your tower is 12 high, 3 to go"."""
+    height, top = game.heights[player], game.position.tops[player]
+    if game.rules.target is not None:
+        return f"{tower} is {height} high, {game.rules.target - height} to go"
+    if game.rules.stuck == "skips":
+        return f"{tower} is {height} high"
+    return f"the top of {tower} is {top}" if top else f"{tower} is empty"
+
+
 class RefusalText(NamedTuple):
     """Words for a refused block, to follow "it"; "it chose 7,"; "move 3 (7):" of a record; and a number of answers."""
 

@@ -1,7 +1,9 @@
-"""The words that players read: a game's events, told in its own voice.
+"""The words that people read: a game's events, told in its own voice to the one who reads them.
 
 A voice is the table of texts in a game's rule file. Each key is a moment of play. A few keys have variants for a case
-(an empty tower, nothing available, hidden blocks), which are optional.
+(an empty tower, nothing available, hidden blocks), which are optional. These texts address both players at one
+keyboard. The tables `you`, `opponent` and `spectator` in it have words for one player, about that player and about the
+opponent, and for a spectator; `plain.toml` has all of them.
 """
 
 from __future__ import annotations
@@ -10,23 +12,48 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast, get_args
 
-from number_tower.brief import describe_fit, describe_rules
+from number_tower.brief import describe_fit, describe_height, describe_rules
 from number_tower.catalogue import Rulebook, RuleFileError, parse_toml
 from number_tower.game import Event, Game
 from number_tower.rules import EMPTY
 from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import Template, Value, format_path, format_text, format_value
+from number_tower.text import Template, Value, format_path, format_text, format_value, summarize_numbers
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}
 
+View = Literal["you", "opponent", "spectator"]
+"""How one reader sees the player whom a text is about."""
+
+_VIEWS: tuple[View, ...] = get_args(View)
+
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
 
+Texts = Mapping[View | None, Mapping[str, Template]]
+"""Texts by the view that they are for (None: all readers) and the moment."""
+
 MOST_UNDONE = 20
 """Blocks of one takeback that are told: the last ones."""
+
+
+class Reader(NamedTuple):
+    """Who reads: the player of one seat, a spectator, or both players at one keyboard."""
+
+    seat: int | None = None
+    shared: bool = False
+
+    def see(self, player: int) -> View | None:
+        """Say how the reader sees a player; None for both players at one keyboard, who read the rulebook's words."""
+        if self.shared:
+            return None
+        return "spectator" if self.seat is None else "you" if self.seat == player else "opponent"
+
+
+BOTH = Reader(shared=True)
+SPECTATOR = Reader()
 
 
 class Message(NamedTuple):
@@ -40,6 +67,8 @@ class Message(NamedTuple):
     text: str
     block: int | None = None
     version: int = 0
+    view: View | None = None
+    """How the reader sees that player, or the winner at an end; None for both at one keyboard, and for a draw."""
 
     @property
     def kind(self) -> str:
@@ -106,6 +135,24 @@ class _Scene:
         outcome = self.table.outcome
         return outcome.winner if outcome and outcome.winner is not None else self.player
 
+    def find_subject(self, moment: str) -> int | None:
+        """Return the player whom the words of a moment are about; None if they are about both alike."""
+        match moment.partition("_"):
+            case "end", _, _:
+                return self.table.outcome and self.table.outcome.winner
+            case "match", _, "drawn":
+                return None
+            case "match", _, "score" | "won":
+                return self.standing.leader
+            case _:
+                return self.player
+
+    def name_tower(self, player: int) -> str:
+        """Return what the reader calls a player's tower."""
+        if self.game.rules.towers == "shared":
+            return "the tower"
+        return "your tower" if self.voice.reader.see(player) == "you" else f"{self.get_name(player)}'s tower"
+
     def get_name(self, player: int) -> str:
         """Return the name of a player."""
         return self.voice.get_name(self.table, player)
@@ -115,6 +162,26 @@ def format_points(score: float) -> int | str:
     """Return points as people write them: 2, 1½, ½."""
     whole, half = divmod(score, 1)
     return int(whole) if not half else f"{int(whole) or ''}½"
+
+
+def _describe_standing(scene: _Scene) -> str:
+    """Describe the towers, and the blocks that the opponent has for itself, in sentences."""
+    game, player, other = scene.game, scene.player, 1 - scene.player
+    towers = [describe_height(game, player, scene.name_tower(player))]
+    if game.rules.towers == "own":
+        towers.append(describe_height(game, other, scene.name_tower(other)))
+    text = " ".join(f"{tower[0].upper()}{tower[1:]}." for tower in towers)
+    left = scene.table.left(other)
+    if game.rules.supply != "own" or left is None:
+        return text
+    return f"{text} {scene.get_name(other)} has {summarize_numbers(left) or 'nothing'} left."
+
+
+def _name_winning_tower(scene: _Scene) -> str:
+    """Return what the reader calls the winner's tower, after the winner's name."""
+    name = scene.name_tower(scene.winner)
+    by_computer = scene.table.automatic[scene.winner] and name not in {"the tower", "your tower"}
+    return "its tower" if by_computer else name
 
 
 def _show_or_hide(blocks: Sequence[int] | None) -> Value:
@@ -137,6 +204,7 @@ _FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "low": lambda scene: scene.span()[0],
     "high": lambda scene: scene.span()[1],
     "fitting": lambda scene: describe_fit(scene.game.rules, scene.top),
+    "standing": _describe_standing,
 }
 _TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
     "target": lambda scene: scene.game.rules.target or 0,
@@ -152,6 +220,7 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
         "loser": lambda scene: scene.get_name(1 - scene.winner),
         "winner_height": lambda scene: scene.game.heights[scene.winner],
         "loser_height": lambda scene: scene.game.heights[1 - scene.winner],
+        "winner_tower": _name_winning_tower,
     },
     "match": {
         "number": lambda scene: scene.standing.number,
@@ -169,19 +238,21 @@ _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
 
 
 class Voice:
-    """The words of one game: from its rule file where it has them, otherwise from `plain.toml`."""
+    """The words of one game for one reader: from its rule file where it has them, otherwise from `plain.toml`."""
 
+    reader: Reader
     title: str
     noun: str
     players: tuple[str, str]
 
-    def __init__(self, book: Rulebook) -> None:
+    def __init__(self, book: Rulebook, reader: Reader = BOTH) -> None:
         file = format_path(book.source)
         plain, self._plain = _load_plain()
+        self.reader = reader
         self.title = book.title
         self.players = _check_players(file, book.voice.get("players", plain["players"]))
         self.noun = _check_noun(file, book.voice.get("noun", plain["noun"]))
-        self._own = dict(_parse_templates(book.voice, file, has_target=book.rules.target is not None))
+        self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
 
     def get_name(self, table: Table, player: int) -> str:
         """Return a player's name: the one given, or the rulebook's."""
@@ -230,7 +301,7 @@ class Voice:
         A match of different games is told in the plain voice: the words of one game may not suit another.
         """
         scene = _Scene(table, self, table.game.first, standing=standing)
-        return self._say(f"match_{moment}", scene, own={} if plain else self._own)
+        return self._say(f"match_{moment}", scene, plain=plain)
 
     def tell_help(self, table: Table) -> Message:
         """Tell how the game is played."""
@@ -247,12 +318,20 @@ class Voice:
             if mask:
                 yield self._say(f"moves_{reason}", replace(scene, group=table.game.rules.numbers(mask)))
 
-    def _say(self, moment: str, scene: _Scene, own: Mapping[str, Template] | None = None) -> Message:
-        usual = _FALLBACKS.get(moment, moment)
-        own = self._own if own is None else own
-        words = own.get(moment) or own.get(usual) or self._plain.get(moment) or self._plain[usual]
+    def _say(self, moment: str, scene: _Scene, *, plain: bool = False) -> Message:
+        subject = scene.find_subject(moment)
+        view = self.reader.see(scene.player if subject is None else subject)
+        words = self._find_words(moment, "you" if subject is None and view == "opponent" else view, plain=plain)
         fields = _get_fields(moment)
-        return Message(moment, scene.player, words.fill(lambda name: fields[name](scene)), scene.block or None)
+        text = words.fill(lambda name: fields[name](scene))
+        return Message(moment, scene.player, text, scene.block or None, view=None if subject is None else view)
+
+    def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
+        """Return the words for a moment: for this view if there are any, else those for all readers."""
+        keys = moment, _FALLBACKS.get(moment, moment), moment.partition("_")[0]
+        voices = [self._plain] if plain else [self._own, self._plain]
+        candidates = (voice[each].get(key) for each in dict.fromkeys((view, None)) for voice in voices for key in keys)
+        return next(filter(None, candidates))
 
     def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
         scene = _Scene(table, self, event.player)
@@ -280,23 +359,29 @@ class Voice:
         yield self._say(f"end_{outcome.reason}", scene)
 
 
-def get_voice(book: Rulebook) -> Voice:
-    """Return the voice of a rulebook, which is made once."""
-    voice = book.cache.get("voice")
-    if voice is None:
-        voice = book.cache["voice"] = Voice(book)
-    return cast("Voice", voice)
+def get_voice(book: Rulebook, reader: Reader = BOTH) -> Voice:
+    """Return the voice of a rulebook for a reader, which is made once."""
+    voices = cast("dict[Reader, Voice]", book.cache.setdefault("voices", {}))
+    if reader not in voices:
+        voices[reader] = Voice(book, reader)
+    return voices[reader]
 
 
 def narrate(
-    table: Table, since: int = 0, until: int | None = None, *, turns: bool = True, answers: bool = False
+    table: Table,
+    since: int = 0,
+    until: int | None = None,
+    *,
+    reader: Reader = BOTH,
+    turns: bool = True,
+    answers: bool = False,
 ) -> Iterator[Message]:
-    """Tell a game from its start, or the changes from one version to another; takebacks too.
+    """Tell a reader a game from its start, or the changes from one version to another; takebacks too.
 
     With `answers`, each move is preceded by the prompt and the block, as if it had been typed. To leave takebacks out,
     narrate `replace(table, log=())`.
     """
-    voice = get_voice(table.book)
+    voice = get_voice(table.book, reader)
     game = table.replay_to(max(0, since - 1))
     if since <= 0:
         yield from voice.tell(_rewind(table, game), turns=turns)
@@ -328,11 +413,11 @@ def _rewind(table: Table, game: Game) -> Table:
 
 
 @cache
-def _load_plain() -> tuple[Mapping[str, object], Mapping[str, Template]]:
-    """Return the plain voice: its file's table, and its templates."""
+def _load_plain() -> tuple[Mapping[str, object], Texts]:
+    """Return the plain voice: its file's table, and its texts."""
     with open(os.path.join(os.path.dirname(__file__), "plain.toml"), "rb") as stream:
         voice = parse_toml(stream.read(), "plain.toml")
-    return voice, dict(_parse_templates(voice, "plain.toml", has_target=True, moments=voice))
+    return voice, _parse_voice(voice, "plain.toml", has_target=True, moments=voice)
 
 
 def get_plain_players() -> tuple[str, str]:
@@ -345,25 +430,45 @@ def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
     return {**_FIELDS, **_TARGET_FIELDS, **_MOMENT_FIELDS.get(moment.partition("_")[0], {})}
 
 
-def _parse_templates(
+def _parse_voice(
     voice: Mapping[str, object], file: str, *, has_target: bool, moments: Collection[str] | None = None
-) -> Iterator[tuple[str, Template]]:
-    moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS} - _WORDS
-    for key, text in voice.items():
-        if key in _WORDS:
-            continue
-        if key not in moments:
-            raise RuleFileError(file, f"voice.{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}")
-        if not isinstance(text, str):
-            raise RuleFileError(file, f"voice.{key}", f"expected text; got {format_value(text)}")
-        known = _get_fields(key)
-        try:
-            template = Template(text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(known))
-        except ValueError as wrong:
-            raise RuleFileError(file, f"voice.{key}", str(wrong)) from None
-        if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):
-            raise RuleFileError(file, f"voice.{key}", f"{{{min(lacking)}}} needs a target in [rules]")
-        yield key, template
+) -> Texts:
+    """Parse the texts for all readers, and those for each view."""
+    moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS, *_VIEWS} - _WORDS
+    texts: dict[View | None, Mapping[str, Template]] = {}
+    for view in (None, *_VIEWS):
+        table = voice if view is None else voice.get(view, {})
+        if not isinstance(table, Mapping):
+            raise RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}")
+        known = moments if view is None else {*moments, "refused"} - {*_VIEWS}
+        prefix = "voice." if view is None else f"voice.{view}."
+        texts[view] = {
+            key: _parse_text(text, file, key, prefix, has_target=has_target)
+            for key, text in table.items()
+            if _check_moment(file, key, prefix, known)
+        }
+    return texts
+
+
+def _check_moment(file: str, key: str, prefix: str, moments: Collection[str]) -> bool:
+    """Say whether a key of a voice is a moment; an unknown key is an error."""
+    if prefix == "voice." and (key in _WORDS or key in _VIEWS):
+        return False
+    if key not in moments:
+        raise RuleFileError(file, f"{prefix}{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}")
+    return True
+
+
+def _parse_text(text: object, file: str, key: str, prefix: str, *, has_target: bool) -> Template:
+    if not isinstance(text, str):
+        raise RuleFileError(file, f"{prefix}{key}", f"expected text; got {format_value(text)}")
+    try:
+        template = Template(text.rstrip("\n") + ("\n" if text and key != "prompt" else ""), list(_get_fields(key)))
+    except ValueError as wrong:
+        raise RuleFileError(file, f"{prefix}{key}", str(wrong)) from None
+    if not has_target and (lacking := template.fields & {*_TARGET_FIELDS}):
+        raise RuleFileError(file, f"{prefix}{key}", f"{{{min(lacking)}}} needs a target in [rules]")
+    return template
 
 
 def _suggest_moments(key: str, moments: Collection[str]) -> str:
