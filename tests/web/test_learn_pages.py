@@ -24,7 +24,7 @@ from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.store import Location
 from number_tower.table import Table
-from number_tower.web import charts, limits, tasks
+from number_tower.web import limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import analysis as analysis_page
@@ -281,7 +281,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
     html = shown(client, analysis("climb(blocks=1-1000):"))
-    assert len(valued(html)) == charts.MOST_SHOWN
+    assert len(valued(html)) == analysis_page.MOST_SHOWN
     assert "more: loses:" in html
 
 

@@ -132,8 +132,9 @@ def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]]
     most = MOST_SCALED_BLOCKS if target else MOST_ROWS
     numbers = [number for _, number, _ in placed]
     if target:
-        heights = [number * (_GROUND - _TOP) / target for number in numbers]
-        lower_height = sum(heights[:-most])
+        unit = (_GROUND - _TOP) / target
+        heights = [number * unit for number in numbers]
+        lower_height = sum(numbers[:-most]) * unit
     else:
         heights = [_ROW] * len(placed)
         lower_height = _ROW * 0.7 if placed[:-most] else 0.0

@@ -15,7 +15,12 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
-from number_tower.text import format_value
+from number_tower import catalogue
+from number_tower.brief import describe_rules
+from number_tower.players import LEVELS
+from number_tower.solve.worth import VALUE_VERBS
+from number_tower.text import format_value, summarize_numbers
+from number_tower.web.drawing import draw_sample
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.questions import RETRY_HEADER, UnansweredError
 
@@ -98,5 +103,12 @@ def wrap_ranges(text: str) -> Markup:
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
-templates.env.globals["static"] = build_static_url
-templates.env.filters["runs"] = wrap_ranges
+templates.env.globals |= {
+    "static": build_static_url,
+    "levels": LEVELS.values(),
+    "load_games": catalogue.load_all,
+    "describe_rules": describe_rules,
+    "draw_sample": draw_sample,
+    "verbs": VALUE_VERBS,
+}
+templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers}

@@ -8,10 +8,8 @@ from typing import get_args
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower import catalogue
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
-from number_tower.web import drawing
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
 from number_tower.web.pages import Theme, read_form, render_page
@@ -27,8 +25,7 @@ MOST_LISTED = 50
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
     going, over = await _list_games(request)
-    games = [(book, drawing.draw_sample(book)) for book in catalogue.load_all()]
-    return render_page(request, "home.html", games=games, going=going, over=over)
+    return render_page(request, "home.html", going=going, over=over)
 
 
 @router.post("/theme")

@@ -12,7 +12,6 @@ from starlette.datastructures import FormData, UploadFile
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
-from number_tower.brief import describe_rules
 from number_tower.catalogue import First, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
@@ -20,7 +19,7 @@ from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
-from number_tower.web import drawing, limits
+from number_tower.web import limits
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.room_cache import NewRoom
@@ -107,18 +106,15 @@ def _render_form(request: Request, given: Mapping[str, str], wrong: FormError | 
         book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
         context = {
             "book": book,
-            "rules": describe_rules(book.rules, get_voice(book).noun),
+            "noun": get_voice(book).noun,
             "usual": book.rules.written(),
             "options": book.options,
             "called": get_voice(book).players,
-            "sample": drawing.draw_sample(book),
         }
     return render_page(
         request,
         "new.html",
         status=422 if wrong else 200,
-        games=catalogue.load_all(),
-        levels=LEVELS.values(),
         example=_EXAMPLE,
         given=given,
         wrong=wrong,
