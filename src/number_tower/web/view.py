@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from number_tower import record
-from number_tower.brief import describe_rules
 from number_tower.room import Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
-from number_tower.voice import MatchStanding, Message, Voice, format_points, narrate
+from number_tower.voice import MatchStanding, Message, Voice, narrate
 from number_tower.web import drawing
-from number_tower.web.drawing import BlockMenu, Tower, join_messages
+from number_tower.web.drawing import BlockMenu, join_messages
 
 if TYPE_CHECKING:
     from number_tower.web.room_cache import CachedRoom
@@ -27,18 +26,6 @@ MOST_TEXT = 64 * 1024
 
 MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
-
-
-class PlayerCard(NamedTuple):
-    """A player as shown above the board."""
-
-    seat: int
-    name: str
-    tag: str
-    active: bool
-    won: bool
-    score: int | str | None
-    remaining: str | None
 
 
 @dataclass(frozen=True)
@@ -156,16 +143,6 @@ class RoomView:
         """What happened, in the game's words."""
         return build_log(self.table)
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules in a few sentences."""
-        return describe_rules(self.table.game.rules, self.voice.noun)
-
-    @property
-    def prompt(self) -> str:
-        """The question that asks for a move."""
-        return self.voice.format_prompt(self.table).strip().removesuffix(":")
-
     @cached_property
     def line(self) -> str:
         """The game as one line."""
@@ -178,24 +155,7 @@ class RoomView:
 
     # The board --------------------------------------------------------------------------------------------------------
 
-    @property
-    def player_cards(self) -> Iterator[PlayerCard]:
-        """The players at the table."""
-        room = self.room
-        scored = room.best_of is not None or bool(room.winners) or room.number > 1
-        for seat, (kind, name) in enumerate(room.seats):
-            mine = "you" if seat in self.held and not self.holds_both else ""
-            yield PlayerCard(
-                seat,
-                name,
-                tag=mine if kind == "person" else kind,
-                active=not room.over and not room.waiting and self.table.game.to_move == seat,
-                won=self.winner == seat,
-                score=format_points(room.score[seat]) if scored else None,
-                remaining=self._format_remaining(seat),
-            )
-
-    def _format_remaining(self, seat: int) -> str | None:
+    def format_remaining(self, seat: int) -> str | None:
         """List the blocks that a seat has for itself, unless they are offered below the board."""
         if not self._has_own_sets or self.room.over or (self.held and seat == self.seat):
             return None
@@ -204,11 +164,6 @@ class RoomView:
     @property
     def _has_own_sets(self) -> bool:
         return self.table.game.rules.supply == "own"
-
-    @cached_property
-    def towers(self) -> tuple[Tower, ...]:
-        """The towers."""
-        return drawing.draw_towers(self.table, self.names)
 
     @property
     def seat(self) -> int:

@@ -20,7 +20,8 @@ from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.text import format_value, summarize_numbers
-from number_tower.web.drawing import draw_sample
+from number_tower.voice import format_points, get_voice
+from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.questions import RETRY_HEADER, UnansweredError
 
@@ -109,6 +110,8 @@ templates.env.globals |= {
     "load_games": catalogue.load_all,
     "describe_rules": describe_rules,
     "draw_sample": draw_sample,
+    "draw_towers": draw_towers,
+    "get_voice": get_voice,
     "verbs": VALUE_VERBS,
 }
-templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers}
+templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers, "points": format_points}

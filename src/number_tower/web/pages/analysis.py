@@ -17,7 +17,6 @@ from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.voice import get_voice
-from number_tower.web import drawing
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
@@ -58,14 +57,13 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     names = voice.get_name(table, 0), voice.get_name(table, 1)
     context: dict[str, Any] = {
         "table": table,
-        "position": here.game,
+        "position": here,
         "noun": voice.noun,
         "names": names,
         "line": line,
         "here_line": record.to_line(here),
         "whole": build_analysis_url(line),
         "at": at,
-        "towers": drawing.draw_towers(here, names),
         "example": _EXAMPLE,
     }
     if table.secret:

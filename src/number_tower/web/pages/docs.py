@@ -51,7 +51,6 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    schema["paths"] = {path: item for path, item in schema["paths"].items() if path.startswith("/api/")}
     for operation in (operation for item in schema["paths"].values() for operation in item.values()):
         operation["summary"] = operation["summary"].capitalize()
         operation["responses"] = {

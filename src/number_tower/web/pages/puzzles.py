@@ -22,7 +22,8 @@ from number_tower.players import LEVELS
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
-from number_tower.web import drawing, tasks
+from number_tower.web import tasks
+from number_tower.web.drawing import format_remaining
 from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.games import render_unknown_game
@@ -72,7 +73,6 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "seat": seat,
         "players": players,
         "names": ("You", players[1]) if seat == 0 else (players[0], "You"),
-        "towers": drawing.draw_towers(table, players),
         "remaining": _describe_remaining(table, players[1 - seat]),
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
@@ -84,7 +84,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
 
 def _describe_remaining(table: Table, opponent: str) -> str:
     """Say which other blocks matter: the opponent's, or those in the pool."""
-    blocks = drawing.format_remaining(table, 1 - table.game.to_move)
+    blocks = format_remaining(table, 1 - table.game.to_move)
     if blocks is None:
         return ""
     return f"{'Left in the pool' if table.game.rules.supply == 'shared' else f'{opponent} has left'}: {blocks}."

@@ -201,7 +201,7 @@ function showRefusal(button) {
   let notice = document.querySelector(".notice");
   if (!notice) {
     notice = document.createElement("p");
-    notice.className = "notice refused";
+    notice.className = "notice";
     notice.setAttribute("role", "alert");
     document.getElementById("status").after(notice);
   }
