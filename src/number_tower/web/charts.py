@@ -11,9 +11,9 @@ from math import inf
 from typing import NamedTuple
 
 from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
+from number_tower.coach.review import GameReview
 from number_tower.solve.worth import VALUE_VERBS, Value
 from number_tower.text import summarize_numbers
-from number_tower.web.tasks import GameReviewText
 
 MOST_SHOWN = 160
 """Moves of a position that are shown one by one."""
@@ -117,10 +117,10 @@ class ValueLine(NamedTuple):
 
 
 def draw_value_line(
-    reviewed: GameReviewText, names: tuple[str, str], at: int, address: Callable[[int], str], *, draws: bool
+    reviewed: GameReview, names: tuple[str, str], at: int, address: Callable[[int], str], *, draws: bool
 ) -> ValueLine:
     """Draw the value line of a reviewed game; `at` is the ply that the page shows."""
-    count = len(reviewed.values)
+    count, turning = len(reviewed.values), reviewed.turning_point
     column = max(_SLIMMEST, min(_BROADEST, _WIDE / count))
     ys = [None if value is None else _TOP + _LEVEL * (1 - value) for value in reviewed.values]
     points = tuple(
@@ -134,7 +134,7 @@ def draw_value_line(
             f"{f'After move {ply}, {reviewed.moves[ply - 1].block}' if ply else 'At the start'}:"
             f" {_format_leader(reviewed.values[ply], names)}",
             ply == at,
-            ply == reviewed.turning,
+            turning is not None and ply == turning.ply,
         )
         for ply, y in enumerate(ys)
     )

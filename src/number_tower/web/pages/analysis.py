@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
+from number_tower.coach.review import GameReview, ReviewText
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
@@ -21,7 +22,7 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.tasks import GameReviewText, UnreadableRecordError
+from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
@@ -83,6 +84,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         whole = build_analysis_url(line)
         context["values"] = charts.draw_value_line(review, names, at, lambda each: f"{whole}&ply={each}", draws=draws)
         context["moves"] = tuple((move, f"{whole}&ply={move.ply}") for move in review.moves)
+        context["words"] = ReviewText(names, voice.noun)
     return render_page(request, "analysis.html", status=status, **context)
 
 
@@ -126,7 +128,7 @@ def _list_steps(line: str, at: int, last: int) -> Iterator[tuple[str, str, str |
         yield word, rel, build_analysis_url(line, ply) if ply != at and 0 <= ply <= last else None
 
 
-async def _ask_review(request: Request, table: Table) -> GameReviewText:
+async def _ask_review(request: Request, table: Table) -> GameReview:
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
         most = f"{MAX_REVIEWED_MOVES:,}"
         words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
