@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
     from number_tower.coach.hints import HintText
+    from number_tower.coach.review import GameReview
     from number_tower.room import Room
     from number_tower.table import Table
     from number_tower.web.room_cache import CachedRoom
@@ -119,7 +120,7 @@ async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
     return await ask_cached(request, key, analyse_table, table, seconds=limits.POSITION_TIMEOUT)
 
 
-async def ask_review(request: Request, table: Table) -> tasks.GameReviewText:
+async def ask_review(request: Request, table: Table) -> GameReview:
     """Ask for a review of a game."""
     key = record.to_line(table), table.book.title
     return await ask_cached(request, key, tasks.review_table, table, seconds=limits.GAME_TIMEOUT)

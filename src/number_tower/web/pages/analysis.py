@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from number_tower import record
 from number_tower.blocks import parse_number
+from number_tower.coach.review import GameReview, ReviewText
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
@@ -22,7 +23,7 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.tasks import GameReviewText, UnreadableRecordError
+from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
@@ -84,6 +85,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "address": lambda block: links.get(block) or f"{before}{block}&ply={at + 1}",
         "most": min(MOST_SHOWN, max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))),
         "plot": review and _draw_value_line(review.values, names),
+        "words": ReviewText(names, voice.noun),
     }
     return render_page(request, "analysis.html", status=status, **context)
 
@@ -116,7 +118,7 @@ def arrange_seats(table: Table, *, second: bool) -> Table:
     return Table(game, hidden=table.hidden, book=table.book)
 
 
-async def _ask_review(request: Request, table: Table) -> GameReviewText:
+async def _ask_review(request: Request, table: Table) -> GameReview:
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
         most = f"{MAX_REVIEWED_MOVES:,}"
         words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
