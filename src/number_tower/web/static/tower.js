@@ -76,7 +76,10 @@ function show(html, status) {
     },
   });
   document.title = getMain().dataset.title;
-  if (focused && !getMain().contains(document.activeElement)) restoreFocus();
+  if (focused && !getMain().contains(document.activeElement)) {
+    // The button that had the focus is gone: go on where there is something to answer.
+    (document.querySelector(".offer button, .after button") ?? getMain()).focus({ preventScroll: true });
+  }
   if (before !== undefined && getMain().dataset.version !== before) {
     // Do not say at once that the block just placed is used.
     document.querySelector(".blocks")?.classList.add("quiet-blocks");
@@ -85,12 +88,6 @@ function show(html, status) {
   follow();
   sendNext();
   return true;
-}
-
-// The button that had the focus is gone: go on where there is something to answer.
-function restoreFocus() {
-  getMain().tabIndex = -1;
-  (document.querySelector(".offer button, .after button") ?? getMain()).focus({ preventScroll: true });
 }
 
 // Nothing moves under a finger: between press and click, a shifted page would take the click to another place.
@@ -285,7 +282,7 @@ for (const kind of ["mousemove", "keydown"]) {
   document.addEventListener(kind, () => document.querySelector(".quiet-blocks")?.classList.remove("quiet-blocks"));
 }
 
-// Keys: arrows from block to block, and a number typed anywhere ------------------------------------------------------
+// Keys: arrows from block to block and through a game, and a number typed anywhere -----------------------------------
 
 document.addEventListener("keydown", (event) => {
   const block = closest(event, "button.block");
@@ -299,9 +296,15 @@ document.addEventListener("keydown", (event) => {
   target.focus();
 });
 
+const STEPS = { ArrowLeft: "prev", ArrowRight: "next", Home: "first", End: "last" };
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
-  if (!closest(event, "input, textarea, select")) document.getElementById("typed")?.focus();
+  if (event.ctrlKey || event.metaKey || event.altKey || closest(event, "input, textarea, select")) return;
+  if (/^[0-9]$/.test(event.key)) document.getElementById("typed")?.focus();
+  const link = document.querySelector(`.steps a[rel="${STEPS[event.key]}"]`);
+  if (!link || event.shiftKey || closest(event, "summary")) return;
+  event.preventDefault();
+  link.click();
 });
 
 // Dragging a block onto the tower ----------------------------------------------------------------------------------
@@ -317,24 +320,19 @@ document.addEventListener("pointermove", (event) => {
   if (!drag || event.pointerId !== drag.id) return;
   if (!drag.ghost) {
     if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < 8) return;
-    const box = drag.block.getBoundingClientRect();
+    const { left, top, width } = drag.block.getBoundingClientRect();
     drag.ghost = drag.block.cloneNode(true);
     drag.ghost.removeAttribute("id");
     drag.ghost.classList.add("ghost");
-    drag.ghost.style.width = `${box.width}px`;
-    drag.dx = drag.x - box.left;
-    drag.dy = drag.y - box.top;
+    Object.assign(drag.ghost.style, { left: `${left}px`, top: `${top}px`, width: `${width}px` });
     document.body.append(drag.ghost);
     drag.block.classList.add("lifted");
   }
-  drag.ghost.style.transform = `translate(${event.clientX - drag.dx}px, ${event.clientY - drag.dy}px)`;
+  drag.ghost.style.transform = `translate(${event.clientX - drag.x}px, ${event.clientY - drag.y}px)`;
   document.getElementById("board")?.classList.toggle("over-it", isOverBoard(event));
 });
 
-function isOverBoard(event) {
-  const box = document.getElementById("board")?.getBoundingClientRect();
-  return !!box && event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
-}
+const isOverBoard = (event) => !!document.elementFromPoint(event.clientX, event.clientY)?.closest("#board");
 
 function drop(event) {
   if (!drag || event.pointerId !== drag.id) return;
@@ -374,12 +372,10 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("focusin", (event) => { closest(event, "[readonly]")?.select(); });
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
-const DARK_MEDIA = { auto: "(prefers-color-scheme: dark)", light: "not all", dark: "all" };
 
 function changeTheme(button) {
   const theme = button.value;
   root.dataset.theme = theme;
-  document.getElementById("dark").media = DARK_MEDIA[theme];
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
   const secure = location.protocol === "https:" ? "; secure" : "";
