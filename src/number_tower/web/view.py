@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,58 +27,25 @@ MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
 
 
-@dataclass(frozen=True)
 class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
-    cached: CachedRoom
-    held: frozenset[int]
-
-    @property
-    def room(self) -> Room:
-        """The room."""
-        return self.cached.room
-
-    @property
-    def table(self) -> Table:
-        """The table in it."""
-        return self.room.table
-
-    @property
-    def voice(self) -> Voice:
-        """The voice of the game."""
-        return self.cached.voice
-
-    @property
-    def path(self) -> str:
+    def __init__(self, cached: CachedRoom, held: frozenset[int]) -> None:
+        self.cached, self.held = cached, held
+        self.room, self.table, self.voice = cached.room, cached.room.table, cached.voice
+        self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
         """The address of this visitor's page; the play address is for players only."""
-        return f"/g/{self.cached.address}" if self.held else f"/w/{self.cached.watch}"
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """The names of the players."""
-        return self.room.seats[0].name, self.room.seats[1].name
-
-    @property
-    def mover(self) -> str:
+        self.names = self.room.seats[0].name, self.room.seats[1].name
+        self.mover = self.names[self.table.game.to_move]
         """The name of the player to move."""
-        return self.names[self.table.game.to_move]
-
-    @property
-    def holds_both(self) -> bool:
-        """Whether both seats are played from here."""
-        return len(self.held) == 2
-
-    @property
-    def is_my_turn(self) -> bool:
+        self.holds_both = len(held) == 2
+        self.is_my_turn = not self.holds_both and self.room.may_move(held)
         """Whether it is the turn of this visitor, who holds one seat."""
-        return not self.holds_both and self.room.may_move(self.held)
-
-    @property
-    def winner(self) -> int | None:
+        self.winner = self.table.outcome and self.table.outcome.winner
         """The seat that won, if any."""
-        outcome = self.table.outcome
-        return None if outcome is None else outcome.winner
+        self.seat = self.table.game.to_move if len(held) != 1 else next(iter(held))
+        """The seat whose blocks are offered: this visitor's, or that of the player to move."""
+        self._has_own_sets = self.table.game.rules.supply == "own"
 
     @property
     def is_finished(self) -> bool:
@@ -160,15 +126,6 @@ class RoomView:
         if not self._has_own_sets or self.room.over or (self.held and seat == self.seat):
             return None
         return drawing.format_remaining(self.table, seat)
-
-    @property
-    def _has_own_sets(self) -> bool:
-        return self.table.game.rules.supply == "own"
-
-    @property
-    def seat(self) -> int:
-        """The seat whose blocks are offered: this visitor's, or that of the player to move."""
-        return next(iter(self.held)) if len(self.held) == 1 else self.table.game.to_move
 
     @cached_property
     def menu(self) -> BlockMenu | None:

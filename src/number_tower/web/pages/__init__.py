@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 from markupsafe import Markup, escape
@@ -40,7 +40,8 @@ MOST_FIELDS = 50
 LONGEST_FIELD = MAX_RULE_FILE
 """Fields of a form, and characters of one."""
 
-Theme = Literal["light", "dark", "auto"]
+THEMES = ("light", "dark", "auto")
+"""The colours that a visitor may choose; auto follows the device."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -49,9 +50,10 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 def render_page(request: Request, name: str, /, *, status: int = 200, **context: object) -> Response:
     """Answer with a page, or with its main part alone if that is what the page's script asked for."""
     layout = "fragment.html" if is_fragment(request) else "base.html"
-    given = {"layout": layout, "theme": read_theme(request), "here": _find_return_path(request), **context}
+    theme = request.cookies.get("theme")
+    given = {"layout": layout, "theme": theme if theme in THEMES else "auto", "here": _find_return_path(request)}
     headers = RETRY_HEADER if status == 503 else None
-    return templates.TemplateResponse(request, name, given, status_code=status, headers=headers)
+    return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
@@ -76,12 +78,6 @@ async def read_form(request: Request) -> FormData:
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             raise HTTPException(413, f"The field {format_value(name)} may have at most {LONGEST_FIELD:,} characters.")
     return form
-
-
-def read_theme(request: Request) -> Theme:
-    """Return the colours that the visitor chose; auto follows the device."""
-    theme = request.cookies.get("theme")
-    return cast("Theme", theme) if theme in get_args(Theme) else "auto"
 
 
 @cache

@@ -42,8 +42,6 @@ METHODS = {
 }
 """How the values are found, in words, by the solving method."""
 
-_DIGITS = re.compile(r"\d+")
-
 
 @router.get("/games")
 async def show_games(request: Request) -> Response:
@@ -105,7 +103,7 @@ def _describe_openings(analysis: PositionAnalysis) -> str:
 def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:
     """Return up to two of the best first moves, whose reasons differ in more than numbers."""
     good = [move for move in analysis.moves if move.value == analysis.value and move.reason]
-    return list({_DIGITS.sub("", move.reason): move for move in reversed(good)}.values())[::-1][:2]
+    return list({re.sub(r"\d+", "", move.reason): move for move in reversed(good)}.values())[::-1][:2]
 
 
 def render_unknown_game(request: Request, name: str) -> Response:

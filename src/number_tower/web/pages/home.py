@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import get_args
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -12,7 +11,7 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import Theme, read_form, render_page
+from number_tower.web.pages import THEMES, read_form, render_page
 from number_tower.web.view import RoomView
 
 router = APIRouter(include_in_schema=False)
@@ -36,7 +35,7 @@ async def set_theme(request: Request) -> Response:
     local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     response = RedirectResponse(back if local else "/", 303)
     theme = str(form.get("theme", ""))
-    if theme in get_args(Theme):
+    if theme in THEMES:
         response.set_cookie("theme", theme, max_age=YEAR, path="/", samesite="lax")
     return response
 

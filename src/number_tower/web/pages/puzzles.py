@@ -42,7 +42,6 @@ LESSON_TRIES = 3
 _SEEDS = 1_000_000
 _MOST_NUMBER = 1_000_000
 _MOST_TRIES = 100
-_COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 ABOUT_GRADES = {
     1: "wins at once",
@@ -163,7 +162,6 @@ async def show_lesson(request: Request, name: str, at: str = "1", answers: Answe
         "wrong": wrong,
         "count": len(positions),
         "at": step,
-        "announced": _COUNTS.get(len(positions), ""),
     }
     if step <= len(positions):
         question = build_question(positions[step - 1], answers or [], LESSON_TRIES)

@@ -70,7 +70,7 @@ async def watch_room(request: Request, watch: str) -> Response:
     cached = await _find_room(request, watch)
     if cached.watch != watch:
         raise RoomNotFoundError(watch)
-    return _render_room(request, cached, frozenset(), page="room.html")
+    return _render_room(request, cached, frozenset())
 
 
 @router.get("/g/{address}/events")
@@ -143,7 +143,7 @@ async def hand_over_seat(request: Request, address: str) -> Response:
         )
     except RoomError as error:
         return _render_room(request, cached, held, make_sentence(f"{error}"), 403)
-    return _render_room(request, cached, held, private=f"{_get_origin(request)}/g/{address}/take/{code}")
+    return _render_room(request, cached, held, code=code)
 
 
 @router.get("/g/{address}/take/{code}")
@@ -233,10 +233,6 @@ def _get_lobby(request: Request) -> Lobby:
     return lobby
 
 
-def _get_origin(request: Request) -> str:
-    return str(request.app.state.settings.get_origin(request.url.scheme, request.url.netloc))
-
-
 def _parse_seen(request: Request) -> Revision | None:
     """Return the newest state that the page has seen, as its script says."""
     seen = parse_tag(request.query_params.get("seen", ""))
@@ -264,27 +260,18 @@ async def _render_again(request: Request, address: str, notice: str, status: int
 
 
 def _render_room(
-    request: Request,
-    cached: CachedRoom,
-    held: frozenset[int],
-    notice: str = "",
-    status: int = 200,
-    *,
-    page: str = "",
-    **context: object,
+    request: Request, cached: CachedRoom, held: frozenset[int], notice: str = "", status: int = 200, **context: object
 ) -> Response:
-    origin = _get_origin(request)
-    return render_page(
-        request,
-        page or ("join.html" if not held and cached.room.waiting else "room.html"),
-        status=status,
-        notice=notice,
-        view=RoomView(cached, held),
-        play_link=f"{origin}/g/{cached.address}" if held else "",
-        watch_link=f"{origin}/w/{cached.watch}",
-        only_here=request.app.state.settings.is_local_only(request.url.netloc),
-        **context,
-    )
+    """Show a room; who holds no seat may join it, unless at its watch address."""
+    settings, url = request.app.state.settings, request.url
+    joins = not held and cached.room.waiting and url.path.startswith("/g/")
+    context |= {
+        "view": RoomView(cached, held),
+        "notice": notice,
+        "origin": settings.get_origin(url.scheme, url.netloc),
+        "only_here": settings.is_local_only(url.netloc),
+    }
+    return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 
 
 def _welcome_player(request: Request, cached: CachedRoom) -> Response:
