@@ -23,8 +23,7 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    going, over = await _list_games(request)
-    return render_page(request, "home.html", going=going, over=over)
+    return render_page(request, "home.html", mine=await _list_games(request))
 
 
 @router.post("/theme")
@@ -40,8 +39,8 @@ async def set_theme(request: Request) -> Response:
     return response
 
 
-async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]:
-    """Return this browser's unfinished games and those that are over, newest first; none while the database fails."""
+async def _list_games(request: Request) -> list[RoomView]:
+    """Return this browser's games, the newest first; none while the database fails."""
     lobby: Lobby = request.app.state.lobby
     session = get_browser_session(request)
     views: list[RoomView] = []
@@ -54,5 +53,4 @@ async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]
                     views.append(RoomView(cached, held))
     if views:
         session.renew()
-    views.sort(key=lambda view: view.cached.game.changed, reverse=True)
-    return [view for view in views if not view.is_finished], [view for view in views if view.is_finished]
+    return sorted(views, key=lambda view: view.cached.game.changed, reverse=True)

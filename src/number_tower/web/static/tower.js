@@ -24,11 +24,7 @@ function clearMessage(...texts) {
 // Showing what the server answers ------------------------------------------------------------------------------
 
 // Marks such as 1.4.2 only grow: answers may overtake each other, and an earlier state never replaces a later one.
-function isLater(mark, than) {
-  const [one, other] = [mark, than].map((each) => (each ?? "").split(".").map(Number));
-  const place = one.findIndex((part, index) => part !== other[index]);
-  return place >= 0 && one[place] > (other[place] ?? -1);
-}
+const isLater = (mark, than) => (mark ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
 // Every request in a game names the newest state that this page has seen: a server that has not heard of it yet waits
 // for it instead of showing an earlier one.
@@ -108,10 +104,6 @@ document.addEventListener("pointerdown", (event) => {
   press = current;
 });
 
-async function waitForRelease() {
-  while (press) await press;
-}
-
 let refreshing = false;
 let newest = null;
 let retry = 0;
@@ -126,7 +118,7 @@ async function refresh() {
     const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
     const html = await answer.text();
-    await waitForRelease();
+    while (press) await press;
     // The same state again would only remove what was said about the last move.
     if (!answer.ok || !html.includes(`data-mark="${getMain().dataset.mark}"`)) show(html, answer.status);
     clearMessage(LOST, BEHIND);
@@ -166,7 +158,7 @@ async function send(form, button) {
       body: new URLSearchParams(new FormData(form, button)),
     });
     const html = await answer.text();
-    await waitForRelease();
+    while (press) await press;
     const typed = answer.ok && form.querySelector("#typed");
     if (typed) typed.value = "";
     setMessage(show(html, answer.status) ? "" : describeFailure(answer.status));
