@@ -35,8 +35,6 @@ MOST_ADDRESSES = 100_000
 """Characters of all links to the moves of a position."""
 
 _EXAMPLE = EXAMPLE.removeprefix("such as ")
-_WIDE, _BROADEST, _SLIMMEST = 300.0, 100.0, 12.0
-_MIDDLE, _LEVEL = 48.0, 32.0
 
 
 @router.get("/analysis")
@@ -84,7 +82,8 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "played": played,
         "address": lambda block: links.get(block) or f"{before}{block}&ply={at + 1}",
         "most": min(MOST_SHOWN, max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))),
-        "plot": review and _draw_value_line(review.values, names),
+        "leaders": review and [_format_leader(value, names) for value in review.values],
+        "description": review and " ".join(_describe_line(review.values, names)),
         "words": ReviewText(names, voice.noun),
     }
     return render_page(request, "analysis.html", status=status, **context)
@@ -130,41 +129,6 @@ def _render_form(request: Request, line: str = "", wrong: str = "", status: int 
     """Ask for a game."""
     given = {"line": line[: 2 * MAX_RECORD_LENGTH], "wrong": wrong, "example": _EXAMPLE}
     return render_page(request, "analysis.html", status=status, **given)
-
-
-# The value line -------------------------------------------------------------------------------------------------------
-
-
-def _draw_value_line(values: Sequence[int | None], names: tuple[str, str]) -> dict[str, object]:
-    """Draw the values of a game's positions: high where the first player wins, low where the second does."""
-    column = max(_SLIMMEST, min(_BROADEST, _WIDE / len(values)))
-    return {
-        "column": column,
-        "width": len(values) * column,
-        "middle": _MIDDLE,
-        "level": _LEVEL,
-        "stretches": list(_draw_stretches(values, column)),
-        "ahead": [_draw_area(values, side, column) for side in (1, -1)],
-        "leaders": [_format_leader(value, names) for value in values],
-        "description": " ".join(_describe_line(values, names)),
-    }
-
-
-def _draw_stretches(values: Sequence[int | None], column: float) -> Iterator[str]:
-    """Draw the line itself; it is broken where no value is known."""
-    ys = [None if value is None else _MIDDLE - _LEVEL * value for value in values]
-    for known, run in groupby(enumerate(ys), lambda each: each[1] is not None):
-        if known:
-            yield "M" + " L".join(f"{(ply + end) * column:g} {y:g}" for ply, y in run for end in (0, 1))
-
-
-def _draw_area(values: Sequence[int | None], side: int, column: float) -> str:
-    """Draw the area between the line and the middle, where one player wins."""
-    return "".join(
-        f"M{ply * column:g} {_MIDDLE:g}v{-side * _LEVEL:g}h{column:g}v{side * _LEVEL:g}z"
-        for ply, value in enumerate(values)
-        if value == side
-    )
 
 
 def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iterator[str]:
