@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.coach.svg import format_number, measure_text
+from number_tower.evaluation import BASELINES
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.report.sheet import (
     MARGIN,
@@ -18,17 +19,15 @@ from number_tower.evaluation.report.sheet import (
     round_up,
     shorten_to_width,
 )
-from number_tower.evaluation.report.tables import label_games, sort_baselines_last
 from number_tower.evaluation.scores import PlayerScore, Scores
 from number_tower.text import format_text
 
-if TYPE_CHECKING:
-    from number_tower.evaluation.report.tables import Named
+Named = Sequence[tuple[str, PlayerScore]]
+"""The players' labels and scores."""
 
 
-def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:
-    """Return the charts for which there are data; `names` are the labels of the players."""
-    named = list(zip(names, scores.players, strict=True))
+def make_charts(scores: Scores, named: Named) -> list[Plot]:
+    """Return the charts for which there are data."""
     found = [
         _chart_regret(named),
         _chart_results(named, format_text(scores.suite.against, 40)),
@@ -104,30 +103,31 @@ def _draw_label(sheet: Sheet, name: str, value: str, left: float, y: float) -> N
     else:
         label = shorten_to_width(name, left - MARGIN - 10)
         sheet.draw_text(label, left - 14, y, text_anchor="end", font_weight=600)
-    sheet.draw_text(value, sheet.width - MARGIN, y, "soft", text_anchor="end", font_size=SMALL)
+    sheet.draw_note(value, sheet.width - MARGIN, y, "end")
 
 
 def _draw_whisker(sheet: Sheet, scale: Scale, row: _WhiskerRow, y: float) -> None:
     mean, low, high, _ = row.estimate
     if row.beside is not None:
         sheet.draw_line(scale.locate(row.beside), y - 8, scale.locate(row.beside), y + 8, "guess", 2.5)
-    if mean is None:
-        return
-    sheet.draw_line(scale.locate(low), y, scale.locate(high), y, "reach", 2)
+    if mean is not None:
+        _draw_interval(sheet, scale.locate(low), scale.locate(mean), scale.locate(high), y)
+
+
+def _draw_interval(sheet: Sheet, low: float, mean: float, high: float, y: float) -> None:
+    """Draw a mean and its interval, given by their x coordinates."""
+    sheet.draw_line(low, y, high, y, "reach", 2)
     for end in (low, high):
-        sheet.draw_line(scale.locate(end), y - 4.5, scale.locate(end), y + 4.5, "reach", 2)
-    sheet.add("circle", cx=scale.locate(mean), cy=y, r=5.5, class_="mark")
+        sheet.draw_line(end, y - 4.5, end, y + 4.5, "reach", 2)
+    sheet.add("circle", cx=mean, cy=y, r=5.5, class_="mark")
 
 
 def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
     """Draw the key to the marks, and return the y coordinate of its end."""
     middle, x = y + 14, MARGIN + 8
-    sheet.draw_line(x, middle, x + 28, middle, "reach", 2)
-    for end in (x, x + 28):
-        sheet.draw_line(end, middle - 4.5, end, middle + 4.5, "reach", 2)
-    sheet.add("circle", cx=x + 14, cy=middle, r=5.5, class_="mark")
+    _draw_interval(sheet, x, x + 14, x + 28, middle)
     meaning = "mean and 95% interval"
-    sheet.draw_text(meaning, x + 38, middle + 4, "soft", font_size=SMALL)
+    sheet.draw_note(meaning, x + 38, middle + 4)
     if not beside:
         return middle + 6
     if sheet.width <= NARROW:
@@ -135,7 +135,7 @@ def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
     else:
         x += 38 + measure_text(meaning, SMALL) + 20
     sheet.draw_line(x + 14, middle - 8, x + 14, middle + 8, "guess", 2.5)
-    sheet.draw_text("a blind guess at the same decisions", x + 38, middle + 4, "soft", font_size=SMALL)
+    sheet.draw_note("a blind guess at the same decisions", x + 38, middle + 4)
     return middle + 6
 
 
@@ -205,7 +205,7 @@ def _draw_bar_key(sheet: Sheet, left: float) -> float:
     x = left
     for meaning, full in _RESULTS:
         _draw_bar(sheet, x, MARGIN - 1, 15.5, full, 14)
-        sheet.draw_text(meaning, x + 22, MARGIN + 11.5, "soft", font_size=SMALL)
+        sheet.draw_note(meaning, x + 22, MARGIN + 11.5)
         x += 22 + measure_text(meaning, SMALL) + 18
     return MARGIN + 14
 
@@ -240,6 +240,17 @@ def chart_games(scores: Scores, named: Named) -> Plot | None:
     )
 
 
+def sort_baselines_last(named: Named) -> Named:
+    """Return the players with the baselines at the end, otherwise in the same order."""
+    return sorted(named, key=lambda each: each[1].player in BASELINES)
+
+
+def label_games(scores: Scores) -> list[str]:
+    """Return the labels of the games; new games have their number in the list."""
+    games = scores.suite.games
+    return [str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)]
+
+
 def _describe_range(score: PlayerScore) -> str:
     means = [figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None]
     return f"from {min(means):.3f} to {max(means):.3f}" if means else "no decision"
@@ -258,14 +269,7 @@ def _draw_grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: 
         )
     for row, (game, label) in enumerate(zip(games, labels, strict=True)):
         y = top + high * row
-        sheet.draw_text(
-            shorten_to_width(label, left - MARGIN - 10, SMALL),
-            left - 10,
-            y + 16,
-            "soft",
-            text_anchor="end",
-            font_size=SMALL,
-        )
+        sheet.draw_note(shorten_to_width(label, left - MARGIN - 10, SMALL), left - 10, y + 16, "end")
         for place, (_, score) in enumerate(named):
             mean = score.by_game[game].regret.mean
             x = left + column * place
@@ -319,7 +323,7 @@ def _draw_panels(named: Named, wide: float) -> Sheet:
         sheet.draw_text(shorten_to_width(name, panel), x, y + 12, font_weight=600)
         _draw_panel(sheet, named, place, Scale(most_plies, x + 34, x + panel - 6), Scale(most, y + high - 36, y + 26))
     end = MARGIN + high * -(-len(named) // across)
-    sheet.draw_text("blocks placed before the decision", wide / 2, end, "soft", text_anchor="middle", font_size=SMALL)
+    sheet.draw_note("blocks placed before the decision", wide / 2, end, "middle")
     sheet.height = end + MARGIN
     return sheet
 
@@ -327,11 +331,9 @@ def _draw_panels(named: Named, wide: float) -> Sheet:
 def _draw_panel(sheet: Sheet, named: Named, place: int, along: Scale, up: Scale) -> None:
     for tick in up.choose_ticks(4):
         sheet.draw_line(along.start - 6, up.locate(tick), along.end + 6, up.locate(tick), "rule" if tick else "ground")
-        sheet.draw_text(
-            format_value(tick), along.start - 12, up.locate(tick) + 4, "soft", text_anchor="end", font_size=11
-        )
+        sheet.draw_note(format_value(tick), along.start - 12, up.locate(tick) + 4, "end", 11)
     for plies in _choose_integer_ticks(round(along.most)):
-        sheet.draw_text(str(plies), along.locate(plies), up.start + 15, "soft", text_anchor="middle", font_size=11)
+        sheet.draw_note(str(plies), along.locate(plies), up.start + 15, "middle", 11)
     for other, (_, score) in enumerate(named):
         if other != place:
             sheet.add("polyline", points=_format_path(score, along, up), class_="faint", fill="none", stroke_width=1.25)

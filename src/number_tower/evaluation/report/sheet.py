@@ -83,6 +83,10 @@ class Sheet:
         """Write a line of text."""
         self.elements.append(make_element("text", escape_text(text), x=x, y=y, class_=name, **more))
 
+    def draw_note(self, text: str, x: float, y: float, anchor: str | None = None, size: float = SMALL) -> None:
+        """Write a line of small, soft text."""
+        self.draw_text(text, x, y, "soft", text_anchor=anchor, font_size=size)
+
     def add(self, name: str, *inside: str, **attributes: object) -> None:
         """Draw any other element."""
         self.elements.append(make_element(name, *inside, **attributes))
@@ -92,16 +96,8 @@ class Sheet:
         ticks = scale.choose_ticks(5 if self.width > NARROW else 4)
         for tick in ticks:
             self.draw_line(scale.locate(tick), top, scale.locate(tick), bottom, "rule" if tick else "ground")
-            self.draw_text(
-                format_value(tick, percent=percent),
-                scale.locate(tick),
-                bottom + 16,
-                "soft",
-                text_anchor="middle",
-                font_size=SMALL,
-            )
-        middle = (scale.start + scale.end) / 2
-        self.draw_text(title, middle, bottom + 34, "soft", text_anchor="middle", font_size=SMALL)
+            self.draw_note(format_value(tick, percent=percent), scale.locate(tick), bottom + 16, "middle")
+        self.draw_note(title, (scale.start + scale.end) / 2, bottom + 34, "middle")
         return bottom + 42
 
     def render(self, title: str, description: str, *, styled: bool, key: str) -> str:
