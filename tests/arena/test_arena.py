@@ -42,7 +42,7 @@ from number_tower.arena import playout as logs
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
 from number_tower.arena.results import Score
 from number_tower.batch.executor import WorkerError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError, format_header
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
 from number_tower.cli.main import create_parser, main
@@ -641,9 +641,12 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text\n")
     contest = arrange(["draft"], ["random", "perfect"], seed=1)
-    Path("other").write_bytes(format_header(logs.build_settings(contest)))
-    other = arrange(["factor"], ["random", "gentle"], number=2)
-    Path("torn").write_bytes(format_header(logs.build_settings(other)) + b"{}\n")
+    with ArenaJournal("other", contest):
+        pass
+    with ArenaJournal("torn", arrange(["factor"], ["random", "gentle"], number=2)):
+        pass
+    with open("torn", "ab") as torn:
+        torn.write(b"{}\n")
     more = () if "torn" in call else ("--seed", "2")
     assert tower(*shlex.split(call), "--jobs", "1", *more) == code
     shown = capsys.readouterr()

@@ -121,7 +121,9 @@ class ArenaJournal(Journal[GameResult]):
 
     def __init__(self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False) -> None:
         self._contest = contest
-        super().__init__(path, len(contest), build_settings(contest), resume=resume)
+        games = [entry.to_document() for entry in contest.entries]
+        settings = {"number_tower_arena": FORMAT, "version": __version__, "games": games}
+        super().__init__(path, contest, settings, resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> GameResult:
         """Replay the game of a line."""
@@ -131,16 +133,3 @@ class ArenaJournal(Journal[GameResult]):
         if forfeit is not None:
             table = table.declare("forfeit", table.game.to_move)
         return _make_result(fixture, Playout(table, forfeit))
-
-
-def build_settings(contest: Contest) -> dict[str, object]:
-    """Return the settings of an arena, from which all its games follow."""
-    return {
-        "number_tower_arena": FORMAT,
-        "version": __version__,
-        "games": [entry.to_document() for entry in contest.entries],
-        "players": list(contest.players),
-        "number": contest.number,
-        "seed": contest.seed,
-        "patience": contest.patience,
-    }

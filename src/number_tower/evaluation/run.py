@@ -138,21 +138,9 @@ class EvaluationJournal(Journal[CompletedTask]):
 
     def __init__(self, path: str | os.PathLike[str], suite: Suite, *, resume: bool = False) -> None:
         self._suite = suite
-        settings = {
-            "number_tower_eval": FORMAT,
-            "version": __version__,
-            "games": [entry.to_document() for entry in suite.games],
-            "fresh": suite.fresh,
-            "players": list(suite.players),
-            "number": suite.number,
-            "positions": len(suite.spots),
-            "against": suite.against,
-            "seed": suite.seed,
-            "tries": suite.tries,
-            "legal": suite.legal,
-            "patience": suite.patience,
-        }
-        super().__init__(path, len(suite), settings, resume=resume)
+        games = [entry.to_document() for entry in suite.games]
+        settings = {"number_tower_eval": FORMAT, "version": __version__, "games": games}
+        super().__init__(path, suite, settings, resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> CompletedTask:
         """Run the task of a line again, with the recorded answers and moves of the opponent."""

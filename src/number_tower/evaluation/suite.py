@@ -90,6 +90,11 @@ class Suite:
             raise BatchError("expected games or positions, or both; there are none")
         _check_seconds(self.patience)
 
+    @property
+    def positions(self) -> int:
+        """The number of positions that each player is asked about."""
+        return len(self.spots)
+
     def __len__(self) -> int:
         return (self.number + len(self.spots)) * len(self.players)
 
