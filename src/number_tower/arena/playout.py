@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from number_tower import __version__
-from number_tower.arena.schedule import Contest, Fixture
+from number_tower.arena.schedule import Contest, Fixture, PlayerFactory
 from number_tower.batch.journal import Journal
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move
@@ -20,13 +20,6 @@ from number_tower.table import Table
 
 FORMAT = 1
 """The version of the journal's format."""
-
-
-class PlayerFactory(Protocol):
-    """Makes players by their names, as `number_tower.players.make_player` does."""
-
-    def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
-        """Return a player for one game."""
 
 
 class Playout(NamedTuple):

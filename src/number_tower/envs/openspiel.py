@@ -376,25 +376,13 @@ def _find_live_blocks(position: Position) -> list[tuple[str, int]]:
     rules, (mine, yours) = position.rules, position.left
     if rules.supply == "endless":
         return []
-    pools = (mine | yours, mine | yours) if rules.towers == "shared" else position.left
-    first, second = map(_find_live_on, (rules, rules), pools, position.tops, position.heights)
+    if len(rules.blocks) > _MAX_PRUNED:
+        first, second = map(rules.room, position.heights)
+    else:
+        first, second = map(position.find_reachable, (0, 1))
     if rules.supply == "shared":
         return [("", mine & (first | second))]
     return [(" to player 1", mine & first), (" to player 2", yours & second)]
-
-
-def _find_live_on(rules: Rules, left: int, top: int, height: int) -> int:
-    """Return the blocks that can still be placed on a tower, directly or upon each other."""
-    within = left & rules.room(height)
-    if len(rules.blocks) > _MAX_PRUNED:
-        return within
-    reached = new = within & rules.fits(top)
-    while new and reached != within:
-        lowest = new & -new
-        found = within & rules.fits(rules.blocks[lowest.bit_length() - 1]) & ~reached
-        reached |= found
-        new = new & ~lowest | found
-    return reached
 
 
 def _format_top(rules: Rules, top: int) -> str:

@@ -7,25 +7,22 @@ import os
 from collections import deque
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from number_tower import __version__
 from number_tower.arena.playout import play_out
 from number_tower.arena.schedule import derive_seed, seat_players
 from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
+from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.positions import POINTS, Values
-from number_tower.evaluation.questions import QuestionedPlayer, Respondent
+from number_tower.evaluation.questions import Decision, QuestionedPlayer, Respondent
+from number_tower.evaluation.suite import Suite, Task
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import Ending
 from number_tower.record import to_line
 from number_tower.text import format_path
-
-if TYPE_CHECKING:
-    from number_tower.evaluation.players import RespondentFactory
-    from number_tower.evaluation.questions import Decision
-    from number_tower.evaluation.suite import Suite, Task
 
 FORMAT = 2
 """The version of the journal's format."""
