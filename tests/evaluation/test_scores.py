@@ -179,7 +179,7 @@ def done(
 ) -> CompletedTask:
     moves = decisions[0].moves if decisions and kind == "position" else ()
     task = Task(index, player, kind, game, seat, None, 1, moves, cluster)
-    return CompletedTask(task, decisions, points, None, forfeit, "")
+    return CompletedTask(task, points, None, forfeit, None, (), "", decisions)
 
 
 def overall(*tasks: CompletedTask) -> PlayerFigures:

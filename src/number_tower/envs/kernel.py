@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numba
 import numpy as np
 
+from number_tower.envs import ALTERNATING, AT_RANDOM
 from number_tower.position import Ending, Refusal
 from number_tower.solve.jit import Function, compile_function
 
@@ -33,9 +34,6 @@ EXACT, STUCK, HIGHER, LEVEL, FORFEIT = 1, 2, 3, 4, 5
 REFUSALS: tuple[Refusal | None, ...] = (None, "not_a_block", "used", "opening", "fit", "target")
 """Why an action was illegal, by its number in `BatchState.refusals`; None if it was legal."""
 NOT_A_BLOCK, USED, OPENING, FIT, TARGET = 1, 2, 3, 4, 5
-
-ALTERNATING, AT_RANDOM = 2, 3
-"""Who starts, where it is not always player 0 or always player 1."""
 
 STARTS, CHOICES = 0, 1
 """The two dice of a game: one decides who starts, the other chooses actions, so that they are independent."""

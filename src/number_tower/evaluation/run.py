@@ -6,7 +6,7 @@ import json
 import os
 from collections import deque
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from number_tower import __version__
@@ -30,21 +30,21 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class CompletedTask:
-    """A task with every decision of the player, and its result."""
+    """A task with its result and every decision of the player, in the order of its line of JSON."""
 
     task: Task
-    decisions: tuple[Decision, ...]
     points: float | None
     """The points of a game: win 1, draw 1/2, loss 0; None for a position."""
     reason: Ending | None
     """Why a game ended."""
     forfeit: str | None
     """Why the player forfeited a game, or gave no block for a position: the problem of its last answer."""
-    record: str
-    moves: tuple[int, ...] = ()
-    """All moves, including those that led to a position."""
-    conceded: str | None = None
+    conceded: str | None
     """Why the opponent forfeited."""
+    moves: tuple[int, ...]
+    """All moves, including those that led to a position."""
+    record: str
+    decisions: tuple[Decision, ...]
 
     @property
     def index(self) -> int:
@@ -53,17 +53,9 @@ class CompletedTask:
 
     def to_json(self) -> str:
         """Return the task as one line of JSON, where seats are 1 and 2."""
-        document = {
-            **asdict(self.task),
-            "seat": self.task.seat + 1,
-            "points": self.points,
-            "reason": self.reason,
-            "forfeit": self.forfeit,
-            "conceded": self.conceded,
-            "moves": self.moves,
-            "record": self.record,
-            "decisions": [decision.to_document() for decision in self.decisions],
-        }
+        document = {**asdict(self.task), "seat": self.task.seat + 1}
+        document |= {field.name: getattr(self, field.name) for field in fields(self)[1:]}
+        document["decisions"] = [decision.to_document() for decision in self.decisions]
         return json.dumps(document)
 
 
@@ -85,8 +77,8 @@ def _run_position(task: Task, suite: Suite, player: QuestionedPlayer) -> Complet
             table = let_move(table, player)
         except ForfeitError as error:
             table, forfeit = table.declare("forfeit", task.seat), str(error)
-    record = to_line(table, files=True)
-    return CompletedTask(task, tuple(player.decisions), None, None, forfeit, record, table.game.moves)
+    decisions, record = tuple(player.decisions), to_line(table, files=True)
+    return CompletedTask(task, None, None, forfeit, None, table.game.moves, record, decisions)
 
 
 def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player) -> CompletedTask:
@@ -99,13 +91,13 @@ def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Play
     specs = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
     return CompletedTask(
         task,
-        tuple(player.decisions),
         0.5 if winner is None else float(has_won),
         reason,
         None if has_won else forfeit,
-        to_line(seat_players(table, specs), files=True),
-        table.game.moves,
         forfeit if has_won else None,
+        table.game.moves,
+        to_line(seat_players(table, specs), files=True),
+        tuple(player.decisions),
     )
 
 
