@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from numpy.typing import NDArray
-
 from number_tower.catalogue import list_names
 from number_tower.rules import Rules
 from number_tower.table import Table
@@ -21,6 +19,7 @@ from number_tower.voice import narrate
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 GameSource = str | os.PathLike[str] | Rules | Mapping[str, object]
 """A game of the catalogue by its name, a rule file by its path, or rules, which may be written as JSON takes them."""
