@@ -26,21 +26,12 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Rules, Table, catalogue
-from number_tower.arena import (
-    ArenaJournal,
-    ArenaResults,
-    BatchError,
-    Contest,
-    GameResult,
-    arena,
-    arrange,
-    compute_results,
-    play_games,
-    play_out,
-)
+from number_tower.arena import BatchError, arena, play_games, play_out
 from number_tower.arena import playout as logs
+from number_tower.arena.playout import ArenaJournal, GameResult
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
-from number_tower.arena.results import Score
+from number_tower.arena.results import ArenaResults, Score, compute_results
+from number_tower.arena.schedule import Contest, arrange
 from number_tower.batch.executor import WorkerError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import arena as contesting

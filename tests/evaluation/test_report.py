@@ -23,17 +23,9 @@ import pytest
 from number_tower.arena.schedule import parse_game
 from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
-from number_tower.evaluation import (
-    BASELINES,
-    AnswerAttempt,
-    CompletedTask,
-    Decision,
-    Evaluation,
-    RespondentFactory,
-    Suite,
-    arrange_suite,
-    evaluate,
-)
+from number_tower.evaluation import BASELINES, Evaluation, evaluate
+from number_tower.evaluation.players import RespondentFactory
+from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
 from number_tower.evaluation.report.charts import make_charts
 from number_tower.evaluation.report.content import label_players
@@ -44,6 +36,7 @@ from number_tower.evaluation.report.document import (
     render_markdown,
 )
 from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, shorten_to_width
+from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_GAMES,
@@ -52,6 +45,8 @@ from number_tower.evaluation.suite import (
     DEFAULT_POSITIONS,
     DEFAULT_TRIES,
     DEFAULT_VARIANTS,
+    Suite,
+    arrange_suite,
 )
 from number_tower.evaluation.variants import make_variants
 from support import replies
