@@ -103,17 +103,14 @@ class Suite:
         place, player = divmod(index, len(self.players))
         return replace(self._tasks[place], index=index, player=self.players[player])
 
-    def get_entry(self, task: Task) -> GameEntry:
-        """Return the game of a task."""
-        return self._entries[task.game]
-
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
-        table = self.get_entry(task).table
+        table = self.entries[task.game].table
         return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
 
     @cached_property
-    def _entries(self) -> dict[str, GameEntry]:
+    def entries(self) -> dict[str, GameEntry]:
+        """The games by their texts, which are the games of tasks."""
         return {entry.text: entry for entry in self.games}
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from number_tower.coach.svg import format_number, measure_text
@@ -353,6 +353,6 @@ def _format_path(score: PlayerScore, along: Scale, up: Scale) -> str:
     )
 
 
-def _choose_integer_ticks(most: int) -> Iterator[int]:
+def _choose_integer_ticks(most: int) -> range:
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000, 10**6) if most / step <= 10)
-    yield from range(0, most + 1, step)
+    return range(0, most + 1, step)

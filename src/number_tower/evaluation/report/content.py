@@ -157,16 +157,11 @@ def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
             "Some answers did not come at all, since the player failed, was too slow or ended. They count as illegal. "
             "How often, and what the problem was at first:"
         )
-        yield Items(
-            tuple(
-                (
-                    CodeText(name),
-                    f": {format_count(score.reasons['failed'], 'time')}; ",
-                    CodeText(format_text(score.failure or "")),
-                )
-                for name, score in failing
-            )
-        )
+        items = []
+        for name, score in failing:
+            times = format_count(score.reasons["failed"], "time")
+            items.append((CodeText(name), f": {times}; ", CodeText(format_text(score.failure or ""))))
+        yield Items(tuple(items))
 
 
 def _format_loss(estimate: Estimate) -> str:
@@ -190,7 +185,7 @@ _POINTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     """Describe a decision, to follow the player's name."""
     task, decision = found
-    table = suite.get_entry(task).table
+    table = suite.entries[task.game].table
     game = Game(table.game.rules, moves=decision.moves)
     where = f"as player {game.to_move + 1} {_describe_moves(game)}, it "
     best = max((decision.values or {0: 0.0}).values())

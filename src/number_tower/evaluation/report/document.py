@@ -96,15 +96,11 @@ def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
     sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     ruler = ["-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)]
-    return "\n".join(
-        "| "
-        + " | ".join(
-            cell.ljust(size) if not place else cell.rjust(size)
-            for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
-        )
-        + " |"
-        for line in (lines[0], ruler, *lines[1:])
-    )
+    written = []
+    for label, *cells in (lines[0], ruler, *lines[1:]):
+        aligned = map(str.rjust, cells, sizes[1:])
+        written.append(f"| {' | '.join([label.ljust(sizes[0]), *aligned])} |")
+    return "\n".join(written)
 
 
 def _format_cell(text: str) -> str:

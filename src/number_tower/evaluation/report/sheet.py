@@ -100,28 +100,6 @@ class Sheet:
         self.draw_note(title, (scale.start + scale.end) / 2, bottom + 34, "middle")
         return bottom + 42
 
-    def render(self, title: str, description: str, *, styled: bool, key: str) -> str:
-        """Return the SVG; `key` makes its ids unique on a page."""
-        ids = f"{key}-title", f"{key}-text"
-        sheet = make_element("rect", class_="paper", width=self.width, height=self.height, rx=8)
-        told_to_all = make_element("title", escape_text(title), id=ids[0]) + make_element(
-            "desc", escape_text(description), id=ids[1]
-        )
-        rules = make_element("style", build_style()) if styled else ""
-        return make_element(
-            "svg",
-            told_to_all, rules, sheet, *self.elements,
-            xmlns="http://www.w3.org/2000/svg",
-            class_="plot",
-            viewBox=f"0 0 {format_number(self.width)} {format_number(self.height)}",
-            width=self.width,
-            height=self.height,
-            role="img",
-            aria_labelledby=" ".join(ids),
-            font_family=FONTS,
-            font_size=TEXT,
-        )  # fmt: skip
-
 
 def format_value(value: float, *, percent: bool = False) -> str:
     """Return a value with the digits that a scale needs."""
@@ -147,6 +125,22 @@ class Plot(NamedTuple):
     draw: Callable[[float], Sheet]
 
     def render(self, wide: float = WIDE, *, styled: bool = True) -> str:
-        """Return the SVG, with its own style or without."""
-        key = f"{self.name}-{format_number(wide)}"
-        return self.draw(wide).render(self.title, self.description, styled=styled, key=key)
+        """Return the SVG, with its own style or without; its ids are unique on a page."""
+        sheet, key = self.draw(wide), f"{self.name}-{format_number(wide)}"
+        return make_element(
+            "svg",
+            make_element("title", escape_text(self.title), id=f"{key}-title"),
+            make_element("desc", escape_text(self.description), id=f"{key}-text"),
+            make_element("style", build_style()) if styled else "",
+            make_element("rect", class_="paper", width=sheet.width, height=sheet.height, rx=8),
+            *sheet.elements,
+            xmlns="http://www.w3.org/2000/svg",
+            class_="plot",
+            viewBox=f"0 0 {format_number(sheet.width)} {format_number(sheet.height)}",
+            width=sheet.width,
+            height=sheet.height,
+            role="img",
+            aria_labelledby=f"{key}-title {key}-text",
+            font_family=FONTS,
+            font_size=TEXT,
+        )
