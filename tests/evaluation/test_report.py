@@ -27,7 +27,7 @@ from number_tower.evaluation import BASELINES, Evaluation, evaluate
 from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
-from number_tower.evaluation.report.charts import make_charts
+from number_tower.evaluation.report.charts import NARROW, WIDE, Scale, make_charts, round_up, shorten_to_width
 from number_tower.evaluation.report.content import label_players
 from number_tower.evaluation.report.document import (
     CodeText,
@@ -35,7 +35,6 @@ from number_tower.evaluation.report.document import (
     StrongText,
     render_markdown,
 )
-from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, shorten_to_width
 from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (

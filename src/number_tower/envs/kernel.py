@@ -277,10 +277,11 @@ def store_game(now: BatchState, i: Any, game: GameState) -> None:
 
 
 @compile_inline
-def unpack_mask(legal: Any, i: Any, masks: Any) -> None:
-    """Write a game's legal actions, a 1 or 0 for each."""
+def update_game(now: BatchState, masks: Any, i: Any, game: GameState) -> None:
+    """Write one game that goes on, and its legal actions, a 1 or 0 for each."""
+    store_game(now, i, game)
     for block in range(masks.shape[1]):
-        masks[i, block] = (legal >> np.uint64(block)) & _ONE
+        masks[i, block] = (game.turn.legal >> np.uint64(block)) & _ONE
 
 
 @compile_function
@@ -293,8 +294,7 @@ def begin_some(start: int, stop: int, batch: Batch, selected: Any) -> None:
             if now.endings[i]:
                 store_game(last, i, load_game(now, i))
             game = start_game(rules, choose_first(starts, np.int64(now.first[i]), dice, i))
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -305,8 +305,7 @@ def act_in_some(start: int, stop: int, batch: Batch, selected: Any, actions: Any
         i = np.uint64(number)
         if selected[i]:
             game = apply_action(rules, load_game(now, i), actions[i])
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -317,8 +316,7 @@ def answer_all(start: int, stop: int, batch: Batch, seats: Any) -> None:
         i = np.uint64(number)
         if now.to_move[i] != seats[i] and now.endings[i] == 0:
             game = answer_randomly(rules, load_game(now, i), np.int64(seats[i]), dice, i)
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -335,8 +333,7 @@ def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, en
         if game.turn.ending:
             store_game(last, i, game)
             game = start_game(rules, choose_first(starts, game.first, dice, i))
-        store_game(now, i, game)
-        unpack_mask(game.turn.legal, i, masks)
+        update_game(now, masks, i, game)
 
 
 @compile_function
@@ -356,8 +353,7 @@ def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep 
             store_game(last, i, game)
             game = start_game(rules, choose_first(starts, game.first, dice, i))
             game = answer_randomly(rules, game, np.int64(next_seats[i]), dice, i)
-        store_game(now, i, game)
-        unpack_mask(game.turn.legal, i, masks)
+        update_game(now, masks, i, game)
 
 
 @compile_function

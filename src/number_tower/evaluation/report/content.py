@@ -13,7 +13,7 @@ from number_tower.brief import describe_rules
 from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import Reason, find_best_reason, find_reason
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
-from number_tower.evaluation.report.charts import Named, label_games, sort_baselines_last
+from number_tower.evaluation.report.charts import Named, Plot, label_games, sort_baselines_last
 from number_tower.evaluation.report.document import (
     CodeText,
     DocumentPiece,
@@ -24,7 +24,6 @@ from number_tower.evaluation.report.document import (
     StrongText,
     Words,
 )
-from number_tower.evaluation.report.sheet import Plot
 from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, PlayerScore, Scores
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game

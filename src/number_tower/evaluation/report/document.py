@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from number_tower.coach.svg import FONTS, escape_text, make_element
-from number_tower.evaluation.report.sheet import NARROW, WIDE, Plot, build_style
+from number_tower.evaluation.report.charts import NARROW, WIDE, Plot, build_style
 
 
 class CodeText(str):
