@@ -105,11 +105,11 @@ class Suite:
 
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
-        table = self.entries[task.game].table
+        table = self.games_by_text[task.game].table
         return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
 
     @cached_property
-    def entries(self) -> dict[str, GameEntry]:
+    def games_by_text(self) -> dict[str, GameEntry]:
         """The games by their texts, which are the games of tasks."""
         return {entry.text: entry for entry in self.games}
 

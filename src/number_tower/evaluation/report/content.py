@@ -109,11 +109,17 @@ def build_pieces(scores: Scores, named: Named, plots: Sequence[Plot], command: s
         yield _make_game_table(scores, named)
     if any(pair.difference.number for pair in scores.pairs):
         yield Heading("One beside the next")
-        yield _COMPARED
+        yield (
+            "All players were asked about the same positions, so they can be compared position by position. Where the "
+            "interval does not hold 0, their order is hardly chance."
+        )
         yield _make_comparison(scores, named)
     if examples := tuple(_describe_examples(scores, named)):
         yield Heading("What was lost, for example")
-        yield _EXAMPLES
+        yield (
+            "The largest losses of each player, and of these first those where a guess would most often have been "
+            "right. The command at the end of each shows what every block was worth."
+        )
         yield Items(examples)
     yield Heading("What was asked")
     yield from describe_tasks(scores, command)
@@ -121,16 +127,6 @@ def build_pieces(scores: Scores, named: Named, plots: Sequence[Plot], command: s
     yield from describe_games(scores.suite)
     yield Heading("How sure it is, and what it does not say")
     yield Items(tuple(describe_limits(scores)))
-
-
-_COMPARED = (
-    "All players were asked about the same positions, so they can be compared position by position. Where the interval "
-    "does not hold 0, their order is hardly chance."
-)
-_EXAMPLES = (
-    "The largest losses of each player, and of these first those where a guess would most often have been right. The "
-    "command at the end of each shows what every block was worth."
-)
 
 
 def _summarize(named: Named) -> Words:
@@ -184,7 +180,7 @@ _POINTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     """Describe a decision, to follow the player's name."""
     task, decision = found
-    table = suite.entries[task.game].table
+    table = suite.games_by_text[task.game].table
     game = Game(table.game.rules, moves=decision.moves)
     where = f"as player {game.to_move + 1} {_describe_moves(game)}, it "
     best = max((decision.values or {0: 0.0}).values())
