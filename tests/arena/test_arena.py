@@ -125,9 +125,9 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     contest = arranged(given)
     assert contest.games == (text,)
     fixture = contest.get_fixture(0)
-    line = to_line(contest.get_table(fixture), files=True)
+    line = to_line(contest.tables[fixture.game, fixture.players], files=True)
     assert line.startswith(text.removesuffix(")"))
-    assert contest.get_table(fixture).names == fixture.players
+    assert contest.tables[fixture.game, fixture.players].names == fixture.players
 
 
 @pytest.mark.parametrize(

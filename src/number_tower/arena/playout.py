@@ -78,7 +78,7 @@ def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResul
     """Play one game of an arena."""
     fixture = contest.get_fixture(index)
     one, other = (make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players)
-    return _make_result(fixture, play_out(contest.get_table(fixture), (one, other)))
+    return _make_result(fixture, play_out(contest.tables[fixture.game, fixture.players], (one, other)))
 
 
 def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
@@ -121,7 +121,7 @@ class ArenaJournal(Journal[GameResult]):
     def parse_entry(self, document: dict[str, Any]) -> GameResult:
         """Replay the game of a line."""
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
-        start, forfeit = self._contest.get_table(fixture), document["forfeit"]
+        start, forfeit = self._contest.tables[fixture.game, fixture.players], document["forfeit"]
         table = replace(start, game=Game(start.game.rules, moves=tuple(document["moves"])))
         if forfeit is not None:
             table = table.declare("forfeit", table.game.to_move)

@@ -93,12 +93,9 @@ class Contest:
         seed = derive_seed(self.seed, text, one, other, turn)
         return Fixture(index, text, seed, (other, one) if turn % 2 else (one, other))
 
-    def get_table(self, fixture: Fixture) -> Table:
-        """Return the table of a fixture before its first move."""
-        return self._tables[fixture.game, fixture.players]
-
     @cached_property
-    def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
+    def tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
+        """The tables before the first move, by game and players."""
         return {
             (entry.text, players): seat_players(entry.table, players)
             for entry in self.entries

@@ -283,9 +283,7 @@ def _read_moves(state: Any) -> list[object]:
 def _compute_result(position: Position) -> float:
     """Return what player 0 has won."""
     outcome = position.outcome
-    if outcome is None or outcome.winner is None:
-        return 0.0
-    return 1.0 if outcome.winner == 0 else -1.0
+    return 0.0 if outcome is None or outcome.winner is None else 1.0 - 2.0 * outcome.winner
 
 
 def _load_game(*arguments: object) -> TowerGame:
