@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -163,8 +164,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 def _make_file_url(file: str) -> URL:
     """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
+    is_new = not os.path.isfile(file)  # asked first: another process may create the file at any moment
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
-    if writable or not os.path.isfile(file) or os.path.exists(f"{file}-wal"):
+    if is_new or writable or os.path.exists(f"{file}-wal"):
         return URL.create("sqlite", database=file)
     read_only = {"mode": "ro", "immutable": "1", "uri": "true"}
     return URL.create("sqlite", database=f"file:{quote(os.fsencode(file))}", query=read_only)
@@ -247,32 +249,17 @@ def create_private(file: str) -> None:
     SQLite gives the files that it keeps beside it (`-wal`, `-shm`, `-journal`) the same permissions.
     """
     target = os.path.realpath(file)
-    try:
-        descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE)
-    except OSError:
-        return  # it exists, or SQLite says what is wrong when it opens it
-    try:
-        if hasattr(os, "fchmod"):
-            os.fchmod(descriptor, _FILE_MODE)  # regardless of the umask
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):  # it exists, or SQLite says what is wrong when it opens it
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE))
+        os.chmod(target, _FILE_MODE)  # regardless of the umask
 
 
 def make_private_folders(folder: str) -> None:
     """Create the missing folders of a path, for their owner alone."""
-    if not folder or os.path.isdir(folder):
-        return
-    parent = os.path.dirname(folder)
-    if parent != folder:
-        make_private_folders(parent)
-    try:
-        os.mkdir(folder, _FOLDER_MODE)
-    except FileExistsError:
-        if not os.path.isdir(folder):
-            raise
-    else:
-        with suppress(OSError):
-            os.chmod(folder, _FOLDER_MODE)  # regardless of the umask
+    for path in reversed((Path(folder), *Path(folder).parents)):
+        if not path.is_dir():
+            path.mkdir(_FOLDER_MODE, exist_ok=True)
+            path.chmod(_FOLDER_MODE)  # regardless of the umask
 
 
 class FileState(NamedTuple):
