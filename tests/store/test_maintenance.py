@@ -261,7 +261,7 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     assert second.slot == MatchSlot(1, 2)
     age(store)
     assert sweep(store, 1) == [known.id]
-    assert store.get(alone.id).book.title == book.title
+    assert store.get(alone.id).table.book.title == book.title
     assert is_there(store, in_room), "its match has a game that was played elsewhere"
     assert matches.get_match(store, 1).series.match.number == 2
 

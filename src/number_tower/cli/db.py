@@ -173,11 +173,11 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
         advice = f"to see them: tower db check {name}; to restore it all the same: --force"
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=DAMAGED_DATABASE)
     with show_progress("parts", "stops; then everything is as it was") as update:
-        restored = restore_backup(store.location, Path(args.file), update)
+        replaced = restore_backup(store.location, Path(args.file), update)
     contents = _format_contents(report.games, report.matches, report.puzzles)
-    terminal.show(f"Restored {store.name} from {name}: {contents} (form {restored.summary.version}).\n")
-    if restored.replaced is not None:
-        terminal.show(f"The database that was there before is saved as {format_path(str(restored.replaced))}\n")
+    terminal.show(f"Restored {store.name} from {name}: {contents} (form {report.version}).\n")
+    if replaced is not None:
+        terminal.show(f"The database that was there before is saved as {format_path(str(replaced))}\n")
     return FINISHED
 
 

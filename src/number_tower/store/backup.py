@@ -56,13 +56,6 @@ class BackupSummary(NamedTuple):
     rows: Mapping[str, int]
 
 
-class RestoreResult(NamedTuple):
-    """What a database holds after a restore, and where the database that it replaced is saved."""
-
-    summary: BackupSummary
-    replaced: Path | None
-
-
 def create_backup(
     location: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
 ) -> BackupSummary:
@@ -113,16 +106,16 @@ def name_backup(file: Path) -> Path:
     return _find_free_name(file, f"before-{NEWEST}")
 
 
-def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> RestoreResult:
+def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> Path | None:
     """Replace a database by a backup, in one step: a failure leaves the database as it was.
 
     The caller has checked the backup. The replaced database is saved: beside the file, or, if it is on a server, as a
-    backup beside the one that is restored.
+    backup beside the one that is restored; return where, if there was one.
     """
     summary = read_summary(source)
     check_version(summary.version, locate_file(source))
     restore = _restore_server if location.file is None else _restore_file
-    return RestoreResult(summary, restore(location, source, summary, progress))
+    return restore(location, source, summary, progress)
 
 
 def read_summary(file: Path) -> BackupSummary:

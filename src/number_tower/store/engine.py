@@ -283,10 +283,6 @@ def _identify(file: str) -> _FileId | None:
     return found.st_dev, found.st_ino
 
 
-class LogBusyError(Exception):
-    """The write-ahead log cannot be emptied because another connection is using it."""
-
-
 class FileGuard:
     """One idle connection to a database file, which notices that a file was deleted or replaced, and saves the log.
 
@@ -299,8 +295,9 @@ class FileGuard:
     A log that stays behind when the database file is replaced is emptied too: SQLite would apply it to the new file.
     """
 
-    def __init__(self, engine: Engine, file: str) -> None:
+    def __init__(self, engine: Engine, file: str, name: str) -> None:
         self._file = file
+        self._name = name
         self._lock = Lock()
         connection = engine.raw_connection()
         self._connection = cast("sqlite3.Connection", connection.driver_connection)
@@ -337,13 +334,14 @@ class FileGuard:
         with self._lock:
             busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
-            raise LogBusyError
+            problem = "a file beside it was deleted or replaced, and another program keeps it locked"
+            raise StoreError(f"the database {self._name} cannot be used: {problem}")
         return True
 
     def close(self) -> None:
         """Close the connection; if a file was deleted or replaced, save the log first as far as that is possible."""
         if not self.is_intact():
-            with suppress(sqlite3.Error, LogBusyError):
+            with suppress(sqlite3.Error, StoreError):
                 self.save_log()
         with self._lock:
             self._connection.close()

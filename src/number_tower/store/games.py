@@ -99,7 +99,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         **make_row(game.table, game.seats),
         **make_state_columns(game.table),
         "key": game.key,
-        "book": rows.store_rulebook(connection, game.book),
+        "book": rows.store_rulebook(connection, game.table.book),
         "started": game.started,
         "changed": game.changed,
         "match": game.slot and game.slot.match,

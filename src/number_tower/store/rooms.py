@@ -17,7 +17,14 @@ from number_tower.match import Match, Series
 from number_tower.room import Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import UPDATE_IF_UNCHANGED, advance_game, check_columns, insert_game, load_game
+from number_tower.store.games import (
+    UPDATE_IF_UNCHANGED,
+    advance_game,
+    check_columns,
+    insert_game,
+    load_game,
+    lock_unchanged,
+)
 from number_tower.store.matches import StoredMatch, claim_slot
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import games, rooms, rounds, seats
@@ -178,7 +185,8 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
     is_next = after.number != before.number
     if is_next or (after.offer, after.declined, after.seats) != (before.offer, before.declined, before.seats):
         stored = raise_version(connection, stored, after)
-        _check_game_unchanged(connection, stored.game)
+        if not lock_unchanged(connection, stored.game):
+            raise RoomChangedError
     if is_next:
         game = _start_game(connection, stored.id, after, replace(stored.game, table=after.table), stored.since)
     else:
@@ -267,13 +275,6 @@ def replace_holder(known: StoredRoom, places: Collection[int], token: str, brows
     return replace(known, tokens=(tokens[0], tokens[1]), browsers=(browsers[0], browsers[1]))
 
 
-def _check_game_unchanged(connection: Connection, known: StoredGame) -> None:
-    """Check that a game is as it is known, and lock it."""
-    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
-    if connection.execute(query).scalar() != known.table.version:
-        raise RoomChangedError
-
-
 def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
     """Store what is no change of the game, under a higher version; RoomChangedError if another process was faster."""
     since = after.number if after.number != known.room.number and not after.winners else known.since
@@ -328,7 +329,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
         return model.slot._replace(number=model.slot.number + 1)
     table = room.table
     match = Match(room.best_of or 1, table.game.first)
-    series = Series((GameChoice(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    series = Series((GameChoice(model.table.book, table.game.rules),), match, table.names, hidden=table.hidden)
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 
@@ -346,7 +347,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
-    names = game.table.names or get_voice(game.book).players
+    names = game.table.names or get_voice(game.table.book).players
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),

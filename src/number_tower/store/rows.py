@@ -75,11 +75,6 @@ class StoredGame:
     slot: MatchSlot | None = None
 
     @property
-    def book(self) -> Rulebook:
-        """The rulebook."""
-        return self.table.book
-
-    @property
     def started(self) -> str:
         """When the game began."""
         return self.times[0]

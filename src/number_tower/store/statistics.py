@@ -290,7 +290,7 @@ def _find_display_name(connection: Connection, row: Row[Any]) -> str:
         game = load_game(connection, row.last)
     except StoreError:
         return str(row.player)
-    return get_voice(game.book).get_name(game.table, row.seat - 1)
+    return get_voice(game.table.book).get_name(game.table, row.seat - 1)
 
 
 def _find_name(connection: Connection, player: str, players: _Players) -> str | None:
