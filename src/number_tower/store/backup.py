@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, MetaData, Table, create_engine, func, insert, select
+from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, select
 
 from number_tower.files import replace_file, sync
 from number_tower.store import Location, StoreError, locate_file
@@ -28,9 +28,9 @@ from number_tower.store.engine import (
     describe_error,
     is_damage,
     is_locked,
-    make_engine,
     make_private_folders,
     translate_errors,
+    use_once,
 )
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.store.upgrade import BackupChoice, check_version, migrate, read_version, require_version
@@ -74,12 +74,8 @@ def copy_database(location: Location, file: Path, progress: Progress | None = No
     """Copy a database as it is at one moment to a new SQLite file."""
     if location.file is not None:
         return _copy_file(Path(location.file), file, location.name, progress)
-    engine = make_engine(location)
-    try:
-        with translate_errors(location.name), begin_snapshot(engine) as connection:
-            return _copy_tables(connection, file, require_version(connection, location), progress)
-    finally:
-        engine.dispose()
+    with use_once(location) as engine, begin_snapshot(engine) as connection:
+        return _copy_tables(connection, file, require_version(connection, location), progress)
 
 
 def back_up_before_upgrade(
@@ -131,16 +127,12 @@ def read_summary(file: Path) -> BackupSummary:
 
 
 def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    tables = [table for (table,) in found]
-    if not {_VERSION_TABLE, "games"} <= set(tables):
+    tables = {table for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {_VERSION_TABLE, "games"} <= tables:
         raise StoreError(f"{name} holds other things than games of Number Tower")
     version = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()  # noqa: S608 - a constant
-    counts: dict[str, int] = {}
-    for table in tables:
-        if not table.startswith("sqlite_") and table != _VERSION_TABLE:
-            quoted = table.replace('"', '""')
-            counts[table] = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 - quoted
+    ours = tables & metadata.tables.keys()
+    counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ours}  # noqa: S608 - constants
     return BackupSummary("" if version is None else str(version[0]), counts)
 
 
@@ -273,24 +265,21 @@ def _keep_replaced(file: Path) -> Path:
 
 def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> BackupSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
-    engine = create_engine(URL.create("sqlite", database=str(part)))
-    try:
-        with engine.begin() as target:
-            migrate(target, version)
-            _copy_rows(source, target, progress)
-            return BackupSummary(version, _count_rows(source))
-    finally:
-        engine.dispose()
+    with _make_copy_engine(part).begin() as target:
+        migrate(target, version)
+        _copy_rows(source, target, progress)
+    return BackupSummary(version, _count_rows(source))
+
+
+def _make_copy_engine(file: Path) -> Engine:
+    return create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
 
 
 def _restore_server(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
-    file = f"file:{quote(os.fsencode(source.absolute()))}"
-    backup = create_engine(URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"}))
-    engine = make_engine(location)
     replaced: Path | None = None
     try:
-        with translate_errors(location.name), engine.begin() as target:
+        with use_once(location) as engine, engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, location)
             before = read_version(target)
@@ -302,7 +291,7 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
                 for name in (*metadata.tables, _VERSION_TABLE):
                     target.exec_driver_sql(f'DROP TABLE IF EXISTS "{name}" CASCADE')
             migrate(target, summary.version)
-            with backup.connect() as connection:
+            with _make_copy_engine(source).connect() as connection:
                 _copy_rows(connection, target, progress)
             _check_copied(_count_rows(target), summary.rows, source, location)
     except BaseException:
@@ -310,9 +299,6 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
             with suppress(OSError):
                 replaced.unlink()
         raise
-    finally:
-        engine.dispose()
-        backup.dispose()
     return replaced
 
 

@@ -234,6 +234,17 @@ def begin_snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def use_once(location: Location) -> Iterator[Engine]:
+    """Give an engine for one task; errors of the database are StoreErrors."""
+    engine = make_engine(location)
+    try:
+        with translate_errors(location.name):
+            yield engine
+    finally:
+        engine.dispose()
+
+
 def lock_bulk_writes(connection: Connection) -> None:
     """Let transactions that write many games wait for each other, so that they do not wait in a circle."""
     if connection.dialect.name == "postgresql":

@@ -65,10 +65,11 @@ def find_unfinished_match(store: Store) -> UnfinishedMatch | None:
 def get_match(store: Store, identity: int) -> StoredMatch:
     """Return a match by its id, with the players and names of its last game."""
     with store.read() as connection:
-        return _load_match(connection, identity)
+        return load_match(connection, identity)
 
 
-def _load_match(connection: Connection, identity: int) -> StoredMatch:
+def load_match(connection: Connection, identity: int) -> StoredMatch:
+    """Return a match by its id, with the players and names of its last game."""
     with detect_damage(f"match m{identity}"):
         row = _fetch_row(connection, identity)
         check_columns(row, matches)
@@ -131,7 +132,7 @@ def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tup
 
 def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
     try:
-        return _load_match(connection, identity)
+        return load_match(connection, identity)
     except StoreError as damaged:
         return DamagedEntry(identity, str(damaged))
 
