@@ -24,6 +24,7 @@ from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.engine import (
     UPGRADE_LOCK,
     begin_snapshot,
+    count_rows,
     create_private,
     describe_error,
     is_damage,
@@ -352,7 +353,7 @@ def _count_rows(connection: Connection) -> dict[str, int]:
     stored = MetaData()
     stored.reflect(connection)
     ours = [table for name, table in stored.tables.items() if name in metadata.tables]
-    return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in ours}
+    return {table.name: count_rows(connection, table) for table in ours}
 
 
 def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:

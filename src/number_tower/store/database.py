@@ -13,12 +13,12 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
-from number_tower.store.engine import FileGuard, begin_snapshot, make_engine, read_state, translate_errors
+from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
@@ -256,11 +256,9 @@ class DatabaseCounts(NamedTuple):
 
 def count_contents(store: Store) -> DatabaseCounts:
     """Count what a database holds."""
-    all_games = select(func.count()).select_from(games)
-    others = [select(func.count()).select_from(table) for table in (matches, puzzles)]
     with store.read() as connection:
-        queries = (all_games, all_games.where(games.c.reason.is_(None)), *others)
-        return DatabaseCounts(*(connection.execute(query).scalar_one() for query in queries))
+        played, unfinished = count_rows(connection, games), count_rows(connection, games, games.c.reason.is_(None))
+        return DatabaseCounts(played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles))
 
 
 class _Job(NamedTuple):

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from number_tower.store import EXPECTED, Location, StoreError
@@ -243,6 +243,11 @@ def use_once(location: Location) -> Iterator[Engine]:
             yield engine
     finally:
         engine.dispose()
+
+
+def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    """Return how many rows of a table fulfil some conditions."""
+    return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
 
 
 def lock_bulk_writes(connection: Connection) -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, insert, or_, select, update
 from sqlalchemy import Table as SqlTable
 
 from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
-from number_tower.store.engine import detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage, report_damage
 from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import Table
@@ -267,7 +267,7 @@ class GamePage(NamedTuple):
 def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
     """Return a page of the games that match a filter, the last changed first."""
     conditions = tuple(wanted.make_conditions())
-    total = connection.execute(select(func.count()).select_from(games).where(*conditions)).scalar_one()
+    total = count_rows(connection, games, *conditions)
     newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
     return GamePage(tuple(load_games(connection, found)), total)

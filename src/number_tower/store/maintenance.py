@@ -18,7 +18,7 @@ from number_tower.record import RecordError
 from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.backup import Progress, copy_database
 from number_tower.store.database import Store
-from number_tower.store.engine import begin_snapshot, use_once
+from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
 from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
@@ -96,7 +96,7 @@ def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
 
 
 def _read_everything(connection: Connection, progress: Progress | None) -> CheckReport:
-    held_games, held_matches, held_puzzles = (_count_rows(connection, table) for table in (games, matches, puzzles))
+    held_games, held_matches, held_puzzles = (count_rows(connection, table) for table in (games, matches, puzzles))
     problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
     problems += _check_games(connection, held_games, progress)
     problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
@@ -105,10 +105,6 @@ def _read_everything(connection: Connection, progress: Progress | None) -> Check
     problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
     problems += _check_puzzles(connection)
     return CheckReport("", held_games, held_matches, held_puzzles, tuple(problems))
-
-
-def _count_rows(connection: Connection, table: Table) -> int:
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
 def _find_damage(

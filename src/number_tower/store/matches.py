@@ -16,7 +16,7 @@ from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import GameNotFoundError, StoreError, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage, report_damage
 from number_tower.store.games import (
     DamagedEntry,
     check_columns,
@@ -123,7 +123,7 @@ class ListedMatch(NamedTuple):
 
 def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[ListedMatch, ...], int]:
     """Return a page of the matches, the last played first, and how many there are."""
-    total = connection.execute(select(func.count()).select_from(matches)).scalar_one()
+    total = count_rows(connection, matches)
     played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
     newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
     found = connection.execute(newest).all()
@@ -239,16 +239,13 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
         {"name": entry.book.name, "rules": entry.rules.written(), "book": rows.store_rulebook(connection, entry.book)}
         for entry in series.games
     ]
-    names = series.names or (None, None)
     row = {
         "key": match.key,
         "games": json.dumps(entries),
         "best_of": series.match.best_of,
         "first": series.match.first + 1,
         "hidden": series.hidden,
-        "name_1": names[0],
-        "name_2": names[1],
-        **rows.make_seat_columns(match.seats),
+        **rows.make_player_columns(series.names, match.seats),
         "started": at,
         "changed": at,
         "finished": False,

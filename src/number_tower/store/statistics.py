@@ -20,7 +20,7 @@ from number_tower.players import is_command
 from number_tower.rules import Rules
 from number_tower.store import StoreError
 from number_tower.store.database import Store
-from number_tower.store.engine import detect_damage, lock_bulk_writes
+from number_tower.store.engine import count_rows, detect_damage, lock_bulk_writes
 from number_tower.store.games import load_game, make_player_condition
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
@@ -377,8 +377,7 @@ def _count_puzzles(connection: Connection, player: str | None) -> tuple[PuzzleSt
 
 def count_unjudged(connection: Connection, player: str | None = None) -> int:
     """Return how many finished games are not judged yet, and can be."""
-    conditions = _make_unjudged_conditions(player)
-    return connection.execute(select(func.count()).select_from(games).where(*conditions)).scalar_one()
+    return count_rows(connection, games, *_make_unjudged_conditions(player))
 
 
 def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int, int]]:
