@@ -41,7 +41,7 @@ _FOLDER_MODE = 0o700
 
 _FileId = tuple[int, int]
 
-_SQLITE_ERRORS = {
+_ERRORS = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR_SHMSIZE": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
@@ -52,8 +52,6 @@ _SQLITE_ERRORS = {
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
-}
-_POSTGRESQL_ERRORS = {
     "55P03": "another program keeps it locked",
     "40P01": "others changed it at the same moment",
     "53100": "the disk of its server is full",
@@ -64,9 +62,7 @@ _SERVER_UNREACHABLE = "its server cannot be reached"
 _FATAL_MESSAGE = re.compile(r"connection failed: .*?FATAL: +")
 _CONNECT_MESSAGE = re.compile(r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)")
 
-PUBLIC_REASONS = (
-    *dict.fromkeys((*_SQLITE_ERRORS.values(), *_POSTGRESQL_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),
-)
+PUBLIC_REASONS = (*dict.fromkeys((*_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),)
 """Reasons that name nothing of the machine: no path, address, user or database. Others are only for the log."""
 
 
@@ -119,20 +115,13 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     """Say in a few words what an error means."""
     if isinstance(error, OSError):
         return format_text(error.strerror or str(error))
-    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
-        return _SQLITE_ERRORS["SQLITE_CORRUPT"]
-    return _describe_database_error(error)
-
-
-def _describe_database_error(error: SQLAlchemyError | sqlite3.Error) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, sqlite3.Error):
-        name = getattr(cause, "sqlite_errorname", "")
-        for prefix, words in _SQLITE_ERRORS.items():
-            if f"{name}_".startswith(f"{prefix}_"):
-                return words
-    if (state := getattr(cause, "sqlstate", None)) in _POSTGRESQL_ERRORS:
-        return _POSTGRESQL_ERRORS[state]
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if isinstance(cause, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
+        code = "SQLITE_CORRUPT"
+    for prefix, words in _ERRORS.items():
+        if f"{code}_".startswith(f"{prefix}_"):
+            return words
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return _SERVER_GONE
     message = format_text(str(cause or error).strip().partition("\n")[0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
 from sqlalchemy import Table as SqlTable
 
 from number_tower.catalogue import Rulebook
@@ -107,45 +107,8 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
-    _insert_changes(connection, game)
+    insert_changes(connection, game)
     return game
-
-
-UPDATE_IF_UNCHANGED = update(games).where(
-    games.c.id == bindparam("of_id"),
-    games.c.key == bindparam("of_key"),
-    games.c.version == bindparam("of_version"),
-    games.c.moves == bindparam("of_moves"),
-)
-"""Updates a game if it is as it is known. Built once: that takes longer than running it."""
-
-
-def advance_game(
-    connection: Connection,
-    known: StoredGame,
-    table: Table,
-    statement: Update = UPDATE_IF_UNCHANGED,
-    parameters: Mapping[str, object] | None = None,
-) -> StoredGame | None:
-    """Store the changes from a known game to a table in one statement; None if the game was changed meanwhile.
-
-    This is the fast way for a server. `statement` may have more conditions, with `parameters`.
-    """
-    after = known.advance(table)
-    state = make_state_columns(known.table)
-    values = {
-        **make_state_columns(table),
-        "changed": after.changed,
-        "of_id": known.id,
-        "of_key": known.key,
-        "of_version": state["version"],
-        "of_moves": state["moves"],
-        **(parameters or {}),
-    }
-    if connection.execute(statement, values).rowcount != 1:
-        return None
-    _insert_changes(connection, after, known)
-    return after
 
 
 def update_game(
@@ -155,14 +118,14 @@ def update_game(
     after = current.advance(table, times)
     values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
-    _insert_changes(connection, after, current)
+    insert_changes(connection, after, current)
     if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
         notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(notify, {"game": current.id})
     return after
 
 
-def _insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
+def insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
     """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
     since, over = (0, False) if before is None else (before.table.version, before.table.outcome is not None)
     entries = [

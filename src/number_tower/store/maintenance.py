@@ -241,20 +241,13 @@ def _shares_match() -> ColumnElement[bool]:
 # Rule files and size --------------------------------------------------------------------------------------------------
 
 
-class UnusedRulebooks(NamedTuple):
-    """Rule files that were not used when they were looked for, and the newest match at that time."""
-
-    ids: list[int]
-    newest_match: int
-
-
-def find_unused_rulebooks(connection: Connection) -> UnusedRulebooks:
-    """Return the rule files that no game and no match uses."""
+def find_unused_rulebooks(connection: Connection) -> tuple[list[int], int]:
+    """Return the rule files that no game and no match uses, and the newest match at this time."""
     ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
     newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
     if ids:
         ids -= _find_used_by_matches(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
-    return UnusedRulebooks(sorted(ids), newest)
+    return sorted(ids), newest
 
 
 def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:
