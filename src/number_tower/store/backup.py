@@ -201,50 +201,36 @@ def _restore_file(location: Location, source: Path, summary: BackupSummary, prog
                 _copy_pages(connection, part, progress)
             _check_copied(read_summary(part).rows, summary.rows, source, location)
             if target.exists():
-                lock.enter_context(_lock_exclusively(target, location.name))
+                _lock_exclusively(lock, target, location.name)
                 shutil.copymode(target, part)
                 replaced = _keep_replaced(target)
     return replaced
 
 
-@contextmanager
-def _lock_exclusively(file: Path, name: str) -> Iterator[None]:
+def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
     """Keep all others from a database file; refuse if a program has it open, even if it is doing nothing.
 
     A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs the opposite lock.
-    It also moves everything from the log into the file and removes the log. A damaged file is only locked.
+    It also moves everything from the log into the file and removes the log. Of a damaged file, only the bytes that
+    SQLite locks are locked.
     """
     in_use = StoreError(f"the database {name} is in use; stop the server or the game that uses it, then try again")
-    with closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)) as connection:
-        try:
-            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-            connection.execute("BEGIN EXCLUSIVE")
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if is_locked(error):
-                raise in_use from None
-            if not is_damage(error):
-                raise
-            locked = False
-        else:
-            locked = True
-            yield
-    if not locked:
-        with _lock_bytes(file, in_use):
-            yield
-
-
-@contextmanager
-def _lock_bytes(file: Path, in_use: StoreError) -> Iterator[None]:
-    """Lock the bytes of a file that SQLite locks, without reading the file."""
-    if sys.platform == "win32":  # a file that is open cannot be replaced there
-        yield
-        return
-    with file.open("r+b") as stream:
-        try:
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
-        except OSError:
+    connection = lock.enter_context(closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)))
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        connection.execute("BEGIN EXCLUSIVE")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if is_locked(error):
             raise in_use from None
-        yield
+        if not is_damage(error):
+            raise
+        connection.close()
+        if sys.platform != "win32":  # a file that is open cannot be replaced there
+            stream = lock.enter_context(file.open("r+b"))
+            try:
+                fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
+            except OSError:
+                raise in_use from None
 
 
 def _keep_replaced(file: Path) -> Path:

@@ -146,18 +146,12 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return a match with the results of its games, up to the first that is not over."""
     query = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
     entries = connection.execute(query).all()
-    match = read_match(row)
     with report_damage(f"match m{row['id']}", ValueError, TypeError):
+        match = Match(row["best_of"], row["first"] - 1)
         winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
-
-
-def read_match(row: Mapping[Any, Any]) -> Match:
-    """Return a match as it was before its first game."""
-    with report_damage(f"match m{row['id']}", ValueError, TypeError):
-        return Match(row["best_of"], row["first"] - 1)
 
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
