@@ -158,7 +158,7 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     first = cache.add(make_room(book))
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
-    assert all(each.game.book is first.game.book and each.voice is first.voice for each in others)
+    assert all(each.game.table.book is first.game.table.book and each.voice is first.voice for each in others)
     assert cache.bytes - with_one == 10 * estimate_size(first)
     for known in (first, *others):
         cache.remove(known.id)
@@ -173,7 +173,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
         address = second.address
         del second
         again = await lobby.find_room(address)
-        assert again.game.book is first.game.book
+        assert again.game.table.book is first.game.table.book
         assert again.voice is first.voice
 
     at(tmp_path, do)

@@ -223,10 +223,10 @@ class Lobby:
                 self._cache.remove(room_id)
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
-        unused = await self._read(maintenance.find_unused_rulebooks)
-        for start in range(0, len(unused.ids), maintenance.RULEBOOKS_PER_TRANSACTION):
-            some = unused.ids[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
-            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=unused.newest_match))
+        unused, newest = await self._read(maintenance.find_unused_rulebooks)
+        for start in range(0, len(unused), maintenance.RULEBOOKS_PER_TRANSACTION):
+            some = unused[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
+            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=newest))
             await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:

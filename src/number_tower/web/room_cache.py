@@ -99,7 +99,7 @@ class CachedRoom(StoredRoom):
     @property
     def voice(self) -> Voice:
         """The voice of the room's rulebook."""
-        return get_voice(self.game.book)
+        return get_voice(self.game.table.book)
 
     @cached_property
     def state(self) -> bytes:
@@ -169,7 +169,7 @@ class RoomCache(Mapping[int, CachedRoom]):
         room = self._rooms[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
         self._ids[room.address] = self._ids[room.watch] = room.id
         self._sizes[room.id] = size = estimate_size(room)
-        self.bytes += size + self._count_rulebook(room.game.book, 1)
+        self.bytes += size + self._count_rulebook(room.game.table.book, 1)
         self._evict()
         return room
 
@@ -178,7 +178,7 @@ class RoomCache(Mapping[int, CachedRoom]):
         room = self._rooms.pop(room_id, None)
         if room is not None:
             del self._ids[room.address], self._ids[room.watch]
-            self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.book, -1)
+            self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.table.book, -1)
 
     def _count_rulebook(self, book: Rulebook, change: int) -> int:
         """Count a room more or less that uses a rulebook; return the bytes of the file if it is the first or last."""
