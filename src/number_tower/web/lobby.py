@@ -65,7 +65,7 @@ class Lobby:
         self._cache = RoomCache()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
-        self._reconciler = Reconciler(self._compare, hub.list_followed, timing)
+        self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
         self._state_timeout = timing.state_timeout
         self._reads: dict[int, set[int | None]] = {}
 
@@ -88,13 +88,10 @@ class Lobby:
         later one. If the cache holds an earlier one, the database is read once, then a later state is waited for.
         """
         room = self._cache.find(address)
-        if room is not None and (seen is None or room.revision >= seen):
-            self._reconciler.note_use(room.id)
-        elif _ADDRESS.fullmatch(address):
+        if room is None or (seen is not None and room.revision < seen):
+            if not _ADDRESS.fullmatch(address):
+                raise RoomNotFoundError(address)
             room = self._remember(await self._read_room(address))
-            self._reconciler.note_use(room.id, fresh=True)
-        else:
-            raise RoomNotFoundError(address)
         if seen is not None and room.revision < seen:
             room = await self._wait_for_state(room.id, seen)
         self._computers.start(room)
@@ -209,7 +206,7 @@ class Lobby:
         for heard in self._reads.values():
             heard.add(None if change is None else change.room)
         if change is None:
-            self._reconciler.mark(self._cache.keys() | self._hub.list_followed())
+            self._reconciler.mark(self._list_rooms())
         elif change.room not in self._cache or self._cache[change.room].tag != change.tag:
             self._reconciler.mark((change.room,))
 
@@ -345,15 +342,18 @@ class Lobby:
         self._hub.publish(stored.id)
         return room
 
+    def _list_rooms(self) -> set[int]:
+        """Return the rooms that have to be equal to the database: all that are in memory or have followers."""
+        return self._cache.keys() | self._hub.list_followed()
+
     async def _compare(self, marked: set[int]) -> set[int]:
         """Compare rooms with the database; return those that are being changed here, to be compared again soon.
 
         A room that has changed is read again if it has followers; otherwise when it is asked for.
         """
-        followed = self._hub.list_followed()
-        wanted = [each for each in marked if each in self._cache or each in followed]
+        followed, wanted = self._hub.list_followed(), marked & self._list_rooms()
         busy = {each for each in wanted if self._is_busy(each)}
-        revisions = {each: self._get_revision(each) for each in wanted if each not in busy}
+        revisions = {each: self._get_revision(each) for each in wanted - busy}
         while revisions:
             some = {each: revisions.pop(each) for each in list(revisions)[:_COMPARE_BATCH]}
             changes = await self._read(lambda connection: rooms.read_changes(connection, some, followed))  # noqa: B023 - used at once
