@@ -436,7 +436,7 @@ def test_a_server_that_may_show_old_games_is_not_ready(
 
 def test_a_full_quota_is_told_and_the_games_go_on(tmp_path: Path) -> None:
     with opened(tmp_path) as client:
-        client.app.state.quota = SimpleNamespace(full=True)  # type: ignore[attr-defined]  # it is a Starlette app
+        client.app.state.lobby.quota = SimpleNamespace(full=True)  # type: ignore[attr-defined]  # it is a Starlette app
         assert "no new games" in wait_for(client, 200)["quota"]
 
 

@@ -123,7 +123,7 @@ async def check_readiness(state: State) -> dict[str, str | None]:
     """
     is_draining = getattr(state, "draining", False)
     lag = state.watchdog.worst_lag(LAG_WINDOW)
-    is_full = state.quota.full
+    is_full = state.lobby.quota.full
     return {
         "draining": "the server is stopping" if is_draining else None,
         **({} if is_draining else {"write": await state.writes.find_problem()}),

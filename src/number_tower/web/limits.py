@@ -10,6 +10,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from math import ceil
 from time import monotonic
 from typing import NamedTuple
@@ -175,21 +176,15 @@ class _Usage(NamedTuple):
     size: int = 0
 
 
+@dataclass
 class DailyQuota:
     """Counts new rooms and their bytes by address; a day begins with the first room after the last day."""
 
-    def __init__(
-        self,
-        rooms: int = MAX_ROOMS_PER_DAY,
-        size: int = MAX_BYTES_PER_DAY,
-        max_clients: int = MAX_CLIENTS,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._rooms = rooms
-        self._size = size
-        self._max_clients = max_clients
-        self._clock = clock
-        self._used: OrderedDict[str | None, _Usage] = OrderedDict()
+    rooms: int = MAX_ROOMS_PER_DAY
+    size: int = MAX_BYTES_PER_DAY
+    max_clients: int = MAX_CLIENTS
+    clock: Callable[[], float] = monotonic
+    _used: OrderedDict[str | None, _Usage] = field(default_factory=OrderedDict)
 
     def __len__(self) -> int:
         return len(self._used)
@@ -212,32 +207,36 @@ class DailyQuota:
 
     def _reserve(self, client: str | None, size: int) -> float:
         """Count a room, or raise what says when there may be another; return when the day began."""
-        now = self._clock()
+        now = self.clock()
         used = self._used.get(client)
         if used is None or now >= used.began + DAY:
             used = _Usage(now)
         problem = None
-        if used.rooms >= self._rooms:
-            problem = f"One address may start {self._rooms:,} new games a day here, and all of them are used up"
-        elif used.size + size > self._size:
-            most = format_size(self._size)
+        if used.rooms >= self.rooms:
+            problem = f"One address may start {self.rooms:,} new games a day here, and all of them are used up"
+        elif used.size + size > self.size:
+            most = format_size(self.size)
             problem = f"One address may fill {most} with new games a day here, and this one is too much"
         if problem is not None:
             wait = used.began + DAY - now
             raise QuotaError(429, "quota", f"{problem}. Try again in {_format_wait(wait)}.", wait)
         self._used[client] = _Usage(used.began, used.rooms + 1, used.size + size)
         self._used.move_to_end(client)
-        if len(self._used) > self._max_clients:
+        if len(self._used) > self.max_clients:
             self._used.popitem(last=False)
         return used.began
 
 
-class DatabaseLimit:
-    """Knows whether a database has reached its maximal size; it is measured in the background, never by a request."""
+class Quota:
+    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database.
 
-    def __init__(self, measure: Callable[[], int], max_size: int | None) -> None:
+    The database is measured in the background, never by a request.
+    """
+
+    def __init__(self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None) -> None:
         self._measure = measure
         self._max_size = max_size
+        self._daily = daily
         self._size = 0
         self._added = 0
         self._level = 0.0
@@ -250,8 +249,14 @@ class DatabaseLimit:
             return False
         return self._level == 1.0 or self._size + self._added >= self._max_size
 
-    def add(self, size: int) -> None:
-        """Count a room that was opened since the last measurement."""
+    @contextmanager
+    def admit(self, client: str | None, size: int) -> Iterator[None]:
+        """Count a room while it is opened, or refuse it."""
+        if self.full:
+            message = "This server has no space for new games just now. Games that have begun can go on."
+            raise QuotaError(507, "full", message, RETRY_FULL)
+        with nullcontext() if self._daily is None else self._daily.admit(client, size):
+            yield
         self._added += size
 
     async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
@@ -288,29 +293,6 @@ class DatabaseLimit:
         elif self._level == 1.0:
             _log.warning("the database has space again (%s): new games can be started", used)
         self._level = level
-
-
-class Quota:
-    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database."""
-
-    def __init__(self, database: DatabaseLimit, daily: DailyQuota | None) -> None:
-        self.database = database
-        self._daily = daily
-
-    @property
-    def full(self) -> bool:
-        """Whether no room can be opened, since the database is as large as it may be."""
-        return self.database.full
-
-    @contextmanager
-    def admit(self, client: str | None, size: int) -> Iterator[None]:
-        """Count a room while it is opened, or refuse it."""
-        if self.full:
-            message = "This server has no space for new games just now. Games that have begun can go on."
-            raise QuotaError(507, "full", message, RETRY_FULL)
-        with nullcontext() if self._daily is None else self._daily.admit(client, size):
-            yield
-        self.database.add(size)
 
 
 def _format_wait(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -55,8 +55,8 @@ class Lobby:
         writer: Writer,
         hub: Hub,
         workers: Workers,
+        quota: Quota,
         timing: ReconcileTiming = DEFAULT_TIMING,
-        quota: Quota | None = None,
     ) -> None:
         self._store = store
         self._writer = writer
@@ -156,7 +156,7 @@ class Lobby:
         book = rows.share_rulebook(new.table.book)
         room = new._replace(table=replace(new.table, book=book)).make_room()
         insert = partial(rooms.insert_room, room=room, book=book, players=new.players, browser=browser)
-        with nullcontext() if self.quota is None else self.quota.admit(CURRENT_CLIENT.get(), new.cost):
+        with self.quota.admit(CURRENT_CLIENT.get(), new.cost):
             stored, token = await self._write(insert)
         return self._announce(stored), token
 

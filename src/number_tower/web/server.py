@@ -24,14 +24,12 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.server import HANDLED_SIGNALS
 
-from number_tower.store import Location
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
 from number_tower.web.app import make_app
 from number_tower.web.connections import HttpConnection
 from number_tower.web.health import Notifier
-from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT, MetricsAddress, Settings
 
@@ -76,8 +74,9 @@ class ServerStartError(Exception):
 
 def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
-    _check_database(settings.place)
-    with open_listener(settings.host, settings.port) as listener:
+    with closing(Store(settings.place)) as store, store.write() as connection:
+        probe_write(connection)  # no server starts that could not save a game
+    with open_listener(settings.host, settings.port) as listener, ExitStack() as stack:
         port = listener.getsockname()[1]
         if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
@@ -85,30 +84,13 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
             settings = replace(settings, machine_names=find_machine_names())
         access_log.configure_logging(settings)
         app = make_app(settings)
-        with _serve_metrics(app.state.metrics, settings) as metrics_port:
-            if settings.metrics is not None:
-                settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
-            return serve(app, settings, listener, say)
-
-
-def _check_database(place: Location) -> None:
-    """Open a database and write to it, so that no server starts that could not save a game."""
-    with closing(Store(place)) as store, store.write() as connection:
-        probe_write(connection)
-
-
-@contextmanager
-def _serve_metrics(metrics: Metrics | None, settings: Settings) -> Iterator[int]:
-    """Serve metrics if they are asked for; yield their port."""
-    if metrics is None or settings.metrics is None:
-        yield 0
-        return
-    with ExitStack() as stack:
-        try:
-            port = stack.enter_context(metrics.serve(settings.metrics))
-        except (OSError, UnicodeError, OverflowError) as error:
-            raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
-        yield port
+        if settings.metrics is not None:
+            try:
+                metrics_port = stack.enter_context(app.state.metrics.serve(settings.metrics))
+            except (OSError, UnicodeError, OverflowError) as error:
+                raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
+            settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
+        return serve(app, settings, listener, say)
 
 
 def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:

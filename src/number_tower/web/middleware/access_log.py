@@ -9,18 +9,20 @@ import re
 import sys
 from datetime import UTC, datetime
 from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from random import getrandbits
 from time import perf_counter
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
-from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
-from number_tower.web.settings import Settings
+from number_tower.web.settings import Settings, parse_address
+
+if TYPE_CHECKING:
+    from number_tower.web.metrics import Metrics  # the library is optional
 
 _log = logging.getLogger(__name__)
 _encode_json = json.JSONEncoder(default=str).encode
@@ -40,7 +42,7 @@ CLIENT_GONE = 499
 
 def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
     """Send all log records to one stream, in one format."""
-    stream = sys.stderr if stream is None else stream
+    stream = stream or sys.stderr
     form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
     handler: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
@@ -118,11 +120,10 @@ def get_route(scope: Scope) -> str:
 @lru_cache(maxsize=4096)
 def shorten_address(host: str) -> str:
     """Return the network of an address, so that the log does not tell one household from the next."""
-    try:
-        address = ip_address(host.partition("%")[0])
-        return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
-    except ValueError:
+    address = parse_address(host)
+    if address is None:
         return "unknown"
+    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
 
 
 class AccessLogMiddleware(HttpMiddleware):
@@ -161,10 +162,12 @@ class AccessLogMiddleware(HttpMiddleware):
             if not _is_stopping(scope):
                 raise
         except Exception:  # noqa: BLE001 - every error that nothing else handles
-            fields: dict[str, object] = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
+            fields = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
+            noted = f"Something went wrong on the server, and has been noted there as {request_id}."
             if not status:
-                await send_problem(_make_problem(request_id), scope, receive, track_send)
+                problem = Problem(500, "error", f"{noted} Your game is kept: try again.")
+                await send_problem(problem, scope, receive, track_send)
         finally:
             final_status = CLIENT_GONE if client_left else status
             seconds = perf_counter() - began
@@ -196,8 +199,3 @@ def _is_stopping(scope: Scope) -> bool:
 
 def _get_method(scope: Scope) -> str:
     return str(scope["method"])[:10]
-
-
-def _make_problem(request_id: str) -> Problem:
-    noted = f"Something went wrong on the server, and has been noted there as {request_id}."
-    return Problem(500, "error", f"{noted} Your game is kept: try again.")
