@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from number_tower.store.database import Store, Writer
 from number_tower.web.limits import Quota
-from number_tower.web.live import ChangeListener, Hub, start_listener
+from number_tower.web.live import ChangeListener, Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import ReconcileTiming
 from support.lobbies import Instantly
@@ -38,7 +38,7 @@ async def node(
     store = store_in(database, patience=patience)
     scribe = Writer(store)
     lobby = Lobby(store, scribe, Hub(), Instantly(), Quota(lambda: 0, None), timing)
-    listener = start_listener(store, lobby.note_change) if listening else None
+    listener = ChangeListener(store, lobby.note_change) if listening else None
     try:
         yield Node(store, lobby, listener)
     finally:

@@ -20,13 +20,14 @@ from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
 from number_tower.web.health import Watchdog
 from number_tower.web.limits import DailyQuota, Quota
-from number_tower.web.live import Hub, start_listener
+from number_tower.web.live import ChangeListener, Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
+from number_tower.web.middleware.cross_site import CrossSiteMiddleware
 from number_tower.web.middleware.rate_limit import RateLimitMiddleware
-from number_tower.web.middleware.security import CrossSiteMiddleware, SecurityHeadersMiddleware
+from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
@@ -53,7 +54,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         quota = Quota(partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None)
         await quota.measure()
         lobby = Lobby(store, writer, hub, workers, quota, timing)
-        listener = start_listener(store, lobby.note_change)
+        listener = ChangeListener(store, lobby.note_change)
         jobs = _sweep_rooms(lobby, settings), quota.watch(), workers.warm()
         background = [asyncio.create_task(job) for job in jobs]
         watchdog = Watchdog(getattr(app.state, "notifier", None))

@@ -14,7 +14,6 @@ from number_tower import record
 from number_tower.coach.analysis import PositionAnalysis, analyse_table
 from number_tower.players import LEVELS
 from number_tower.room import Move, RoomError
-from number_tower.solve.limits import NotSolvedError
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError
@@ -64,18 +63,6 @@ _STORE_RETRY = 3.0
 _log = logging.getLogger(__name__)
 
 
-class UnansweredError(Exception):
-    """There is no answer; the message says why, and `is_temporary` whether to ask again later."""
-
-    def __init__(self, message: str, *, is_temporary: bool) -> None:
-        super().__init__(message)
-        self.message = message
-        self.is_temporary = is_temporary
-        self.reason = "busy" if is_temporary else "too_hard"
-        self.status = 503 if is_temporary else 200
-        """The status of a page without the answer."""
-
-
 async def ask_cached(request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float) -> T:
     """Ask an expensive question for a client, unless the answer is in the cache."""
     state = request.app.state
@@ -89,13 +76,7 @@ async def ask_cached(request: Request, question: Hashable, task: Callable[..., T
         async with _track_requester(request) as requester:
             return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, requester=requester, key=key)
 
-    try:
-        return await answers.get(key, ask)
-    except BusyError as busy:
-        raise UnansweredError(str(busy), is_temporary=True) from None
-    except (GaveUpError, NotSolvedError):
-        message = "This could not be worked out in the time and memory there is, and a guess would be no help."
-        raise UnansweredError(message, is_temporary=False) from None
+    return await answers.get(key, ask)
 
 
 async def read_record(request: Request, line: str) -> Table:

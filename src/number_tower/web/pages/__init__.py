@@ -15,9 +15,12 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
+from number_tower.solve.limits import NotSolvedError
 from number_tower.text import format_value
 from number_tower.web.limits import MAX_RULE_FILE
-from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -52,8 +55,10 @@ async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
     """Return the answer to a question, why there is none, and the status of the page."""
     try:
         return await question, "", 200
-    except UnansweredError as error:
-        return None, error.message, error.status
+    except BusyError as busy:
+        return None, str(busy), 503
+    except (GaveUpError, NotSolvedError):
+        return None, "This could not be worked out in the time and memory there is, and a guess would be no help.", 200
 
 
 def is_fragment(request: Request) -> bool:

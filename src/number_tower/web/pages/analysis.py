@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
-from number_tower.coach.review import GameReview, ReviewText
+from number_tower.coach.review import ReviewText
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
@@ -20,7 +20,7 @@ from number_tower.web import charts, drawing
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
-from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
+from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
@@ -69,7 +69,11 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     analysis, missing, status = await await_answer(ask_analysis(request, here))
     review, unreviewed = None, ""
     if moves and status == 200:  # do not ask a busy server twice
-        review, unreviewed, status = await await_answer(_ask_review(request, table))
+        if len(moves) > MAX_REVIEWED_MOVES:
+            most = f"A game of more than {MAX_REVIEWED_MOVES:,} moves"
+            unreviewed = f"{most} is not gone through here; its positions can be looked at one by one."
+        else:
+            review, unreviewed, status = await await_answer(ask_review(request, table))
     context |= {"analysis": analysis, "missing": missing, "review": review, "unreviewed": unreviewed}
     if analysis is not None:
         played = moves[at] if at < len(moves) else None
@@ -126,14 +130,6 @@ def _list_steps(line: str, at: int, last: int) -> Iterator[tuple[str, str, str |
     steps = ("First", "first", 0), ("Previous", "prev", at - 1), ("Next", "next", at + 1), ("Last", "last", last)
     for word, rel, ply in steps:
         yield word, rel, build_analysis_url(line, ply) if ply != at and 0 <= ply <= last else None
-
-
-async def _ask_review(request: Request, table: Table) -> GameReview:
-    if len(table.game.moves) > MAX_REVIEWED_MOVES:
-        most = f"{MAX_REVIEWED_MOVES:,}"
-        words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
-        raise UnansweredError(words, is_temporary=False)
-    return await ask_review(request, table)
 
 
 def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:
