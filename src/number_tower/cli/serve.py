@@ -19,7 +19,6 @@ from number_tower.cli.options import make_integer_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.text import format_value
 from number_tower.web.settings import (
-    DEFAULT_MAX_DB,
     HOST,
     LOOPBACK,
     SettingError,
@@ -84,6 +83,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     )
     parser.add_argument(
         "--max-db",
+        default="4G",
         metavar="SIZE",
         help="start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
     )
@@ -148,7 +148,7 @@ def _read_settings(args: argparse.Namespace) -> Settings:
         quiet=args.quiet,
         metrics=read("--metrics", parse_metrics_address, args.metrics, None),
         keep_days=read("--keep-days", parse_days, args.keep_days, None),
-        max_db=read("--max-db", parse_size, args.max_db, DEFAULT_MAX_DB),
+        max_db=read("--max-db", parse_size, args.max_db, None),
     )
 
 

@@ -28,7 +28,7 @@ from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
 from number_tower.web.app import make_app
-from number_tower.web.connections import HttpConnection
+from number_tower.web.connections import ConnectionRegistry, HttpConnection
 from number_tower.web.health import Notifier
 from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT, MetricsAddress, Settings
@@ -123,7 +123,9 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
     server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
     app.state.notifier = Notifier.from_environment()
     if app.state.notifier.watchdog_seconds is not None:
-        _print_stacks_when_aborted()
+        # The log shows where the server was stuck when systemd ends it (SIGABRT), even in C code.
+        with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
+            faulthandler.enable()
     with _capture_signals() as taken:
         try:
             server.run([listener])
@@ -252,14 +254,12 @@ class _Server(uvicorn.Server):
         os._exit(1)
 
 
-def _make_registry(settings: Settings, files: int | None) -> connections.ConnectionRegistry:
+def _make_registry(settings: Settings, files: int) -> ConnectionRegistry:
     """Return what bounds the connections: fewer than there may be open files, since the database needs some as well."""
     if not settings.limits:
-        return connections.ConnectionRegistry(None, None, settings.is_proxy)
-    total = connections.MAX_CONNECTIONS
-    if files is not None:
-        total = max(1, min(total, files - _OTHER_FILES))
-    return connections.ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
+        return ConnectionRegistry(None, None, settings.is_proxy)
+    total = max(1, min(connections.MAX_CONNECTIONS, files - _OTHER_FILES))
+    return ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
 
 
 def find_machine_names() -> tuple[str, ...]:
@@ -299,21 +299,14 @@ def _find_lan_address() -> str | None:
     return None
 
 
-def _raise_file_limit() -> int | None:
-    """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
+def _raise_file_limit() -> int:
+    """Let this process open as many files as it may, up to `_MAX_FILES`, and return how many."""
     if sys.platform == "win32":
-        return None
+        return _MAX_FILES
     with suppress(ValueError, OSError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(_MAX_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
-        return None if soft == resource.RLIM_INFINITY else soft
-    return None
-
-
-def _print_stacks_when_aborted() -> None:
-    """Let the log show where the server was stuck when systemd ends it (SIGABRT), even in C code."""
-    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
-        faulthandler.enable()
+        return wanted
+    return _MAX_FILES

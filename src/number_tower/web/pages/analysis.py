@@ -70,8 +70,8 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     review, unreviewed = None, ""
     if moves and status == 200:  # do not ask a busy server twice
         if len(moves) > MAX_REVIEWED_MOVES:
-            most = f"A game of more than {MAX_REVIEWED_MOVES:,} moves"
-            unreviewed = f"{most} is not gone through here; its positions can be looked at one by one."
+            long = f"A game of more than {MAX_REVIEWED_MOVES:,} moves"
+            unreviewed = f"{long} is not gone through here; its positions can be looked at one by one."
         else:
             review, unreviewed, status = await await_answer(ask_review(request, table))
     context |= {"analysis": analysis, "missing": missing, "review": review, "unreviewed": unreviewed}
