@@ -67,7 +67,7 @@ class Lobby:
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
         self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
         self._state_timeout = timing.state_timeout
-        self._reads: dict[int, set[int | None]] = {}
+        self._heard = 0
 
     @property
     def cached(self) -> int:
@@ -91,7 +91,10 @@ class Lobby:
         if room is None or (seen is not None and room.revision < seen):
             if not _ADDRESS.fullmatch(address):
                 raise RoomNotFoundError(address)
-            room = self._remember(await self._read_room(address))
+            heard = self._heard
+            room = self._remember(await self._read(lambda connection: rooms.find_room(connection, address)))
+            if self._heard != heard:  # it may have been changed while it was read
+                self._reconciler.mark((room.id,))
         if seen is not None and room.revision < seen:
             room = await self._wait_for_state(room.id, seen)
         self._computers.start(room)
@@ -203,8 +206,7 @@ class Lobby:
 
     def note_change(self, change: RoomChange | None) -> None:
         """Note that another process has changed a room, or perhaps any of them."""
-        for heard in self._reads.values():
-            heard.add(None if change is None else change.room)
+        self._heard += 1
         if change is None:
             self._reconciler.mark(self._list_rooms())
         elif change.room not in self._cache or self._cache[change.room].tag != change.tag:
@@ -249,21 +251,6 @@ class Lobby:
                     if room is not None and room.revision >= seen:
                         return room
         raise BehindError
-
-    async def _read_room(self, address: str) -> StoredRoom:
-        """Read a room; again, if it was changed while it was read."""
-        heard: set[int | None] = set()
-        self._reads[id(heard)] = heard
-        try:
-            room = await self._read(lambda connection: rooms.find_room(connection, address))
-            for _ in range(_MAX_TRIES):
-                if not heard & {None, room.id}:
-                    break
-                heard.clear()
-                room = await self._read(lambda connection: rooms.find_room(connection, address))
-        finally:
-            del self._reads[id(heard)]
-        return room
 
     async def _change_room(
         self, room: CachedRoom, change: Callable[[CachedRoom], Room], remark: str = ""
@@ -319,7 +306,7 @@ class Lobby:
         except (StoreError, RoomError, RoomChangedError):
             for _ in range(_MAX_TRIES if attempts else 0):
                 with suppress(StoreError):
-                    stored = await self._read_room(before.address)
+                    stored = await self._read(lambda connection: rooms.find_room(connection, before.address))
                     for _, token in attempts:
                         if stored.find_seats(token):
                             return stored, token

@@ -6,37 +6,32 @@ import asyncio
 import logging
 import pickle
 from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
 from contextlib import asynccontextmanager, suppress
+from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar
+
+from fastapi import Request
 
 from number_tower import record
 from number_tower.coach.analysis import PositionAnalysis, analyse_table
+from number_tower.coach.hints import HintText
+from number_tower.coach.review import GameReview
 from number_tower.players import LEVELS
-from number_tower.room import Move, RoomError
+from number_tower.room import Move, Room, RoomError
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
-from number_tower.table import StaleError
+from number_tower.table import StaleError, Table
 from number_tower.web import limits, tasks
 from number_tower.web.middleware import CURRENT_CLIENT, identify_client
+from number_tower.web.room_cache import CachedRoom
+from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError, Lane, Requester
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
-
-    from fastapi import Request
-
-    from number_tower.coach.hints import HintText
-    from number_tower.coach.review import GameReview
-    from number_tower.room import Room
-    from number_tower.table import Table
-    from number_tower.web.room_cache import CachedRoom
-    from number_tower.web.workers import Workers
-
-    RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
+from number_tower.web.workers import BusyError, Lane, Requester, Workers
 
 T = TypeVar("T")
+RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
 
 MAX_INLINE_RECORD = 600
 """Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
@@ -50,9 +45,6 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 _MAX_ANSWERS = 512
 _INCOMPLETE_TTL = 600.0
 """Seconds that an answer is cached which more time might have completed."""
-
-FALLBACK_LEVEL = next(iter(LEVELS))
-"""The level of a computer that has no time to think."""
 
 _THINKING_TIMEOUT, _MOVE_TIMEOUT = 5.0, 9.0
 """Seconds that a computer may think about a move, and until it makes one without thinking."""
@@ -137,12 +129,6 @@ async def _wait_for_disconnect(request: Request) -> None:
             pass
 
 
-class _CacheEntry(NamedTuple):
-    answer: object
-    expires: float
-    size: int
-
-
 class AnswerCache:
     """The latest answers, bounded by their number and size; errors are never cached.
 
@@ -152,7 +138,7 @@ class AnswerCache:
     def __init__(self, max_answers: int = _MAX_ANSWERS, max_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._max_answers = max_answers
         self._max_bytes = max_bytes
-        self._entries: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Any, float, int]] = OrderedDict()  # answer, end of its time, size
         self.bytes = 0
         """The size of all answers and questions."""
 
@@ -161,22 +147,23 @@ class AnswerCache:
 
     async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the cached answer to a question, or ask for it."""
-        entry = self._entries.get(question)
-        if entry is not None and monotonic() < entry.expires:
+        known, expires, _ = self._entries.get(question, (None, 0.0, 0))
+        if monotonic() < expires:
             self._entries.move_to_end(question)
-            return cast("T", entry.answer)
+            return known  # type: ignore[no-any-return] # the answer to the same question
         answer = await ask()
-        expires = float("inf") if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
+        expires = inf if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
+        size = len(pickle.dumps((question, answer)))
         self._remove(question)
-        self._entries[question] = entry = _CacheEntry(answer, expires, len(pickle.dumps((question, answer))))
-        self.bytes += entry.size
+        self._entries[question] = answer, expires, size
+        self.bytes += size
         while len(self._entries) > self._max_answers or self.bytes > self._max_bytes:
             self._remove(next(iter(self._entries)))
         return answer
 
     def _remove(self, question: Hashable) -> None:
         if question in self._entries:
-            self.bytes -= self._entries.pop(question).size
+            self.bytes -= self._entries.pop(question)[2]
 
 
 class ComputerPlayers:

@@ -21,7 +21,7 @@ from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
 from number_tower.voice import Voice, get_voice
 from number_tower.web import view
-from number_tower.web.questions import FALLBACK_LEVEL
+from number_tower.web.tasks import FALLBACK_LEVEL
 
 MAX_ROOMS = 4_096
 MAX_CACHE_BYTES = 64 * 1024 * 1024
