@@ -445,7 +445,7 @@ def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(lag: float
     clock = Clock()
 
     async def delay() -> Watchdog:
-        watchdog = Watchdog(interval=0.5, clock=clock)
+        watchdog = Watchdog(clock=clock)
         clock.now += 0.5 + lag
         watchdog.beat()
         watchdog.close()

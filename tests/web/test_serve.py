@@ -303,4 +303,3 @@ def test_cookies_are_for_https_where_the_page_came_so() -> None:
     assert not Settings(PLACE).uses_secure_cookies("http")
     assert Settings(PLACE).uses_secure_cookies("https")
     assert Settings(PLACE, public_url="https://a.example").uses_secure_cookies("http")
-    assert not Settings(PLACE, secure=False).uses_secure_cookies("https")

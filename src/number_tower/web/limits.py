@@ -186,9 +186,6 @@ class DailyQuota:
     clock: Callable[[], float] = monotonic
     _used: OrderedDict[str | None, _Usage] = field(default_factory=OrderedDict)
 
-    def __len__(self) -> int:
-        return len(self._used)
-
     @contextmanager
     def admit(self, client: str | None, size: int) -> Iterator[None]:
         """Count a room of a client while it is opened; if that fails, it does not count.

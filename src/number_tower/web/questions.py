@@ -142,9 +142,6 @@ class AnswerCache:
         self.bytes = 0
         """The size of all answers and questions."""
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the cached answer to a question, or ask for it."""
         known, expires, _ = self._entries.get(question, (None, 0.0, 0))

@@ -65,8 +65,6 @@ class Settings:
     """Seconds for which a server that is told to stop goes on serving, with readiness down."""
     limits: bool = True
     workers: int = 1
-    secure: bool | None = None
-    """Whether cookies are only sent by https; None: where that is how the page came."""
     log: Literal["json", "text"] | None = None
     """None: text on a terminal, JSON elsewhere."""
     quiet: bool = False
@@ -103,8 +101,6 @@ class Settings:
 
     def uses_secure_cookies(self, scheme: str) -> bool:
         """Return whether the cookies of a page that was loaded by this scheme are for https only."""
-        if self.secure is not None:
-            return self.secure
         return scheme == "https" or (self.public_url or "").startswith("https://")
 
     def get_origin(self, scheme: str, host: str) -> str:

@@ -17,7 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
-from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from number_tower.web.worker_process import GaveUpError, Prepare, TaskResult, WorkerProcess, block_interrupts
@@ -64,9 +63,7 @@ class LaneLimits(NamedTuple):
     seconds: float
 
 
-LANE_LIMITS: Mapping[Lane, LaneLimits] = MappingProxyType(
-    {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
-)
+LANE_LIMITS = {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
 
 
 class Requester(NamedTuple):

@@ -159,8 +159,8 @@ class AccessLogMiddleware(HttpMiddleware):
         except ClientDisconnect:  # the client closed the connection before it had sent the whole request
             client_left = client_left or not status
         except asyncio.CancelledError:
-            if not _is_stopping(scope):
-                raise
+            if not ("app" in scope and getattr(scope["app"].state, "draining", False)):
+                raise  # otherwise the server stops, and has cancelled a request that took too long
         except Exception:  # noqa: BLE001 - every error that nothing else handles
             fields = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
@@ -190,11 +190,6 @@ def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds:
         "client": shorten_address(scope["client"][0]) if scope.get("client") else "here",
     }
     _log.log(level, "request", extra={"fields": fields})
-
-
-def _is_stopping(scope: Scope) -> bool:
-    """Return whether the server stops, and so has cancelled a request that took too long: no error of the request."""
-    return "app" in scope and getattr(scope["app"].state, "draining", False)
 
 
 def _get_method(scope: Scope) -> str:

@@ -82,9 +82,6 @@ class RateLimiter:
         self._clock = clock
         self._full: dict[tuple[str, str], float] = {}
 
-    def __len__(self) -> int:
-        return len(self._full)
-
     def take(self, client: str, limit: RateLimit) -> float:
         """Count a request; return 0 if it is allowed, else the seconds after which it would be."""
         key = (client, limit.name)
