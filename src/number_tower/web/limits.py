@@ -13,7 +13,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import ceil
 from time import monotonic
-from typing import NamedTuple
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
@@ -70,17 +69,19 @@ class TooLargeError(ValueError):
 def check_rules(rules: Rules) -> Rules:
     """Return rules that a server can play by, or raise what is too large about them."""
     blocks = len(rules.blocks)
-    if blocks > MAX_BLOCKS:
-        raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; this one has {blocks:,}")
-    if rules.fit in {"related", "unrelated"} and not rules.is_regular and blocks > MAX_IRREGULAR_BLOCKS:
-        most = f"at most {MAX_IRREGULAR_BLOCKS} blocks with gaps between them"
-        raise TooLargeError(f"here a game of divisors and multiples may have {most}; this one has {blocks:,}")
-    if rules.target is not None and rules.target > MAX_TARGET:
-        raise TooLargeError(f"here the target may be at most {MAX_TARGET:,}; this one is {rules.target:,}")
-    if rules.most_plies > MAX_MOVES:
-        most = f"at most {MAX_MOVES:,} moves"
-        raise TooLargeError(f"here a game may last {most}; this one can last {rules.most_plies:,}")
+    _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks)
+    if rules.fit in {"related", "unrelated"} and not rules.is_regular:
+        what = "a game of divisors and multiples may have"
+        _check_size(what, MAX_IRREGULAR_BLOCKS, " blocks with gaps between them; this one has", blocks)
+    _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0)
+    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies)
     return rules
+
+
+def _check_size(what: str, most: int, but: str, size: int) -> None:
+    """Raise if a size is larger than it may be, with the words before and between the two numbers."""
+    if size > most:
+        raise TooLargeError(f"here {what} at most {most:,}{but} {size:,}")
 
 
 def check_text(text: str) -> str:
@@ -106,17 +107,11 @@ def check_rule_table(rules: object) -> None:
 def check_voice(book: Rulebook) -> None:
     """Check that a server can render a game's texts again and again."""
     texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
-    fields = {key: text.count("{") for key, text in texts.items()}
-    if sum(fields.values()) > MAX_VOICE_FIELDS:
-        most = f"at most {MAX_VOICE_FIELDS} fields in braces"
-        raise TooLargeError(f"here all words of a game may have {most}; these have {sum(fields.values()):,}")
+    fields = sum(text.count("{") for text in texts.values())
+    _check_size("all words of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
     for key, text in texts.items():
-        if len(text) > MAX_TEXT_LENGTH:
-            most = f"at most {MAX_TEXT_LENGTH:,} characters"
-            raise TooLargeError(f"here voice.{key} may have {most}; it has {len(text):,}")
-        if fields[key] > MAX_TEXT_FIELDS:
-            most = f"at most {MAX_TEXT_FIELDS} fields in braces"
-            raise TooLargeError(f"here voice.{key} may have {most}; it has {fields[key]:,}")
+        _check_size(f"voice.{key} may have", MAX_TEXT_LENGTH, " characters; it has", len(text))
+        _check_size(f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{"))
 
 
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
@@ -168,7 +163,8 @@ class QuotaError(Exception):
         self.headers = {"Retry-After": str(ceil(retry_after))}
 
 
-class _Usage(NamedTuple):
+@dataclass
+class _Usage:
     """What an address has used in the day that began at some time."""
 
     began: float
@@ -193,17 +189,16 @@ class DailyQuota:
         It is counted before, so that many requests at once cannot exceed the quota. One that is cancelled counts,
         since its room may be there.
         """
-        began = self._reserve(client, size)
+        used = self._reserve(client, size)
         try:
             yield
         except Exception:
-            used = self._used.get(client)
-            if used is not None and used.began == began:
-                self._used[client] = _Usage(began, used.rooms - 1, used.size - size)
+            used.rooms -= 1
+            used.size -= size
             raise
 
-    def _reserve(self, client: str | None, size: int) -> float:
-        """Count a room, or raise what says when there may be another; return when the day began."""
+    def _reserve(self, client: str | None, size: int) -> _Usage:
+        """Count a room, or raise what says when there may be another."""
         now = self.clock()
         used = self._used.get(client)
         if used is None or now >= used.began + DAY:
@@ -217,11 +212,13 @@ class DailyQuota:
         if problem is not None:
             wait = used.began + DAY - now
             raise QuotaError(429, "quota", f"{problem}. Try again in {_format_wait(wait)}.", wait)
-        self._used[client] = _Usage(used.began, used.rooms + 1, used.size + size)
+        used.rooms += 1
+        used.size += size
+        self._used[client] = used
         self._used.move_to_end(client)
         if len(self._used) > self.max_clients:
             self._used.popitem(last=False)
-        return used.began
+        return used
 
 
 class Quota:

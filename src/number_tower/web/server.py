@@ -13,8 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
@@ -126,16 +126,15 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
         # The log shows where the server was stuck when systemd ends it (SIGABRT), even in C code.
         with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
             faulthandler.enable()
-    with _capture_signals() as taken:
-        try:
-            server.run([listener])
-        except SystemExit:
-            return 1
+    try:
+        server.run([listener])
+    except SystemExit:
+        return 1
     access_log.log_event("stopped")
-    by_hand = signal.SIGINT in taken
-    if by_hand:
-        say("\nStopped. Every game is kept.")
-    return INTERRUPTED if by_hand else 0
+    if server.stopped_by != signal.SIGINT:
+        return 0
+    say("\nStopped. Every game is kept.")
+    return INTERRUPTED
 
 
 def open_listener(host: str, port: int | None) -> socket.socket:
@@ -214,6 +213,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._drain = drain
         self._announce = announce
+        self.stopped_by: int | None = None
         self._stopping = threading.Event()
         threading.Thread(target=self._limit_stop, name="stop limit", daemon=True).start()
         self._app: Starlette = config.app  # type: ignore[assignment]  # it was given as one
@@ -225,8 +225,10 @@ class _Server(uvicorn.Server):
         self._announce()
         self._app.state.notifier.send("READY=1")
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+    def handle_exit(self, sig: int, _: FrameType | None) -> None:
+        # Not uvicorn's own method: that would raise the signal again once the server has stopped.
+        self.should_exit = True
+        self.stopped_by = sig
         self._stopping.set()
         for each in HANDLED_SIGNALS:  # the system itself ends the process on a second one, even if Python hangs
             signal.signal(each, signal.SIG_DFL)
@@ -271,23 +273,6 @@ def find_machine_names() -> tuple[str, ...]:
     lookup.start()
     lookup.join(_FQDN_TIMEOUT)
     return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))
-
-
-@contextmanager
-def _capture_signals() -> Iterator[list[int]]:
-    """Take the signals that uvicorn passes on once it has stopped, so that they end nothing but the server."""
-    seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
-    before = {
-        each: signal.signal(each, lambda number, _: seen.append(number)) for each in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield seen
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _find_lan_address() -> str | None:

@@ -64,8 +64,9 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a line for a program."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": _format_message(record)}
-        line |= _get_fields(record)
+        said = remove_secrets(record.getMessage())
+        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": said}
+        line |= getattr(record, "fields", {})
         if record.name != __name__:
             line["by"] = record.name
         if record.exc_info:
@@ -79,11 +80,11 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a line for a person."""
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        fields = _get_fields(record)
+        fields: dict[str, Any] = getattr(record, "fields", {})
         if {"method", "route", "status", "ms"} <= fields.keys():
             said = "{method:<4} {route}  {status}  {ms} ms".format_map(fields)
         else:
-            said = " ".join([_format_message(record), *(f"{key}={value}" for key, value in fields.items())])
+            said = " ".join([remove_secrets(record.getMessage()), *(f"{key}={value}" for key, value in fields.items())])
         grave = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
         trouble = "\n" + remove_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
         return f"{at}  {grave}{said}{trouble}"
@@ -94,15 +95,6 @@ def remove_secrets(text: str) -> str:
     pieces = text.split(_CAUSE)
     cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
     return _TOKEN.sub("[...]", _CAUSE.join(cut))
-
-
-def _format_message(record: logging.LogRecord) -> str:
-    return remove_secrets(record.getMessage())
-
-
-def _get_fields(record: logging.LogRecord) -> dict[str, Any]:
-    fields: dict[str, Any] = getattr(record, "fields", {})
-    return fields
 
 
 def get_route(scope: Scope) -> str:
@@ -162,7 +154,7 @@ class AccessLogMiddleware(HttpMiddleware):
             if not ("app" in scope and getattr(scope["app"].state, "draining", False)):
                 raise  # otherwise the server stops, and has cancelled a request that took too long
         except Exception:  # noqa: BLE001 - every error that nothing else handles
-            fields = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
+            fields = {"id": request_id, "method": scope["method"][:10], "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
             noted = f"Something went wrong on the server, and has been noted there as {request_id}."
             if not status:
@@ -182,7 +174,7 @@ def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds:
         return
     fields = {
         "id": request_id,
-        "method": _get_method(scope),
+        "method": scope["method"][:10],
         "route": get_route(scope),
         "status": status or None,
         "ms": round(seconds * 1000, 1),
@@ -190,7 +182,3 @@ def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds:
         "client": shorten_address(scope["client"][0]) if scope.get("client") else "here",
     }
     _log.log(level, "request", extra={"fields": fields})
-
-
-def _get_method(scope: Scope) -> str:
-    return str(scope["method"])[:10]
