@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from time import monotonic
 
 from number_tower import catalogue
@@ -229,7 +229,7 @@ class Quota:
 
     def __init__(self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None) -> None:
         self._measure = measure
-        self._max_size = max_size
+        self._max_size = inf if max_size is None else max_size
         self._daily = daily
         self._size = 0
         self._added = 0
@@ -239,8 +239,6 @@ class Quota:
     @property
     def full(self) -> bool:
         """Whether the database is as large as it may be, with the rooms opened since it was measured."""
-        if self._max_size is None:
-            return False
         return self._level == 1.0 or self._size + self._added >= self._max_size
 
     @contextmanager
@@ -255,13 +253,13 @@ class Quota:
 
     async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
         """Measure the database again and again."""
-        while self._max_size is not None:
+        while self._max_size < inf:
             await asyncio.sleep(seconds)
             await self.measure()
 
     async def measure(self) -> None:
         """Measure the database, and log when it becomes nearly full, full, or no longer so."""
-        if self._max_size is None:
+        if self._max_size == inf:
             return
         try:
             size = await asyncio.to_thread(self._measure)
@@ -272,9 +270,10 @@ class Quota:
             return
         self._failing = False
         self._size, self._added = size, 0
-        self._log_change(size, self._max_size)
+        self._log_change(size)
 
-    def _log_change(self, size: int, max_size: int) -> None:
+    def _log_change(self, size: int) -> None:
+        max_size = self._max_size
         level = next((level for level in (1.0, _NEARLY_FULL) if size >= level * max_size), 0.0)
         has_barely_shrunk = level < self._level and size >= (self._level - _MARGIN) * max_size
         if level == self._level or has_barely_shrunk:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import pickle
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from contextlib import suppress
 from math import inf
 from time import monotonic
 from typing import Any, TypeVar
@@ -61,30 +61,20 @@ async def ask_cached(request: Request, question: Hashable, task: Callable[..., T
     if not hasattr(state, "answers"):
         state.answers = AnswerCache()
     answers: AnswerCache = state.answers
-    workers: Workers = state.workers
     key = (task.__name__, question)
-
-    async def ask() -> T:
-        async with _track_requester(request) as requester:
-            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, requester=requester, key=key)
-
-    return await answers.get(key, ask)
+    return await answers.get(key, lambda: _ask(request, task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key))
 
 
 async def read_record(request: Request, line: str) -> Table:
     """Return the table that a record describes; a long one is read in a worker process."""
     if not MAX_INLINE_RECORD < len(line) <= limits.MAX_RECORD_LENGTH:
         return tasks.parse_record(line)
-    workers: Workers = request.app.state.workers
-    async with _track_requester(request) as requester:
-        return await workers.ask(tasks.parse_record, line, requester=requester)
+    return await _ask(request, tasks.parse_record, line)
 
 
 async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
     """Ask for a hint in a room, for the holder of these seats."""
-    workers: Workers = request.app.state.workers
-    async with _track_requester(request, (room.id, *sorted(held))) as requester:
-        return await workers.ask(tasks.give_hint, room.room.table, step, requester=requester)
+    return await _ask(request, tasks.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
 
 
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
@@ -112,12 +102,13 @@ async def ask_numbered_puzzle(
     return await ask_cached(request, key, tasks.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
 
 
-@asynccontextmanager
-async def _track_requester(request: Request, seat: Hashable = None) -> AsyncGenerator[Requester]:
-    """Yield a requester that is gone when the client closes the connection."""
+async def _ask(request: Request, task: Callable[..., T], *args: object, seat: Hashable = None, **terms: Any) -> T:
+    """Ask a question for a client; it is dropped if the client closes the connection before it begins."""
+    workers: Workers = request.app.state.workers
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
-        yield Requester(identify_client(request.scope), seat, gone)
+        requester = Requester(identify_client(request.scope), seat, gone)
+        return await workers.ask(task, *args, requester=requester, **terms)
     finally:
         gone.cancel()
 

@@ -157,7 +157,7 @@ class BrowserCookieMiddleware(HttpMiddleware):
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request; if the database fails, older cookies stay as they are and are honoured."""
         _drop_cookies_with_escapes(scope)
-        if not _is_page(scope["path"]):
+        if scope["path"].startswith(_COOKIELESS_PATHS) or scope["path"].endswith("/events"):
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
@@ -172,10 +172,6 @@ class BrowserCookieMiddleware(HttpMiddleware):
             await send(message)
 
         await self._app(scope, receive, send_with_cookies)
-
-
-def _is_page(path: str) -> bool:
-    return not path.startswith(_COOKIELESS_PATHS) and not path.endswith("/events")
 
 
 def _drop_cookies_with_escapes(scope: Scope) -> None:
