@@ -210,22 +210,17 @@ class Watchdog:
         self._is_stuck = False
         self._ended_after: float | None = None
         self._pinged_at = float("-inf")
-        self._timer: asyncio.TimerHandle | None = None
         self._closed = threading.Event()
         self._loop_thread = threading.get_ident()
 
     def start(self) -> None:
         """Start watching the event loop of the calling thread."""
-        self._loop_thread = threading.get_ident()
-        self._due = self._clock()
         self.beat()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def close(self) -> None:
         """Stop watching."""
         self._closed.set()
-        if self._timer is not None:
-            self._timer.cancel()
 
     @property
     def lag(self) -> float:
@@ -248,7 +243,7 @@ class Watchdog:
             self._ended_after = late
         self._due = now + BEAT_INTERVAL
         if not self._closed.is_set():
-            self._timer = asyncio.get_running_loop().call_later(BEAT_INTERVAL, self.beat)
+            asyncio.get_running_loop().call_later(BEAT_INTERVAL, self.beat)
 
     def check(self) -> None:
         """Log where the loop is stuck, once, and when it turns again; while it turns, tell systemd so."""
