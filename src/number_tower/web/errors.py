@@ -239,7 +239,10 @@ def render_problem(request: Request, problem: Problem) -> Response:
         metrics.count_refusal(problem.limit)
     if _expects_json(request.scope["path"]):
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
-    page = render_page(request, "error.html", status=problem.status, heading=problem.title, text=problem.detail)
+    heading, text = problem.title, problem.detail
+    if problem.reason == "no_such_game":
+        heading, text = "No game here", "There is no game at this address. Perhaps a part of the link is missing?"
+    page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
     page.headers.update(problem.headers)
     return page
 

@@ -84,8 +84,8 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     """Go through a game move by move: which moves gave something away, what was better, and why."""
     table = await _read_open_record(request, given.record)
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
-        detail = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
-        raise ProblemError(422, "too_large", detail)
+        too_long = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
+        raise ProblemError(422, "too_large", too_long)
     review, words = await ask_review(request, table), ReviewText.for_table(table)
     return ReviewResponse(
         record=record.to_line(table),

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 from markupsafe import Markup, escape
@@ -15,8 +15,14 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
+from number_tower import catalogue
+from number_tower.brief import describe_rules
+from number_tower.players import LEVELS
 from number_tower.solve.limits import NotSolvedError
-from number_tower.text import format_value
+from number_tower.solve.worth import VALUE_VERBS
+from number_tower.text import format_value, summarize_numbers
+from number_tower.voice import format_points, get_voice
+from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.worker_process import GaveUpError
@@ -37,7 +43,8 @@ MOST_FIELDS = 50
 LONGEST_FIELD = MAX_RULE_FILE
 """Fields of a form, and characters of one."""
 
-Theme = Literal["light", "dark", "auto"]
+THEMES = ("light", "dark", "auto")
+"""The colours that a visitor may choose; auto follows the device."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -46,9 +53,10 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 def render_page(request: Request, name: str, /, *, status: int = 200, **context: object) -> Response:
     """Answer with a page, or with its main part alone if that is what the page's script asked for."""
     layout = "fragment.html" if is_fragment(request) else "base.html"
-    given = {"layout": layout, "theme": read_theme(request), "here": _find_return_path(request), **context}
+    theme = request.cookies.get("theme")
+    given = {"layout": layout, "theme": theme if theme in THEMES else "auto", "here": _find_return_path(request)}
     headers = RETRY_HEADER if status == 503 else None
-    return templates.TemplateResponse(request, name, given, status_code=status, headers=headers)
+    return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
@@ -77,12 +85,6 @@ async def read_form(request: Request) -> FormData:
     return form
 
 
-def read_theme(request: Request) -> Theme:
-    """Return the colours that the visitor chose; auto follows the device."""
-    theme = request.cookies.get("theme")
-    return cast("Theme", theme) if theme in get_args(Theme) else "auto"
-
-
 @cache
 def build_static_url(path: str) -> str:
     """Return the address of a static file; it changes with the content, so that browsers may cache it for ever."""
@@ -103,5 +105,14 @@ def wrap_ranges(text: str) -> Markup:
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
-templates.env.globals["static"] = build_static_url
-templates.env.filters["runs"] = wrap_ranges
+templates.env.globals |= {
+    "static": build_static_url,
+    "levels": LEVELS.values(),
+    "load_games": catalogue.load_all,
+    "describe_rules": describe_rules,
+    "draw_sample": draw_sample,
+    "draw_towers": draw_towers,
+    "get_voice": get_voice,
+    "verbs": VALUE_VERBS,
+}
+templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers, "points": format_points}
