@@ -30,6 +30,9 @@ from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import limits
 
+FALLBACK_LEVEL = next(iter(LEVELS))
+"""The level of a computer that has no time to think."""
+
 
 def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:
     """Return the computer's move at one of its levels, and its remark, which is mostly empty."""

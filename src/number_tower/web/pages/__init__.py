@@ -18,12 +18,15 @@ from starlette.templating import Jinja2Templates
 from number_tower import catalogue
 from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.text import format_value, summarize_numbers
 from number_tower.voice import format_points, get_voice
 from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
-from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -60,8 +63,10 @@ async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
     """Return the answer to a question, why there is none, and the status of the page."""
     try:
         return await question, "", 200
-    except UnansweredError as error:
-        return None, error.message, error.status
+    except BusyError as busy:
+        return None, str(busy), 503
+    except (GaveUpError, NotSolvedError):
+        return None, "This could not be worked out in the time and memory there is, and a guess would be no help.", 200
 
 
 def is_fragment(request: Request) -> bool:

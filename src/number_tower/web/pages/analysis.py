@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from number_tower import record
 from number_tower.blocks import parse_number
-from number_tower.coach.review import GameReview, ReviewText
+from number_tower.coach.review import ReviewText
 from number_tower.players import LEVELS
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
@@ -21,7 +21,7 @@ from number_tower.voice import get_voice
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
-from number_tower.web.questions import UnansweredError, ask_analysis, ask_review, read_record
+from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
@@ -70,7 +70,11 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     analysis, missing, status = await await_answer(ask_analysis(request, here))
     review, unreviewed = None, ""
     if moves and status == 200:  # do not ask a busy server twice
-        review, unreviewed, status = await await_answer(_ask_review(request, table))
+        if len(moves) > MAX_REVIEWED_MOVES:
+            long = f"A game of more than {MAX_REVIEWED_MOVES:,} moves"
+            unreviewed = f"{long} is not gone through here; its positions can be looked at one by one."
+        else:
+            review, unreviewed, status = await await_answer(ask_review(request, table))
     before = build_analysis_url(context["here_line"] + ("," if at else ""))
     played = moves[at] if at < len(moves) else None
     links = {played: build_analysis_url(line, at + 1)}
@@ -115,14 +119,6 @@ def arrange_seats(table: Table, *, second: bool) -> Table:
     """Return a table for a visitor in the first seat of a room; to play the second player, swap the players."""
     game = replace(table.game, first=1 - table.game.first) if second else table.game
     return Table(game, hidden=table.hidden, book=table.book)
-
-
-async def _ask_review(request: Request, table: Table) -> GameReview:
-    if len(table.game.moves) > MAX_REVIEWED_MOVES:
-        most = f"{MAX_REVIEWED_MOVES:,}"
-        words = f"A game of more than {most} moves is not gone through here; its positions can be looked at one by one."
-        raise UnansweredError(words, is_temporary=False)
-    return await ask_review(request, table)
 
 
 def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:
