@@ -221,6 +221,3 @@ class _RecordedOpponent(Player):
         if self._conceded is not None and len(game.moves) == len(self._moves):
             raise ForfeitError(self._conceded)
         return self._moves[len(game.moves)]
-
-    def close(self) -> None:
-        """Do nothing."""

@@ -23,7 +23,7 @@ from typing import TypeVar
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
 from number_tower.game import Game
-from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player
+from number_tower.players import DEFAULT_PATIENCE, ForfeitError, Player
 from number_tower.players.process import MARK_VARIABLE, start_command
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
