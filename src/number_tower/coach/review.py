@@ -7,7 +7,6 @@ is counted or concluded from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -237,10 +236,8 @@ def _is_decision(solution: Solution) -> bool | None:
 
 def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    found: list[tuple[int, Worth]] = []
-    with suppress(NotSolvedError):
-        found.extend(move for move in solution.moves.items() if move[1].value == solution.value)
-    return tuple(block for block, _ in sorted(found, key=lambda move: move[1].rank, reverse=True))
+    found = {block: worth for block, worth in solution.find_values().items() if worth.value == solution.value}
+    return tuple(sorted(found, key=lambda block: found[block].rank, reverse=True))
 
 
 # Sentences ------------------------------------------------------------------------------------------------------------

@@ -55,12 +55,12 @@ _SEARCHES, _COMPUTERS = 2, 4
 class Tools:
     """The tools, one method each; a tool's docstring is its description for the model."""
 
-    def __init__(self, *, lists: bool = True, most: int = MAX_GAMES) -> None:
+    def __init__(self, *, lists: bool = True) -> None:
         self._lists = lists
-        self._games = GameSessions(most)
+        self._games = GameSessions()
         self._searches = CapacityLimiter(_SEARCHES)
         self._computers = CapacityLimiter(_COMPUTERS)
-        self._rules_limiter = lru_cache(maxsize=2 * most)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
+        self._rules_limiter = lru_cache(maxsize=2 * MAX_GAMES)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
         """One computer at a time for the same rules, since they share what is known of the game."""
 
     def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
@@ -213,7 +213,7 @@ class TowerServer(MCPServer[Any]):
             raise
 
 
-def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES) -> TowerServer:
+def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
     """Return a server without games.
 
     Without `lists` no game lists the legal blocks; without `helps` there are no hints and no analysis.
@@ -226,7 +226,7 @@ def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES
         version=__version__,
         log_level="WARNING",
     )
-    tools = Tools(lists=lists, most=most)
+    tools = Tools(lists=lists)
     for tool, hints in (
         (tools.list_games, _READS),
         (tools.read_rules, _READS),

@@ -121,8 +121,7 @@ class GameSession:
 class GameSessions:
     """The open games and the last finished ones, by their ids; changes are atomic."""
 
-    def __init__(self, most: int = MAX_GAMES) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._lock = Lock()
         self._sessions: dict[str, GameSession] = {}
         self._last_number = 0
@@ -142,7 +141,7 @@ class GameSessions:
     def add(self, session: GameSession) -> GameSession:
         """Add a game with a new id; if there are too many, the oldest finished one is removed."""
         with self._lock:
-            if len(self._sessions) >= self._most:
+            if len(self._sessions) >= MAX_GAMES:
                 del self._sessions[self._find_finished()]
             self._last_number += 1
             added = replace(session, id=f"game-{self._last_number}")
@@ -152,7 +151,7 @@ class GameSessions:
     def check_capacity(self) -> None:
         """Raise an error if no game can be added."""
         with self._lock:
-            if len(self._sessions) >= self._most:
+            if len(self._sessions) >= MAX_GAMES:
                 self._find_finished()
 
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
@@ -169,7 +168,7 @@ class GameSessions:
             if session.table.outcome is not None:
                 return session.id
         raise ToolRequestError(
-            f"{self._most} games are open, and no more can be; finish one, or end one with resign "
+            f"{MAX_GAMES} games are open, and no more can be; finish one, or end one with resign "
             f"({self._list_open_ids()})"
         )
 

@@ -44,7 +44,6 @@ class Knowledge:
         self._whole: Solution | None = None
         self._was_tried = False
         self._last_solution: tuple[Position, Solution | None] | None = None
-        self._last_moves: tuple[Position, tuple[int, ...] | None] | None = None
 
     def solve(self, position: Position, progress: OnProgress = None) -> Solution | None:
         """Solve a position; None if that would take too long."""
@@ -62,12 +61,8 @@ class Knowledge:
         positions left, so its answer could differ.
         """
         whole = self._solve_by_whole_game(position, progress)
-        if whole is not None:
-            return find_hardest_moves(whole)
-        if self._last_moves is None or self._last_moves[0] != position:
-            solution = _solve_alone(position, progress)
-            self._last_moves = position, None if solution is None else find_hardest_moves(solution)
-        return self._last_moves[1]
+        solution = _solve_alone(position, progress) if whole is None else whole
+        return None if solution is None else find_hardest_moves(solution)
 
     def _solve_by_whole_game(self, position: Position, progress: OnProgress) -> Solution | None:
         """Solve a position by the solution of the game; None if the game was not solved from its start."""
