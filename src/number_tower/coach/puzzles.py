@@ -100,8 +100,8 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
 def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
     given: set[object] = set()
-    for place in count():
-        book, puzzle = _find_in_catalogue(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+    for number in count(1):
+        book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
         at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
         if at not in given:
             given.add(at)

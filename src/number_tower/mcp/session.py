@@ -100,8 +100,7 @@ class GameSession:
     @property
     def awaits_user(self) -> bool:
         """Whether it is not the computer's turn."""
-        table = self.table
-        return self.opponent is None or table.outcome is not None or table.game.to_move == self.seat
+        return self.table.outcome is not None or not self.table.automatic[self.table.game.to_move]
 
     @property
     def resigning_seat(self) -> int:

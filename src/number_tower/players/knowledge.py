@@ -39,10 +39,10 @@ class Knowledge:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._limits = SearchLimits()
         self._start = Position.start(rules)
         self._whole: Solution | None = None
-        self._was_tried = False
+        self._limits: SearchLimits | None = None
+        """The limits of the whole game's solution, once it was tried to solve the game."""
         self._last_solution: tuple[Position, Solution | None] | None = None
 
     def solve(self, position: Position, progress: OnProgress = None) -> Solution | None:
@@ -66,29 +66,29 @@ class Knowledge:
 
     def _solve_by_whole_game(self, position: Position, progress: OnProgress) -> Solution | None:
         """Solve a position by the solution of the game; None if the game was not solved from its start."""
-        if not self._was_tried:
-            self._whole = self._solve_whole_game(progress)
-            self._was_tried = True
+        if self._limits is None:
+            limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
+            self._whole = _solve_whole_game(self._start, limits)
+            self._limits = limits
         self._limits.progress = progress
         if self._whole is None or position.legal_mask.bit_count() > MANY_MOVES:
             return None
         return self._whole.of(position)
-
-    def _solve_whole_game(self, progress: OnProgress) -> Solution | None:
-        """Solve the game from its start, with new limits each time, since an earlier attempt may have been stopped."""
-        self._limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
-        try:
-            whole = _make_solution(self._start, self._limits)
-        except NotSolvedError:
-            return None
-        self._limits.lift_positions()
-        return whole if whole.plies is not None else None
 
 
 @lru_cache(maxsize=8)
 def get_knowledge(rules: Rules) -> Knowledge:
     """Return the knowledge of a game, which is cached for a few games."""
     return Knowledge(rules)
+
+
+def _solve_whole_game(start: Position, limits: SearchLimits) -> Solution | None:
+    try:
+        whole = _make_solution(start, limits)
+    except NotSolvedError:
+        return None
+    limits.lift_positions()
+    return whole if whole.plies is not None else None
 
 
 def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:

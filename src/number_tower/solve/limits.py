@@ -8,6 +8,8 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
+from number_tower.text import pluralize
+
 DEFAULT_MEMORY = 512
 MIB = 1 << 20
 
@@ -114,8 +116,7 @@ class SearchLimits:
         used = self._seconds_used
         self._searched += more
         if self.seconds is not None and used >= self.seconds:
-            unit = "second" if self.seconds == 1 else "seconds"
-            raise NotSolvedError(f"not solved within {self.seconds:g} {unit}")
+            raise NotSolvedError(f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}")
         if self.positions is not None and self._searched >= self.positions:
             raise NotSolvedError(f"not solved within {self.positions:,} positions")
         self._report(Progress(self._searched, used, filled))
