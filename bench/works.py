@@ -21,8 +21,8 @@ from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from number_tower.solve.worth import PlainSolver
 from others import networkx_matching, rustworkx_matching, yardstick
+from support.plain_solver import PlainSolver
 from timing import in_turns, peak_memory, seconds, typical
 
 if TYPE_CHECKING:
