@@ -77,7 +77,6 @@ def analyse_table(
     solution = _solve(game, seconds, progress)
     worths = _value_endings(game) if solution is None else solution.find_values()
     known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
-    ranked = [*known, *(block for block in game.legal if block not in worths)]
     player, opponent = names[game.to_move], names[1 - game.to_move]
     found = {} if solution is None else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
     reasons = {
@@ -85,7 +84,10 @@ def analyse_table(
         for block, reason in found.items()
         if reason is not None
     }
-    moves = tuple(AnalysedMove(block, *worths.get(block, (None, None)), reasons.get(block, "")) for block in ranked)
+    moves = (
+        *(AnalysedMove(block, *worths[block], reasons.get(block, "")) for block in known),
+        *(AnalysedMove(block, None, None, "") for block in game.legal if block not in worths),
+    )
     if solution is None:
         within = f"{seconds:g} {pluralize('second', seconds)}"
         verdict = f"What this position is worth was not found out within {within}, and a guess would be no help."
