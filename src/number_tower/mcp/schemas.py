@@ -57,10 +57,7 @@ def _check_integer(key: str, given: object, least: int, most: int) -> int:
 
 
 def _integer(least: int, most: int = LARGEST_NUMBER) -> Callable[[object, ValidationInfo], int]:
-    def read(given: object, info: ValidationInfo) -> int:
-        return _check_integer(str(info.field_name), given, least, most)
-
-    return read
+    return lambda given, info: _check_integer(str(info.field_name), given, least, most)
 
 
 def _read_bool(given: object, info: ValidationInfo) -> bool:
