@@ -165,7 +165,10 @@ def review(
 
 
 class _PositionSolver:
-    """Solves the positions of one game, each within its own time, sharing one solver."""
+    """Solves the positions of one game, each within its own time, sharing one solver.
+
+    The limits are made without any time, so that plies are not searched for long.
+    """
 
     def __init__(self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None) -> None:
         self._start = start
@@ -179,7 +182,7 @@ class _PositionSolver:
         """Solve a position that is not over; None if that took too long, or is bound to."""
         if self._missed == _MAX_MISSED:
             return None
-        self._set_deadline()
+        self._limits.seconds = min(self._seconds + self._limits.seconds_used, self._altogether)
         try:
             if self._solver is None:
                 self._solver = choose_solver(self._start, self._limits, plies=True)
@@ -189,12 +192,6 @@ class _PositionSolver:
             return None
         self._missed = 0
         return solution
-
-    def _set_deadline(self) -> None:
-        """Give the next position its time; the limits are made without any, so that plies are not searched for long."""
-        if self._seconds < inf or self._altogether < inf:
-            self._limits.seconds = 0.0
-            self._limits.seconds = min(self._seconds - self._limits.seconds_left, self._altogether)
 
 
 def _judge_move(

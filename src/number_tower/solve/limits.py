@@ -86,7 +86,7 @@ class SearchLimits:
         """Let the enclosed work use only a share of the seconds that are left."""
         seconds = self.seconds
         if seconds is not None:
-            self.seconds = self._seconds_used + share * self.seconds_left
+            self.seconds = self.seconds_used + share * self.seconds_left
         try:
             yield
         finally:
@@ -95,10 +95,11 @@ class SearchLimits:
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
-        return inf if self.seconds is None else self.seconds - self._seconds_used
+        return inf if self.seconds is None else self.seconds - self.seconds_used
 
     @property
-    def _seconds_used(self) -> float:
+    def seconds_used(self) -> float:
+        """The seconds that were used."""
         running = 0.0 if self._started_at is None else perf_counter() - self._started_at
         return self._seconds_before + running
 
@@ -113,7 +114,7 @@ class SearchLimits:
 
     def check(self, more: int = 0, filled: float = 0.0) -> None:
         """Count more positions, report progress, and raise `NotSolvedError` if a limit has been reached."""
-        used = self._seconds_used
+        used = self.seconds_used
         self._searched += more
         if self.seconds is not None and used >= self.seconds:
             raise NotSolvedError(f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}")
