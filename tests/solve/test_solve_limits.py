@@ -74,7 +74,7 @@ class Found(NamedTuple):
 
     answers: list[str]
     searched: list[int]
-    left: int | None
+    left: float
 
 
 def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:

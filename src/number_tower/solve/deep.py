@@ -106,9 +106,8 @@ class Search:
         state = stack.state
         state[kernel.POSITIONS], state[kernel.STORED] = self.positions, self.stored
         state[kernel.BUCKETS], state[kernel.FILL_LIMIT] = self.slots // kernel.BUCKET_SLOTS, self._fill_limit
-        budget = min(_COMPILED_SLICE_POSITIONS if self._compiled else self._slice, turn_left)
-        if self._limits.positions_left is not None:
-            budget = min(budget, self._limits.positions_left)
+        most = _COMPILED_SLICE_POSITIONS if self._compiled else self._slice
+        budget = int(min(most, turn_left, self._limits.positions_left))
         self._search(budget, self._kernel_rules, stack.frames, self._table, state)
         self._limits.count_positions(int(state[kernel.POSITIONS]) - self.positions)
         self.positions, self.stored = int(state[kernel.POSITIONS]), int(state[kernel.STORED])
