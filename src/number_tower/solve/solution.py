@@ -18,12 +18,12 @@ from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 GAME_OVER = "nothing left to play"
 
 
-def choose_solver(position: Position, limits: SearchLimits, *, plies: bool) -> Solver:
+def choose_solver(position: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None) -> Solver:
     """Return the fastest exact method for a position: a theory that covers its rules, or the deep search."""
     for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
             return theory(position, limits, plies=plies)
-    return DeepSolver(position, limits, plies=plies)
+    return DeepSolver(position, limits, plies=plies, compiled=compiled)
 
 
 class Solution:
