@@ -131,18 +131,18 @@ Value = str | int | Sequence[int]
 
 
 class Template:
-    """Text with fields in braces, parsed once and filled many times; safe to take from strangers.
+    """Text with fields in braces, parsed once and filled many times; with `known` fields, safe to take from strangers.
 
     A list's format is its separator (`{left:, }`), after a bar the text for an empty list (`{left:,|none}`), or `-` for
     runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and nothing else: no attributes, indices or widths.
     """
 
-    def __init__(self, text: str, known: Collection[str]) -> None:
+    def __init__(self, text: str, known: Collection[str] | None = None) -> None:
         if not text.replace("\n", "").isprintable():
             raise ValueError("expected text without control characters")
         self._segments: list[tuple[str, str | None, str]] = []
         for literal, field, spec, conversion in _parse_fields(text):
-            if field is not None and (conversion or field not in known):
+            if field is not None and known is not None and (conversion or field not in known):
                 wrong = format_text(field + (f"!{conversion}" if conversion else ""), 60)
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
             if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):
