@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -353,9 +354,6 @@ def _format_path(file: Path) -> str:
 
 def _find_free_name(file: Path, suffix: str) -> Path:
     """Return a free name beside a file, with a suffix and the day."""
-    name = first = file.with_name(f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}")
-    number = 1
-    while os.path.lexists(name):
-        number += 1
-        name = first.with_name(f"{first.name}-{number}")
-    return name
+    first = f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}"
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(path for path in map(file.with_name, names) if not os.path.lexists(path))

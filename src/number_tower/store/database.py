@@ -20,8 +20,8 @@ from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
 from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
-from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
 from number_tower.table import StaleError, Table
 
@@ -176,8 +176,7 @@ class Store:
         continued: the answer to an earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
-        at = format_now()
-        game = StoredGame(0, key or token_hex(16), table, seats or Seats(), (at, *[at] * table.version))
+        game = StoredGame.start(table, seats or Seats(), key)
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
@@ -240,7 +239,6 @@ class Store:
             slot = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
             if slot.match is not None:
                 raise GameInMatchError(MatchSlot(*slot))
-            connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
 

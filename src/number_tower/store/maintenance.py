@@ -190,7 +190,6 @@ def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs)
     deleted = list(connection.execute(expired).scalars())
     rows = [row for row in before if row.room in set(deleted)]
     connection.execute(delete(rooms).where(rooms.c.id.in_(deleted)))
-    connection.execute(delete(changes).where(changes.c.game.in_([row.game for row in rows])))
     connection.execute(delete(games).where(games.c.id.in_([row.game for row in rows])))
     connection.execute(delete(matches).where(matches.c.id.in_({row.match for row in rows if row.match is not None})))
     if deleted and connection.dialect.name == "postgresql":
