@@ -95,8 +95,7 @@ def _migrate_with_backup(connection: Connection, location: Location, version: st
             made.unlink(missing_ok=True)
         raise
     if made is not None:
-        name = format_path(str(made))
-        _LOG.info("the database %s was upgraded to version %s; backup: %s", location.name, NEWEST, name)
+        _LOG.info("the database %s was upgraded to version %s; backup: %s", location.name, NEWEST, format_path(made))
 
 
 def migrate(connection: Connection, version: str) -> None:
