@@ -58,17 +58,13 @@ class Store:
             guard.close()
         self.engine.dispose()
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """Change the database in one transaction."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, self.engine.begin)
+        return self._begin(self.engine.begin)
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """Read the database as it is at one moment."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, lambda: begin_snapshot(self.engine))
+        return self._begin(lambda: begin_snapshot(self.engine))
 
     def read_version(self) -> tuple[int, int]:
         """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
@@ -138,24 +134,26 @@ class Store:
         else:
             _LOG.error("a file beside the database %s was replaced; what was saved last may be missing", name)
 
-    def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
+    @contextmanager
+    def _begin(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
         """Begin a transaction in files that are in their place.
 
         They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
         with the log that another process has created since.
         """
-        while True:
-            guard = self._reopen_if_moved()
-            with ExitStack() as trial:
+        with translate_errors(self.location.name), ExitStack() as transaction:
+            while True:
+                guard = self._reopen_if_moved()
                 try:
-                    connection = trial.enter_context(begin())
+                    connection = transaction.enter_context(begin())
                 except SQLAlchemyError:
                     if self._is_unmoved(guard):
                         raise
                     continue
                 if self._is_unmoved(guard):
-                    transaction.push(trial.pop_all())
-                    return connection
+                    break
+                transaction.close()
+            yield connection
 
     def _is_unmoved(self, guard: FileGuard | None) -> bool:
         return guard is None or (self._guard is guard and guard.is_intact())

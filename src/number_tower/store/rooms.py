@@ -69,15 +69,10 @@ class Credentials:
         """Return credentials as they are; a plain string is the token of a seat."""
         return given if isinstance(given, Credentials) else cls(given)
 
-    @property
-    def token_digests(self) -> list[str]:
-        """The digest of the token, if there is one."""
-        return [digest_secret(self.token)] if self.token else []
-
-    @property
-    def browser_digests(self) -> list[str]:
-        """The digests of the browser's secrets."""
-        return [digest_secret(secret) for secret in self.browsers]
+    def make_digests(self) -> tuple[list[str], list[str]]:
+        """Return the digest of the token, if there is one, and those of the browser's secrets."""
+        token = [digest_secret(self.token)] if self.token else []
+        return token, [digest_secret(secret) for secret in self.browsers]
 
 
 def digest_secret(secret: str) -> str:
@@ -116,8 +111,7 @@ class StoredRoom:
 
     def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
         """Return the seats that these credentials hold; a plain string is the token of a seat."""
-        given = Credentials.coerce(credentials)
-        tokens, browsers = given.token_digests, given.browser_digests
+        tokens, browsers = Credentials.coerce(credentials).make_digests()
         return frozenset(
             place
             for place in (0, 1)

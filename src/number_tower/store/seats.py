@@ -119,14 +119,13 @@ def hand_over(
     connection: Connection, known: StoredRoom, credentials: Credentials | str | None
 ) -> tuple[StoredRoom, str]:
     """Return a code by which another device can take over the seats of these credentials, once and soon."""
-    given = Credentials.coerce(credentials)
-    held = known.find_seats(given)
+    held = known.find_seats(credentials)
     if not held:
         raise RoomError("not_yours", "you hold no seat here that could be moved")
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    holder = or_(seats.c.token.in_(given.token_digests), seats.c.browser.in_(given.browser_digests))
-    still_held = _update_seats(known, held).where(holder)
+    tokens, browsers = Credentials.coerce(credentials).make_digests()
+    still_held = _update_seats(known, held).where(or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers)))
     if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(held):
         raise RoomChangedError
     return known, code
