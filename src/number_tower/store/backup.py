@@ -270,8 +270,7 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
         with use_once(location) as engine, engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, location)
-            before = read_version(target)
-            check_version(before, location)
+            before = check_version(read_version(target), location)
             if before is not None:
                 replaced = _find_free_name(source, "before-restore")
                 with _write_backup(replaced) as part:
