@@ -23,7 +23,7 @@ from number_tower.store.games import GameInMatchError, insert_game, load_game, l
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
-from number_tower.table import StaleError, Table
+from number_tower.table import Change, StaleError, Table
 
 T = TypeVar("T")
 
@@ -200,6 +200,13 @@ class Store:
                 if table.version <= current.table.version:
                     return current
             return update_game(connection, replace(current, seats=seats or current.seats), table)
+
+    def change(self, identity: int, version: int, change: Change) -> StoredGame:
+        """Make one change that answers a version of a stored table."""
+        with self.write() as connection:
+            current = load_game(connection, identity, lock=True)
+            table = current.table.answer(version, change)
+            return current if table is current.table else update_game(connection, current, table)
 
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""
