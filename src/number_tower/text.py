@@ -5,6 +5,7 @@ Nothing that these functions return can control a terminal.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -32,9 +33,9 @@ def format_text(text: str, most: int = 200) -> str:
     return _cut(_escape_text(text), most)
 
 
-def format_path(path: str, most: int = 200) -> str:
+def format_path(path: str | os.PathLike[str], most: int = 200) -> str:
     """Return a file's name; of a very long one, the end."""
-    text = _escape_text(path)
+    text = _escape_text(os.fspath(path))
     return text if len(text) <= most else "..." + text[3 - most :]
 
 
