@@ -63,27 +63,16 @@ AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower arena`."""
-    parser.add_argument(
-        "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
+    parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
+    parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
+    parser.add_value(
+        "--games", "N", "how often each pair plays each game (100)", dest="number", type=parse_count, default=100
     )
-    parser.add_argument(
-        "--players", required=True, metavar="A,B,C", help="levels, random, or commands such as ./my-bot"
-    )
-    parser.add_argument(
-        "--games",
-        dest="number",
-        type=parse_count,
-        default=100,
-        metavar="N",
-        help="how often each pair plays each game (100)",
-    )
-    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N", help="the same number, the same games (1)")
-    parser.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (a new arena.jsonl)")
-    parser.add_argument("--resume", action="store_true", help="go on with what the file already holds")
-    parser.add_argument(
-        "--jobs", type=parse_count, metavar="N", help="how many games at once (as many as there are cores)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
+    parser.add_value("--seed", "N", "the same number, the same games (1)", type=parse_seed, default=1)
+    parser.add_value("--out", "FILE", "keep every game there, a line of JSON each (a new arena.jsonl)")
+    parser.add_flag("--resume", "go on with what the file already holds")
+    parser.add_value("--jobs", "N", "how many games at once (as many as there are cores)", type=parse_count)
+    parser.add_flag("--json", "print the results as one JSON document")
     options.add_patience_option(parser)
 
 

@@ -44,18 +44,16 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower db`."""
-    parser.add_argument(
+    parser.add_value(
         "action",
+        "ACTION",
+        "backup FILE, check, check FILE, restore FILE, or upgrade (a server's tables; a file upgrades itself)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
-        metavar="ACTION",
-        help="backup FILE, check, check FILE, restore FILE, or upgrade (a server's tables; a file upgrades itself)",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the backup to write, check or restore")
-    parser.add_argument(
-        "--force", action="store_true", help="backup: replace FILE; restore: also a backup with damaged games"
-    )
-    parser.add_argument("--no-backup", action="store_true", help="upgrade: do not save a backup first")
+    parser.add_value("file", "FILE", "the backup to write, check or restore", nargs="?")
+    parser.add_flag("--force", "backup: replace FILE; restore: also a backup with damaged games")
+    parser.add_flag("--no-backup", "upgrade: do not save a backup first")
     options.add_db_option(parser)
 
 
@@ -211,9 +209,9 @@ _ACTIONS: dict[str | None, Callable[[Namespace, Terminal], int]] = {
 
 def add_export_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower export`."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="where to (standard output)")
-    parser.add_argument("--game", metavar="GAME", help="only this game, but matches whole")
-    parser.add_argument("--player", metavar="NAME", help="only games of this player")
+    parser.add_value("file", "FILE", "where to (standard output)", nargs="?")
+    parser.add_value("--game", "GAME", "only this game, but matches whole")
+    parser.add_value("--player", "NAME", "only games of this player")
     options.add_db_option(parser)
 
 
@@ -259,7 +257,7 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
 
 def add_import_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower import`."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="where from (standard input)")
+    parser.add_value("file", "FILE", "where from (standard input)", nargs="?")
     options.add_db_option(parser)
 
 

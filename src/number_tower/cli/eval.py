@@ -13,11 +13,12 @@ from textwrap import fill
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
+from number_tower.blocks import parse_number
 from number_tower.cli import options
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
-from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
+from number_tower.cli.options import make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
     BASELINES,
@@ -50,49 +51,34 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower eval`."""
-    parse_amount = make_integer_parser(0, 1_000_000, "a whole number from 0 to 1,000,000")
-    parser.add_argument(
-        "games", nargs="*", metavar="GAME", help="a game, a rule file, or one with options (new games, by the seed)"
-    )
-    parser.add_argument(
+    parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
+    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")
+    parser.add_value(
         "--player",
+        "PLAYER",
+        "whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
         dest="players",
         action="append",
-        metavar="PLAYER",
-        help="whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
     )
-    parser.add_argument("--baselines", action="store_true", help="ask random and all levels too, to compare with")
-    parser.add_argument(
-        "--games", dest="number", type=parse_amount, metavar="N", help="games of each player in all (40)"
+    parser.add_flag("--baselines", "ask random and all levels too, to compare with")
+    parser.add_value("--games", "N", "games of each player in all (40)", dest="number", type=parse_amount)
+    parser.add_value("--positions", "N", "positions that each player moves in, in all (200)", type=parse_amount)
+    parser.add_value("--variants", "N", "without a GAME: how many are made (20)", type=parse_count)
+    parser.add_value("--against", "LEVEL", "who sits opposite in games (fair)")
+    parser.add_value("--seed", "N", "the same number, the same tasks (1)", type=parse_seed)
+    parser.add_value("--tries", "N", "answers to each question at most (3)", type=parse_count)
+    parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
+    parser.add_value(
+        "--patience", "S", "seconds that a program or function may take for an answer (60)", type=parse_seconds
     )
-    parser.add_argument(
-        "--positions", type=parse_amount, metavar="N", help="positions that each player moves in, in all (200)"
+    parser.add_flag(
+        "--stop", "stop at the first answer that fails to come, instead of counting it; --resume goes on there"
     )
-    parser.add_argument("--variants", type=parse_count, metavar="N", help="without a GAME: how many are made (20)")
-    parser.add_argument("--against", metavar="LEVEL", help="who sits opposite in games (fair)")
-    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same tasks (1)")
-    parser.add_argument("--tries", type=parse_count, metavar="N", help="answers to each question at most (3)")
-    parser.add_argument("--no-legal", action="store_true", help="do not tell players which blocks may be placed")
-    parser.add_argument(
-        "--patience",
-        type=parse_seconds,
-        metavar="S",
-        help="seconds that a program or function may take for an answer (60)",
-    )
-    parser.add_argument(
-        "--stop",
-        action="store_true",
-        help="stop at the first answer that fails to come, instead of counting it; --resume goes on there",
-    )
-    parser.add_argument("--out", metavar="FILE", help="keep everything there, as lines of JSON (a new eval.jsonl)")
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with what the file already holds; alone, as it says there"
-    )
-    parser.add_argument(
-        "--jobs", type=parse_count, metavar="N", help="how many tasks at once (as many as there are cores)"
-    )
-    parser.add_argument("--report", metavar="FOLDER", help="write a report there: Markdown, a page, and plots")
-    parser.add_argument("--json", action="store_true", help="print the scores as one JSON document")
+    parser.add_value("--out", "FILE", "keep everything there, as lines of JSON (a new eval.jsonl)")
+    parser.add_flag("--resume", "go on with what the file already holds; alone, as it says there")
+    parser.add_value("--jobs", "N", "how many tasks at once (as many as there are cores)", type=parse_count)
+    parser.add_value("--report", "FOLDER", "write a report there: Markdown, a page, and plots")
+    parser.add_flag("--json", "print the scores as one JSON document")
 
 
 def run(args: Namespace) -> int:

@@ -33,21 +33,19 @@ _MAX_WIDTHS = {"game": 28, "players": 31}
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower history`."""
-    parser.add_argument("--game", metavar="GAME", help="only this game")
-    parser.add_argument("--player", metavar="NAME", help="only games of this player")
+    parser.add_value("--game", "GAME", "only this game")
+    parser.add_value("--player", "NAME", "only games of this player")
     parser.add_argument(
         "--result",
         choices=("won", "lost", "drawn", "finished", "unfinished"),
         help="only games with this result; won and lost go with --player",
     )
-    parser.add_argument("--matches", action="store_true", help="list matches and their score, and not games")
-    parser.add_argument("--since", type=parse_day, metavar="DATE", help="only games played on or after that day")
-    parser.add_argument("--until", type=parse_day, metavar="DATE", help="only games played on or before that day")
-    parser.add_argument(
-        "--page", type=parse_count, default=1, metavar="N", help="the next games, counting pages from 1"
-    )
-    parser.add_argument("--count", type=parse_count, default=20, metavar="N", help="how many games make a page (20)")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.add_flag("--matches", "list matches and their score, and not games")
+    parser.add_value("--since", "DATE", "only games played on or after that day", type=parse_day)
+    parser.add_value("--until", "DATE", "only games played on or before that day", type=parse_day)
+    parser.add_value("--page", "N", "the next games, counting pages from 1", type=parse_count, default=1)
+    parser.add_value("--count", "N", "how many games make a page (20)", type=parse_count, default=20)
+    parser.add_flag("--json", "print one JSON document instead of a table")
     options.add_db_option(parser)
 
 
@@ -230,7 +228,7 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
 
 def add_forget_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower forget`."""
-    parser.add_argument("ids", nargs="+", metavar="ID", help="a game's id, or a match's such as m3 (see `history`)")
+    parser.add_value("ids", "ID", "a game's id, or a match's such as m3 (see `history`)", nargs="+")
     options.add_db_option(parser)
 
 

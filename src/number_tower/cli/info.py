@@ -67,7 +67,7 @@ def run_rules(args: Namespace) -> int:
 
 def add_completion_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower completion`."""
-    parser.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
+    parser.add_value("shell", "SHELL", "bash, zsh, fish, powershell or tcsh", nargs="?")
 
 
 def run_completion(args: Namespace) -> int:

@@ -31,9 +31,7 @@ _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower learn`."""
     options.add_game_options(parser)
-    parser.add_argument(
-        "--seed", type=parse_seed, metavar="N", help="choose the positions; the same number, the same lesson"
-    )
+    parser.add_value("--seed", "N", "choose the positions; the same number, the same lesson", type=parse_seed)
     options.add_db_option(parser)
     options.add_no_save_option(parser)
 

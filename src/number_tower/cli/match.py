@@ -37,7 +37,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     options.add_game_options(
         parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns"
     )
-    parser.add_argument("--best-of", type=parse_count, metavar="N", help="how many games at most (3, or one of each)")
+    parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
     options.add_player_options(parser, "who starts the first game: 1, 2, or random")
     options.add_hidden_option(parser)
     options.add_db_option(parser)

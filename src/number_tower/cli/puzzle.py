@@ -66,12 +66,12 @@ Result = Literal["right", "wrong", "skipped", "left"]
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
     options.add_game_options(parser)
-    parser.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
-    parser.add_argument("--day", type=parse_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
-    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same puzzles")
-    parser.add_argument("--count", type=parse_count, metavar="N", help="so many puzzles, then stop")
-    parser.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
-    parser.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
+    parser.add_value("--grade", "1-5", "how hard it should be", type=int, choices=range(1, 6))
+    parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
+    parser.add_value("--seed", "N", "the same number, the same puzzles", type=parse_seed)
+    parser.add_value("--count", "N", "so many puzzles, then stop", type=parse_count)
+    parser.add_value("--name", "ANN", "who solves them, for `tower stats ANN`")
+    parser.add_flag("--json", "print them with their solutions, a JSON document")
     options.add_db_option(parser)
     options.add_no_save_option(parser)
 

@@ -52,9 +52,9 @@ def run_replay(args: Namespace) -> int:
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower review`."""
     options.add_ref_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
-    parser.add_argument("--svg", metavar="FILE", help="also draw the game as one picture")
-    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="work at most so long on each position (20)")
+    parser.add_flag("--json", "print one JSON document instead of text")
+    parser.add_value("--svg", "FILE", "also draw the game as one picture")
+    parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds)
 
 
 def run(args: Namespace) -> int:

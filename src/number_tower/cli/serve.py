@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from number_tower.blocks import parse_number
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, CommandError, print_error, report_as
-from number_tower.cli.options import make_integer_parser, parse_count
+from number_tower.cli.options import make_number_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
-from number_tower.text import format_value
 from number_tower.web.settings import (
     HOST,
     LOOPBACK,
@@ -42,67 +42,53 @@ _NOT_STARTED = 1
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower serve`."""
-    parse_port = make_integer_parser(0, 65_535, "a port from 1 to 65,535, such as 8000")
-    parser.add_argument("--host", metavar="HOST", help="where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
-    parser.add_argument(
-        "--port", type=parse_port, metavar="PORT", help="at which port (8000, or the next that is free)"
-    )
+    parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
+    parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
+    parser.add_value("--host", "HOST", "where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
+    parser.add_value("--port", "PORT", "at which port (8000, or the next that is free)", type=parse_port)
     options.add_db_option(parser, "the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
-    parser.add_argument(
+    parser.add_value(
         "--proxy",
+        "ADDRESSES",
+        "believe the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
         nargs="?",
         const="",
-        metavar="ADDRESSES",
-        help="believe the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
     )
-    parser.add_argument("--public-url", metavar="URL", help="the address that people open, if a proxy gives it another")
-    parser.add_argument(
+    parser.add_value("--public-url", "URL", "the address that people open, if a proxy gives it another")
+    parser.add_value(
         "--host-name",
+        "NAMES",
+        "names by which people open the server, besides localhost and IP addresses, with commas between",
         action="append",
-        metavar="NAMES",
-        help="names by which people open the server, besides localhost and IP addresses, with commas between",
     )
-    parser.add_argument(
+    parser.add_value(
         "--drain",
-        type=_parse_drain,
+        "S",
+        "when told to stop, serve so many seconds more with readiness down, for a load balancer (0; at most 5)",
+        type=parse_drain,
         default=0.0,
-        metavar="S",
-        help="when told to stop, serve so many seconds more with readiness down, for a load balancer (0; at most 5)",
     )
-    parser.add_argument("--no-limits", action="store_true", help="let everybody ask as often as they like")
-    parser.add_argument(
-        "--workers",
-        type=parse_count,
-        metavar="N",
-        help="processes that think about positions (all cores but one; at most 4)",
+    parser.add_flag("--no-limits", "let everybody ask as often as they like")
+    parser.add_value(
+        "--workers", "N", "processes that think about positions (all cores but one; at most 4)", type=parse_count
     )
-    parser.add_argument(
+    parser.add_value(
         "--keep-days",
-        metavar="N",
-        help="delete rooms with their games in which nothing happened for N days (never; with one move at most: 30)",
+        "N",
+        "delete rooms with their games in which nothing happened for N days (never; with one move at most: 30)",
     )
-    parser.add_argument(
+    parser.add_value(
         "--max-db",
-        metavar="SIZE",
-        help="start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
+        "SIZE",
+        "start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
     )
     parser.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
-    parser.add_argument("--quiet", action="store_true", help="log only what goes wrong")
-    parser.add_argument(
+    parser.add_flag("--quiet", "log only what goes wrong")
+    parser.add_value(
         "--metrics",
-        metavar="[HOST:]PORT",
-        help="serve metrics for Prometheus at this port (of this machine only, unless HOST is given)",
+        "[HOST:]PORT",
+        "serve metrics for Prometheus at this port (of this machine only, unless HOST is given)",
     )
-
-
-def _parse_drain(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= LONGEST_DRAIN:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {LONGEST_DRAIN}; got {format_value(text)}")
-    return seconds
 
 
 def run(args: argparse.Namespace) -> int:
@@ -151,8 +137,8 @@ def _read_settings(args: argparse.Namespace) -> Settings:
 
 def add_mcp_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower mcp`."""
-    parser.add_argument("--no-legal", action="store_true", help="never list which blocks may be placed")
-    parser.add_argument("--no-help", action="store_true", help="offer no hints and no analysis")
+    parser.add_flag("--no-legal", "never list which blocks may be placed")
+    parser.add_flag("--no-help", "offer no hints and no analysis")
 
 
 def run_mcp(args: argparse.Namespace) -> int:

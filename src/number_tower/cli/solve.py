@@ -12,7 +12,7 @@ from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
-from number_tower.cli.options import make_integer_parser, parse_seconds
+from number_tower.cli.options import make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.position import MoveError
@@ -38,19 +38,17 @@ def add_arguments(parser: options.CommandParser) -> None:
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
     options.add_db_option(parser)
-    parser.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
-    parser.add_argument("--line", action="store_true", help="also print one best line of play to the end")
-    parser.add_argument("--all", action="store_true", help="list every move, even thousands of them")
-    parser.add_argument(
-        "--values", action="store_true", help="win, draw or loss only, without the plies: often much quicker"
-    )
-    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="give up after so much work (exit code 3)")
-    parser.add_argument(
+    parser.add_value("--moves", "9,8", "the moves made so far, or after those of the record")
+    parser.add_flag("--json", "print one JSON document instead of a table")
+    parser.add_flag("--line", "also print one best line of play to the end")
+    parser.add_flag("--all", "list every move, even thousands of them")
+    parser.add_flag("--values", "win, draw or loss only, without the plies: often much quicker")
+    parser.add_value("--seconds", "S", "give up after so much work (exit code 3)", type=parse_seconds)
+    parser.add_value(
         "--memory",
-        type=make_integer_parser(1, LARGEST_NUMBER + 1, "a whole number of MiB, 1 or more"),
-        metavar="M",
-        help="use at most so many MiB for tables (512)",
+        "M",
+        "use at most so many MiB for tables (512)",
+        type=make_number_parser(parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1),
     )
 
 

@@ -42,8 +42,8 @@ _LONGEST_NAME = 20
 
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower stats`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this player's")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of bars")
+    parser.add_value("name", "NAME", "only this player's", nargs="?")
+    parser.add_flag("--json", "print one JSON document instead of bars")
     options.add_db_option(parser)
 
 
