@@ -18,7 +18,7 @@ import number_tower as nt
 from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
 from number_tower.cli.main import create_parser
 from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
 from number_tower.cli.terminal import Terminal
@@ -419,11 +419,11 @@ def test_where_nobody_wants_another_that_is_enough() -> None:
 
 def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     (puzzle,) = some_of("race", 1, 1)
-    assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == INPUT_ENDED
+    assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == FAILED
     assert capsys.readouterr().err == (
         "tower: the input ended before the puzzle was solved. 1 of 1, best streak 1.\n"
     )  # fmt: skip
-    assert hold("race --seed 1", Person()) == INPUT_ENDED
+    assert hold("race --seed 1", Person()) == FAILED
     assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved.\n"
 
 
@@ -512,7 +512,7 @@ def test_whatever_is_typed_a_run_comes_to_a_proper_end(
 ) -> None:
     person = Person(*typed)
     number = "" if count is None else f" --count {count}"
-    assert hold(f"{name} --seed {seed}{number}", person) in {FINISHED, INPUT_ENDED}
+    assert hold(f"{name} --seed {seed}{number}", person) in {FINISHED, FAILED}
     assert person.shown.count("One move wins. Which? ") <= len(typed) + 1
 
 

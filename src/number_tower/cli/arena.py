@@ -34,14 +34,7 @@ from number_tower.cli.console import (
     render_table,
     show_progress,
 )
-from number_tower.cli.errors import (
-    DAMAGED_RECORD,
-    FINISHED,
-    INTERRUPTED,
-    NO_OUTPUT,
-    CommandError,
-    report_as,
-)
+from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, report_as
 from number_tower.cli.options import parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
@@ -76,7 +69,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     options.add_patience_option(parser)
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
@@ -93,11 +86,10 @@ def run(args: Namespace) -> int:
         found = compute_results(contest, games)
     if args.json:
         print(found.to_json())
-        return FINISHED
+        return
     terminal.write(format_report(found, min(MAX_WIDTH, terminal.columns)))
     if journal.is_kept:
         terminal.show(f"\nEvery game is in {journal.name}, a line each.\n")
-    return FINISHED
 
 
 def format_resume_command(args: Namespace) -> str:
@@ -200,7 +192,7 @@ def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: boo
         advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
         raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out leaves it alone", code=DAMAGED_RECORD) from None
+        raise CommandError(f"{error}; another --out leaves it alone", code=FAILED) from None
     except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
         raise CommandError(f"{error}{advice}") from None
@@ -225,12 +217,12 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     except StoppedError as error:
         raise CommandError(f"stopped: {error}. {describe_state()}", code=INTERRUPTED) from None
     except WorkerError as error:
-        raise CommandError(f"{error}. {describe_state()}", code=NO_OUTPUT) from error
+        raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out begins anew", code=DAMAGED_RECORD) from None
+        raise CommandError(f"{error}; another --out begins anew", code=FAILED) from None
     except BatchError as error:
-        raise CommandError(str(error), code=NO_OUTPUT) from None
+        raise CommandError(str(error), code=FAILED) from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -10,7 +10,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
-from number_tower.cli.errors import DAMAGED_RECORD, NO_DATABASE, CommandError
+from number_tower.cli.errors import FAILED, CommandError
 from number_tower.table import StaleError
 from number_tower.text import format_argument, format_text
 
@@ -91,7 +91,7 @@ class LazyStore:
             listed = f"to see what there is: tower history{self.db_option}"
             raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
         except store.StoreError as error:
-            raise CommandError(f"{error}.", code=NO_DATABASE) from None
+            raise CommandError(f"{error}.", code=FAILED) from None
         finally:
             self.close()
 
@@ -290,4 +290,4 @@ def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundG
         problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
         raise CommandError(problem) from None
     except record.RecordError as error:
-        raise CommandError(f"the record cannot be read: {error}", code=DAMAGED_RECORD) from None
+        raise CommandError(f"the record cannot be read: {error}", code=FAILED) from None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, CommandError, InputEndedError, print_error
+from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, InputEndedError, print_error
 from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
@@ -78,7 +78,7 @@ class Dialogue:
                 self._apply(answer)
         except InputEndedError:
             print_error(self.format_resume_hint("the input ended before the game did."))
-            return INPUT_ENDED
+            return FAILED
         except KeyboardInterrupt:
             print_error(self.format_resume_hint("stopped."))
             return INTERRUPTED

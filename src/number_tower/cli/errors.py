@@ -11,11 +11,7 @@ from typing import NoReturn
 from number_tower.text import make_printable
 
 FINISHED = 0
-INPUT_ENDED = 1
-DAMAGED_RECORD = 1
-NO_OUTPUT = 1
-NO_DATABASE = 1
-DAMAGED_DATABASE = 1
+FAILED = 1
 WRONG_CALL = 2
 NOT_SOLVED = 3
 INTERRUPTED = 130
@@ -40,6 +36,18 @@ def report_as(message: str, *errors: type[Exception], code: int = WRONG_CALL) ->
         yield
     except errors as error:
         raise CommandError(message.format(error), code=code) from None
+
+
+@contextmanager
+def require_extra(what: str, extra: str) -> Iterator[None]:
+    """Report which extra has to be installed where a package is missing; `what` it is for begins the message."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("number_tower"):
+            raise
+        message = f"{what} takes a few more packages: pip install 'number-tower[{extra}]'"
+        raise CommandError(message, code=FAILED) from None
 
 
 def handle_interrupt_once() -> None:

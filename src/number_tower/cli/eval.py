@@ -17,7 +17,7 @@ from number_tower.blocks import parse_number
 from number_tower.cli import options
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
+from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
@@ -81,7 +81,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
     terminal = Terminal()
     _check_folder(args.report)
@@ -100,17 +100,16 @@ def run(args: Namespace) -> int:
         _write_report(found, args)
     if args.json:
         print(found.to_json())
-        return FINISHED
+        return
     terminal.write(format_summary(found, min(MAX_WIDTH, terminal.columns)))
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
-    return FINISHED
 
 
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("{}", UnknownPlayerError, BatchError),
-        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),  # inside: it is a BatchError
+        report_as("{}", JournalDamagedError, code=FAILED),  # inside: it is a BatchError
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):
@@ -189,7 +188,7 @@ def _write_report(found: Scores, args: Namespace) -> None:
         write(found, args.report, format_command(found.suite))
     except OSError as error:
         folder = format_path(args.report)
-        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=NO_OUTPUT) from None
+        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=FAILED) from None
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:

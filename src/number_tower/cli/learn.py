@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from number_tower.brief import describe_rules
 from number_tower.cli import options
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError
+from number_tower.cli.errors import FAILED, FINISHED, CommandError, InputEndedError
 from number_tower.cli.input import COMMANDS, MovePrompt
 from number_tower.cli.options import parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
                 terminal.show("The lesson ends here.\n")
                 return FINISHED
     except InputEndedError:
-        raise CommandError("the input ended before the lesson did.", code=INPUT_ENDED) from None
+        raise CommandError("the input ended before the lesson did.", code=FAILED) from None
     return _play_game(Table.start(choice), args, terminal)
 
 

@@ -9,7 +9,7 @@ from number_tower import catalogue
 from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError, report_as
+from number_tower.cli.errors import FAILED, FINISHED, CommandError, InputEndedError, report_as
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
@@ -64,7 +64,7 @@ def run_menu(args: Namespace) -> int:
         try:
             answer = terminal.ask("Which game? ").strip()
         except InputEndedError:
-            raise CommandError("the input ended before a game was chosen.", code=INPUT_ENDED) from None
+            raise CommandError("the input ended before a game was chosen.", code=FAILED) from None
         if parse_input(answer).command == "quit":
             return FINISHED
         try:

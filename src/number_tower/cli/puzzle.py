@@ -15,15 +15,7 @@ from number_tower import catalogue, record, store
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore, choose_store
-from number_tower.cli.errors import (
-    FINISHED,
-    INPUT_ENDED,
-    INTERRUPTED,
-    CommandError,
-    InputEndedError,
-    print_error,
-    report_as,
-)
+from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, InputEndedError, print_error, report_as
 from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
 from number_tower.cli.options import parse_count, parse_day, parse_seed
@@ -179,7 +171,7 @@ class PuzzleSession:
             self._ask_puzzles()
         except InputEndedError:
             print_error(f"the input ended before the puzzle was solved.{self._format_score(' ')}")
-            return INPUT_ENDED
+            return FAILED
         except KeyboardInterrupt:
             print_error(f"stopped.{self._format_score(' ')}")
             return INTERRUPTED

@@ -1,4 +1,4 @@
-"""`tower review` and `tower replay`: go through a game move by move, or print it again."""
+"""`tower review`: go through a game move by move, and say where it was decided."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from textwrap import fill
 from number_tower.cli import options
 from number_tower.cli.console import add_row, create_table, render_table
 from number_tower.cli.database import find_game
-from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, CommandError
+from number_tower.cli.errors import CommandError
 from number_tower.cli.options import parse_seconds
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
@@ -34,21 +33,6 @@ _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
 
-def add_replay_arguments(parser: options.CommandParser) -> None:
-    """Describe the options of `tower replay`."""
-    options.add_ref_argument(parser)
-
-
-def run_replay(args: Namespace) -> int:
-    """Print a game again."""
-    terminal = Terminal()
-    table, _ = find_game(args, args.ref)
-    Dialogue(table, terminal).narrate()
-    if table.outcome is None:
-        terminal.show("\nHere the record ends; the game is unfinished.\n")
-    return FINISHED
-
-
 def add_arguments(parser: options.CommandParser) -> None:
     """Describe the options of `tower review`."""
     options.add_ref_argument(parser)
@@ -57,7 +41,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds)
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Review a game, and print the review as text, JSON or a picture."""
     terminal = Terminal()
     table, _ = find_game(args, args.ref)
@@ -72,16 +56,15 @@ def run(args: Namespace) -> int:
         reviewed = review(table.game, declared=table.declared, seconds=seconds, progress=progress.update)
     if printed:
         terminal.write(draw_review(reviewed, words, table.book.title))
-        return FINISHED
+        return
     if file is not None:
         _write_picture(file, draw_review(reviewed, words, table.book.title), args.svg)
     if args.json:
         _print_json(reviewed, words, table)
-        return FINISHED
+        return
     _print_text(reviewed, words, terminal)
     if file is not None:
         terminal.show(f"\nThe picture is in {format_path(args.svg)}.\n")
-    return FINISHED
 
 
 # Text ------------------------------------------------------------------------------------------------------------

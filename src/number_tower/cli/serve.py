@@ -1,21 +1,15 @@
-"""`tower serve` and `tower mcp`: let people play in browsers, and language models by tools.
-
-Only this module of the command imports the web server and the MCP server.
-"""
+"""`tower serve`: let people play in browsers. Only this module of the command imports the web server."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import signal
-import sys
+from argparse import Namespace
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from number_tower.blocks import parse_number
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, INTERRUPTED, NO_DATABASE, CommandError, print_error, report_as
+from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import make_number_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.web.settings import (
@@ -36,8 +30,6 @@ T = TypeVar("T")
 
 LONGEST_DRAIN = 5
 """Seconds that `--drain` may take of the 15 that a server has to stop."""
-
-_NOT_STARTED = 1
 
 
 def add_arguments(parser: options.CommandParser) -> None:
@@ -91,24 +83,17 @@ def add_arguments(parser: options.CommandParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Namespace) -> int:
     """Serve the games to browsers until Ctrl-C."""
     settings = _read_settings(args)
-    try:
-        with report_as("{}.", StoreError, code=NO_DATABASE):
-            return _run_server(settings)
-    except ModuleNotFoundError as error:
-        raise _explain_missing_package(error, "serving games", "web") from None
+    with require_extra("serving games", "web"), report_as("{}.", StoreError, code=FAILED):
+        from number_tower.web import server  # noqa: PLC0415 - the extra may not be installed
+
+        with report_as("{}.", server.ServerStartError, code=FAILED):
+            return server.run(settings, lambda text: print(text, flush=True))
 
 
-def _run_server(settings: Settings) -> int:
-    from number_tower.web.server import ServerStartError, run  # noqa: PLC0415 - the extra may not be installed
-
-    with report_as("{}.", ServerStartError, code=_NOT_STARTED):
-        return run(settings, lambda text: print(text, flush=True))
-
-
-def _read_settings(args: argparse.Namespace) -> Settings:
+def _read_settings(args: Namespace) -> Settings:
     if is_disabled(args.db):
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
         raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
@@ -133,35 +118,3 @@ def _read_settings(args: argparse.Namespace) -> Settings:
         keep_days=read("--keep-days", parse_days, args.keep_days),
         max_db=read("--max-db", parse_size, args.max_db),
     )
-
-
-def add_mcp_arguments(parser: options.CommandParser) -> None:
-    """Describe the options of `tower mcp`."""
-    parser.add_flag("--no-legal", "never list which blocks may be placed")
-    parser.add_flag("--no-help", "offer no hints and no analysis")
-
-
-def run_mcp(args: argparse.Namespace) -> int:
-    """Serve the MCP client at standard input and output, until it leaves or Ctrl-C."""
-    try:
-        from number_tower.mcp.server import run  # noqa: PLC0415 - the extra may not be installed
-    except ModuleNotFoundError as error:
-        raise _explain_missing_package(error, "letting language models play", "mcp") from None
-    if sys.stdin.isatty():
-        print_error("waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it.")
-    signal.signal(signal.SIGINT, _exit_at_once)
-    run(lists=not args.no_legal, helps=not args.no_help)
-    return FINISHED
-
-
-def _exit_at_once(*_: object) -> NoReturn:
-    """Exit without waiting for the thread that reads the next line; nothing has to be saved."""
-    print_error("stopped.")
-    os._exit(INTERRUPTED)
-
-
-def _explain_missing_package(error: ModuleNotFoundError, what: str, extra: str) -> Exception:
-    """Return the error that names the extra to install, or the same error if a module of this package is missing."""
-    if (error.name or "").startswith("number_tower"):
-        return error
-    return CommandError(f"{what} takes a few more packages: pip install 'number-tower[{extra}]'", code=_NOT_STARTED)

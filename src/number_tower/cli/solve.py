@@ -11,7 +11,7 @@ from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
+from number_tower.cli.errors import NOT_SOLVED, CommandError
 from number_tower.cli.options import make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
@@ -52,7 +52,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     )
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Solve a position, and print its value and its moves."""
     terminal = Terminal()
     table = _find_table(args)
@@ -77,7 +77,7 @@ def run(args: Namespace) -> int:
         if missing:
             raise CommandError(missing, code=NOT_SOLVED)
         _print_json(table, solution, line if args.line else None)
-        return FINISHED
+        return
     if ranked:
         terminal.show("\n")
         _print_moves(ranked, terminal, everything=args.all)
@@ -86,7 +86,6 @@ def run(args: Namespace) -> int:
         terminal.show(f"\n{missing}\n")
     if line:
         _show_line(line, table, terminal, best=solution.plies is not None)
-    return FINISHED
 
 
 def _find_table(args: Namespace) -> Table:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from number_tower.cli import options
 from number_tower.cli.console import MAX_WIDTH, add_row, create_table, render_table, show_progress
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, CommandError, print_error, rearm_interrupt
+from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
@@ -47,7 +47,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     options.add_db_option(parser)
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
     terminal = Terminal()
     store = LazyStore(args.db)
@@ -65,7 +65,6 @@ def run(args: Namespace) -> int:
             games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
             missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
             terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
-    return FINISHED
 
 
 _NOTHING = Statistics(None, 0, 0, 0, 0, (), (), "games", (), Streak(), (), 0)
