@@ -25,15 +25,7 @@ from number_tower.arena import (
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import options
-from number_tower.cli.console import (
-    MAX_WIDTH,
-    add_row,
-    create_table,
-    number_names,
-    render_ranking,
-    render_table,
-    show_progress,
-)
+from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, report_as
 from number_tower.cli.options import parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
@@ -159,10 +151,8 @@ def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int
     tables = []
     for start in range(0, len(heads), fit):
         some = heads[start : start + fit]
-        table = create_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some))
-        for label, *cells in zip(labels, *(columns[head] for head in some), strict=True):
-            add_row(table, label, *cells)
-        tables.append(render_table(table))
+        rows = zip(labels, *(columns[head] for head in some), strict=True)
+        tables.append(format_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some), rows))
     return "\n".join(tables)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from number_tower import catalogue, record
 from number_tower.cli import options
-from number_tower.cli.console import add_row, create_table, render_table
+from number_tower.cli.console import format_table
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import parse_count, parse_day
@@ -71,14 +71,8 @@ def _show_page(terminal: Terminal, args: Namespace, listing: _Listing, found: Se
     pages = -(-total // args.count)
     if not found:
         raise CommandError(f"--page {args.page}: there are only {pages}")
-    heads = listing.heads
-    table = create_table(heads, ">" + "<" * (len(heads) - 1))
-    for head, column in zip(heads, table.columns, strict=True):
-        column.max_width = _MAX_WIDTHS.get(head)
-        column.overflow = "ellipsis"
-    for entry in found:
-        add_row(table, *listing.format_row(entry))
-    terminal.write(render_table(table, colour=terminal.colour))
+    rows, alignment = map(listing.format_row, found), ">" + "<" * (len(listing.heads) - 1)
+    terminal.write(format_table(listing.heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
     if pages > 1:
         after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
         terminal.show(f"\nPage {args.page} of {pages}, {total:,} {listing.plural} in all{after}.\n")

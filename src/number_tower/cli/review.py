@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 
 from number_tower.cli import options
-from number_tower.cli.console import add_row, create_table, render_table
+from number_tower.cli.console import format_table
 from number_tower.cli.database import find_game
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import parse_seconds
@@ -88,7 +88,7 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
 def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
     """Print a row for each move, and beneath each mistake what would have been better."""
     width = max(len(_format_value(worth)) for move in reviewed.moves for worth in (move.before, move.after))
-    table = create_table(("  move", "player", "block", "value before -> after"), "><><")
+    rows = []
     for move in reviewed.moves:
         before, after = (_format_value(worth) for worth in (move.before, move.after))
         name, note = words.names[move.player], move.mark or ("forced" if move.forced else "")
@@ -96,12 +96,13 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
             name = paint(name, SEAT_COLOURS[move.player])
             note = paint(note, _MARKED) if move.mark else note
         values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
-        add_row(table, str(move.ply), name, str(move.block), values.rstrip())
-    heading, *rows = render_table(table, colour=terminal.colour).splitlines()
+        rows.append((str(move.ply), name, str(move.block), values.rstrip()))
+    heads = ("  move", "player", "block", "value before -> after")
+    heading, *lines = format_table(heads, "><><", rows, colour=terminal.colour).splitlines()
     terminal.write(f"{heading}\n")
     indent = " " * 8
-    for row, move in zip(rows, reviewed.moves, strict=True):
-        terminal.write(f"{row}\n")
+    for line, move in zip(lines, reviewed.moves, strict=True):
+        terminal.write(f"{line}\n")
         for sentence in _list_remarks(move, words):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
