@@ -65,7 +65,7 @@ def run(args: Namespace) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
-    with report_as("--players: {}", UnknownPlayerError), report_as("{}", BatchError):
+    with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
     create = partial(ArenaJournal, args.out, contest, resume=args.resume)

@@ -44,7 +44,7 @@ class Opponents(NamedTuple):
             raise CommandError("--seat: no seat is left where two --vs play each other")
         seed = SystemRandom().randrange(1_000_000) if seed is None else seed
         progress = SearchProgress("leaves the game", in_game=True)
-        with report_as("--vs: {}", UnknownPlayerError):
+        with report_as("--vs: ", UnknownPlayerError):
             players = [
                 make_player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
                 for number, spec in enumerate(specs)

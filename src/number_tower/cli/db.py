@@ -43,7 +43,7 @@ def run(args: Namespace) -> None:
     if args.action is None and is_disabled(args.db):
         terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
         return
-    with report_as("{}.", StoreError, code=FAILED):
+    with report_as("", StoreError, end=".", code=FAILED):
         _ACTIONS[args.action](args, terminal)
 
 

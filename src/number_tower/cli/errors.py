@@ -30,12 +30,13 @@ class InputEndedError(Exception):
 
 
 @contextmanager
-def report_as(message: str, *errors: type[Exception], code: int = WRONG_CALL) -> Iterator[None]:
-    """Turn errors of these classes into a CommandError; `{}` in the message stands for the error."""
+def report_as(start: str, *errors: type[Exception], end: str = "", code: int = WRONG_CALL) -> Iterator[None]:
+    """Turn errors of these classes into a CommandError, whose message has the error between `start` and `end`."""
     try:
         yield
     except errors as error:
-        raise CommandError(message.format(error), code=code) from None
+        problem = getattr(error, "strerror", None) or error
+        raise CommandError(f"{start}{problem}{end}", code=code) from None
 
 
 @contextmanager

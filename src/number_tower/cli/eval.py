@@ -97,7 +97,8 @@ def run(args: Namespace) -> None:
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None:
-        _write_report(found, args)
+        with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
+            write(found, args.report, format_command(suite))
     if args.json:
         print(found.to_json())
         return
@@ -108,8 +109,8 @@ def run(args: Namespace) -> None:
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
-        report_as("{}", UnknownPlayerError, BatchError),
-        report_as("{}", JournalDamagedError, code=FAILED),  # inside: it is a BatchError
+        report_as("", UnknownPlayerError, BatchError),
+        report_as("", JournalDamagedError, code=FAILED),  # inside: it is a BatchError
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):
@@ -181,14 +182,6 @@ def _check_folder(folder: str | None) -> None:
     """Refuse a report folder that cannot be made, before any work is done."""
     if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
         raise CommandError("--report: expected a folder, which is made if there is none")
-
-
-def _write_report(found: Scores, args: Namespace) -> None:
-    try:
-        write(found, args.report, format_command(found.suite))
-    except OSError as error:
-        folder = format_path(args.report)
-        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=FAILED) from None
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from number_tower.brief import describe_rules
 from number_tower.cli import options
-from number_tower.cli.errors import FAILED, FINISHED, CommandError, InputEndedError
+from number_tower.cli.errors import FAILED, FINISHED, InputEndedError, report_as
 from number_tower.cli.input import COMMANDS, MovePrompt
 from number_tower.cli.options import parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
@@ -51,14 +51,12 @@ def run(args: Namespace) -> int:
     else:
         terminal.show("\nNo position was found with something to find, so here is a game at once.\n")
     prompt = MovePrompt(terminal, _COMMANDS)
-    try:
+    with report_as("the input ended before the lesson did.", InputEndedError, code=FAILED):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):
                 terminal.show("The lesson ends here.\n")
                 return FINISHED
-    except InputEndedError:
-        raise CommandError("the input ended before the lesson did.", code=FAILED) from None
     return _play_game(Table.start(choice), args, terminal)
 
 

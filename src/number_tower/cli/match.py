@@ -15,7 +15,7 @@ from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
 from number_tower.cli.options import parse_count
-from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
+from number_tower.cli.play import choose_game, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.table import StaleError, Table
@@ -48,9 +48,9 @@ def run(args: Namespace) -> int:
     """Play a match from its start."""
     terminal = Terminal()
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
-    names, person = read_names(args), read_person_name(args)
+    names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
-    with report_as("--best-of: {}", MatchError):
+    with report_as("--best-of: ", MatchError):
         match = Match(default if args.best_of is None else args.best_of, games[0].first)
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)

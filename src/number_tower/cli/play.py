@@ -15,7 +15,6 @@ from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
-from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
@@ -41,8 +40,8 @@ def add_arguments(parser: options.CommandParser) -> None:
 def run(args: Namespace) -> int:
     """Play a game from its start."""
     terminal = Terminal()
-    table = Table.start(choose_game(args, args.game), read_names(args))
-    dialogue = create_dialogue(table, terminal, args, person=read_person_name(args))
+    choice, (names, person) = choose_game(args, args.game), read_names(args)
+    dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
     dialogue.savefile = open_savefile(args.record, dialogue.table)
     return dialogue.play()
@@ -61,10 +60,8 @@ def run_menu(args: Namespace) -> int:
     )
     terminal.show(f"\n{choice}")
     while True:
-        try:
+        with report_as("the input ended before a game was chosen.", InputEndedError, code=FAILED):
             answer = terminal.ask("Which game? ").strip()
-        except InputEndedError:
-            raise CommandError("the input ended before a game was chosen.", code=FAILED) from None
         if parse_input(answer).command == "quit":
             return FINISHED
         try:
@@ -127,20 +124,14 @@ def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False
     return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
-def read_names(args: Namespace) -> tuple[str, str] | None:
-    """Return the names of both players, if they were given."""
-    with report_as("--names: {}", TableError):
-        return None if args.names is None or _names_person(args) else check_player_names(args.names.split(","))
-
-
-def read_person_name(args: Namespace) -> str | None:
-    """Return the name of the one person in a game against the computer, if only that was given."""
-    with report_as("--names: {}", TableError):
-        return check_player_name(args.names) if _names_person(args) else None
-
-
-def _names_person(args: Namespace) -> bool:
-    return args.names is not None and "," not in args.names and args.vs is not None and len(args.vs) == 1
+def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:
+    """Return the names of both players, or that of the one person against the computer; None for what is not given."""
+    if args.names is None:
+        return None, None
+    with report_as("--names: ", TableError):
+        if "," not in args.names and args.vs is not None and len(args.vs) == 1:
+            return None, check_player_name(args.names)
+        return check_player_names(args.names.split(",")), None
 
 
 def create_dialogue(
@@ -176,9 +167,6 @@ def open_savefile(path: str | None, table: Table) -> SaveFile | None:
 
     if not path:
         raise CommandError("--record: expected a file's name")
-    try:
-        savefile = SaveFile(path)
-    except OSError as error:
-        raise CommandError(f"the game cannot be kept in {format_path(path)}: {error.strerror}") from None
+    savefile = SaveFile(path)
     savefile.begin(table)
     return savefile

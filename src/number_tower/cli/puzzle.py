@@ -74,7 +74,7 @@ def run(args: Namespace, terminal: Terminal | None = None) -> int:
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; expected one of them")
-    with report_as("--name: {}", TableError):
+    with report_as("--name: ", TableError):
         name = None if args.name is None else check_player_name(args.name)
     source = _choose_source(args, choice)
     if args.json:

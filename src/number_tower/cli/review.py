@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,8 @@ from number_tower.cli.console import format_table
 from number_tower.cli.database import find_game
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import parse_seconds
-from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal, paint
+from number_tower.cli.savefile import find_output_file, report_writing
+from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.coach.review_svg import draw_review
 from number_tower.files import open_replacing
@@ -58,7 +58,8 @@ def run(args: Namespace) -> None:
         terminal.write(draw_review(reviewed, words, table.book.title))
         return
     if file is not None:
-        _write_picture(file, draw_review(reviewed, words, table.book.title), args.svg)
+        with report_writing("picture", args.svg), open_replacing(file) as stream:
+            stream.write(draw_review(reviewed, words, table.book.title))
     if args.json:
         _print_json(reviewed, words, table)
         return
@@ -91,10 +92,8 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     rows = []
     for move in reviewed.moves:
         before, after = (_format_value(worth) for worth in (move.before, move.after))
-        name, note = words.names[move.player], move.mark or ("forced" if move.forced else "")
-        if terminal.colour:
-            name = paint(name, SEAT_COLOURS[move.player])
-            note = paint(note, _MARKED) if move.mark else note
+        name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
+        note = terminal.paint(move.mark, _MARKED) if move.mark else "forced" * move.forced
         values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
@@ -120,8 +119,8 @@ def _format_value(worth: Worth | None) -> str:
 
 
 def _pad_value(value: str, width: int, terminal: Terminal) -> str:
-    padding = " " * (width - len(value))
-    return (paint(value, VALUE_COLOURS[value]) if terminal.colour and value in VALUE_COLOURS else value) + padding
+    painted = terminal.paint(value, VALUE_COLOURS[value]) if value in VALUE_COLOURS else value
+    return painted + " " * (width - len(value))
 
 
 # JSON ------------------------------------------------------------------------------------------------------------
@@ -173,32 +172,13 @@ def _check_picture_file(path: str) -> Path:
     """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
         raise CommandError("--svg: expected a file's name, or - to print the picture")
-    name, file = format_path(path), Path(os.path.realpath(path))
-    try:
-        if not file.parent.is_dir():
-            problem = f"there is no folder {format_path(str(file.parent))}"
-            raise CommandError(f"the picture cannot be kept in {name}: {problem}")
-        if file.exists() and not file.is_file():
-            raise CommandError(f"{name} is not a file that a picture can be kept in (--svg - prints it)")
+    file = find_output_file(path, "picture", " (--svg - prints it)")
+    with report_writing("picture", path):
         if file.exists() and file.stat().st_size and not _holds_picture(file):
-            raise CommandError(f"{name} holds something that is not an SVG picture; choose another file")
-    except OSError as error:
-        raise _create_picture_error(name, error) from None
+            raise CommandError(f"{format_path(path)} holds something that is not an SVG picture; choose another file")
     return file
 
 
 def _holds_picture(file: Path) -> bool:
     with file.open("rb") as stream:
         return b"<svg" in stream.read(_ENOUGH)
-
-
-def _write_picture(file: Path, picture: str, path: str) -> None:
-    try:
-        with open_replacing(file) as stream:
-            stream.write(picture)
-    except OSError as error:
-        raise _create_picture_error(format_path(path), error) from None
-
-
-def _create_picture_error(name: str, error: OSError) -> CommandError:
-    return CommandError(f"the picture cannot be kept in {name}: {error.strerror or error}")

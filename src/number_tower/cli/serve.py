@@ -86,10 +86,10 @@ def add_arguments(parser: options.CommandParser) -> None:
 def run(args: Namespace) -> int:
     """Serve the games to browsers until Ctrl-C."""
     settings = _read_settings(args)
-    with require_extra("serving games", "web"), report_as("{}.", StoreError, code=FAILED):
+    with require_extra("serving games", "web"), report_as("", StoreError, end=".", code=FAILED):
         from number_tower.web import server  # noqa: PLC0415 - the extra may not be installed
 
-        with report_as("{}.", server.ServerStartError, code=FAILED):
+        with report_as("", server.ServerStartError, end=".", code=FAILED):
             return server.run(settings, lambda text: print(text, flush=True))
 
 
@@ -99,7 +99,7 @@ def _read_settings(args: Namespace) -> Settings:
         raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object) -> T:
-        with report_as(f"{option}: {{}}", SettingError):
+        with report_as(f"{option}: ", SettingError):
             return parse(value)
 
     return Settings(

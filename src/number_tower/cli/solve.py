@@ -14,11 +14,11 @@ from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import NOT_SOLVED, CommandError
 from number_tower.cli.options import make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game
-from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
+from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.worth import VALUE_VERBS, Value, Worth
+from number_tower.solve.worth import VALUE_VERBS, Worth
 from number_tower.table import Table
 from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
 from number_tower.voice import get_voice
@@ -181,21 +181,21 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         for block, worth in ranked:
             plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
             padding = " " * (5 - len(worth.value)) if counted else ""
-            terminal.write(f"  {block:>{width}}  {_paint_value(worth.value, terminal)}{padding}{plies}\n")
+            terminal.write(
+                f"  {block:>{width}}  {terminal.paint(worth.value, VALUE_COLOURS[worth.value])}{padding}{plies}\n"
+            )
         return
     for value in VALUE_COLOURS:
         blocks = sorted(block for block, worth in ranked if worth.value == value)
         if blocks:
             moves = f"{len(blocks):,} of {len(ranked):,} moves"
             padding = " " * (4 - len(value))
-            terminal.show(f"  {_paint_value(value, terminal)}{padding}  {moves}: {summarize_numbers(blocks)}\n")
+            terminal.show(
+                f"  {terminal.paint(value, VALUE_COLOURS[value])}{padding}  {moves}: {summarize_numbers(blocks)}\n"
+            )
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
     terminal.show(f"\n{known}`--all` lists every move.\n")
-
-
-def _paint_value(value: Value, terminal: Terminal) -> str:
-    return paint(value, VALUE_COLOURS[value]) if terminal.colour else value
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:

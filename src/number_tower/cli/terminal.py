@@ -72,8 +72,8 @@ class Terminal:
 
     def show_event(self, message: Message) -> None:
         """Show a message of the game's voice."""
-        if self.colour and message.kind in _COLOURS:
-            self.write(paint(self._wrap(message.text), _COLOURS[message.kind]))
+        if message.kind in _COLOURS:
+            self.write(self.paint(self._wrap(message.text), _COLOURS[message.kind]))
         elif message.kind in {"turn", "start"}:
             code = BOLD if message.kind == "start" else f"{BOLD};{SEAT_COLOURS[message.player]}"
             self.show_heading(message.text, code)
@@ -82,8 +82,7 @@ class Terminal:
 
     def show_heading(self, text: str, code: str = BOLD) -> None:
         """Show text with its first line in bold, or in another colour."""
-        before, heading, after = _split_heading(self._wrap(text))
-        self.write(before + (paint(heading, code) if self.colour else heading) + after)
+        self.write(re.sub(r"[^\n]+", lambda line: self.paint(line[0], code), self._wrap(text), count=1))
 
     def show(self, text: str) -> None:
         """Show text, wrapped between words."""
@@ -94,7 +93,11 @@ class Terminal:
         width = max(map(len, entries)) + 2
         for name, meaning in entries.items():
             text = self._wrap(f"  {name.ljust(width)}{meaning}\n", indent=width + 2)
-            self.write(text.replace(name, paint(name, BOLD), 1) if self.colour else text)
+            self.write(text.replace(name, self.paint(name, BOLD), 1))
+
+    def paint(self, text: str, code: str) -> str:
+        """Colour each line of a text, where there is colour."""
+        return paint(text, code) if self.colour else text
 
     def flush(self) -> None:
         """Flush the output before work that may take a while."""
@@ -163,12 +166,6 @@ def _read_chunk() -> str:
         return "" if sys.stdin is None else sys.stdin.readline(LONGEST_ANSWER)
     except OSError:
         return ""
-
-
-def _split_heading(text: str) -> tuple[str, str, str]:
-    before = text[: len(text) - len(text.lstrip("\n"))]
-    heading, end, after = text[len(before) :].partition("\n")
-    return before, heading, end + after
 
 
 class SearchProgress:

@@ -6,14 +6,14 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from number_tower.cli import options
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FAILED, CommandError, print_error
+from number_tower.cli.errors import FAILED, print_error, report_as
 from number_tower.cli.history import normalize_game_name
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
@@ -66,11 +66,11 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8")
         yield sys.stdout
         return
-    try:
-        with open_replacing(Path(os.path.realpath(path))) as stream:
-            yield stream
-    except OSError as error:
-        raise CommandError(f"{format_path(path)} cannot be written: {error.strerror}", code=FAILED) from None
+    with (
+        report_as(f"{format_path(path)} cannot be written: ", OSError, code=FAILED),
+        open_replacing(Path(os.path.realpath(path))) as stream,
+    ):
+        yield stream
 
 
 def add_import_arguments(parser: options.CommandParser) -> None:
@@ -82,24 +82,14 @@ def add_import_arguments(parser: options.CommandParser) -> None:
 def run_import(args: Namespace) -> None:
     """Import games from a file or standard input; all of them, or none if one of them is wrong."""
     name = "standard input" if args.file is None else format_path(args.file)
-    try:
-        with _open_input(args.file) as stream:
-            store, lines = LazyStore(args.db), _read_lines(stream)
-            result = store.query(lambda database: import_games(database, lines), "game", create=True)
-    except TransferError as error:
-        raise CommandError(f"{name}, {error}. Nothing was taken in.", code=FAILED) from None
-    except OSError as error:
-        raise CommandError(f"{name} cannot be read: {error.strerror}") from None
+    with (
+        report_as(f"{name}, ", TransferError, end=". Nothing was taken in.", code=FAILED),
+        report_as(f"{name} cannot be read: ", OSError),
+        nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
+    ):
+        lines = _read_lines(stream)
+        result = LazyStore(args.db).query(lambda database: import_games(database, lines), "game", create=True)
     Terminal().show(_describe_import(result))
-
-
-@contextmanager
-def _open_input(path: str | None) -> Iterator[BinaryIO]:
-    if path is None:
-        yield sys.stdin.buffer
-        return
-    with open(path, "rb") as stream:
-        yield stream
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[str]:
