@@ -24,10 +24,9 @@ from number_tower.arena import (
 )
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
-from number_tower.cli import options
 from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, report_as
-from number_tower.cli.options import parse_count, parse_seed
+from number_tower.cli.options import CommandParser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
@@ -46,7 +45,7 @@ _COLUMN = 5
 AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
     parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
     parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
@@ -58,7 +57,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     parser.add_flag("--resume", "go on with what the file already holds")
     parser.add_value("--jobs", "N", "how many games at once (as many as there are cores)", type=parse_count)
     parser.add_flag("--json", "print the results as one JSON document")
-    options.add_patience_option(parser)
+    parser.add_patience_option()
 
 
 def run(args: Namespace) -> None:

@@ -6,10 +6,10 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from number_tower.cli import options
 from number_tower.cli.console import show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
 from number_tower.store.backup import create_backup, name_backup, restore_backup
@@ -21,7 +21,7 @@ from number_tower.store.upgrade import BackupChoice, upgrade
 from number_tower.text import format_count, format_path
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower db`."""
     parser.add_value(
         "action",
@@ -33,7 +33,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     parser.add_value("file", "FILE", "the backup to write, check or restore", nargs="?")
     parser.add_flag("--force", "backup: replace FILE; restore: also a backup with damaged games")
     parser.add_flag("--no-backup", "upgrade: do not save a backup first")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run(args: Namespace) -> None:

@@ -14,11 +14,10 @@ from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
-from number_tower.cli import options
 from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
-from number_tower.cli.options import make_number_parser, parse_count, parse_seconds, parse_seed
+from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import (
     BASELINES,
@@ -49,7 +48,7 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 """Options that `arrange_suite` has defaults for; with --resume alone, the file has them."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
     parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
     parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")

@@ -6,9 +6,9 @@ from argparse import Namespace
 from functools import partial
 
 from number_tower import record
-from number_tower.cli import options
 from number_tower.cli.database import LazyStore, is_game_id, is_match_id
 from number_tower.cli.errors import CommandError
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.store import matches
 from number_tower.store.database import Store
@@ -16,10 +16,10 @@ from number_tower.store.games import GameInMatchError
 from number_tower.text import format_value
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower forget`."""
     parser.add_value("ids", "ID", "a game's id, or a match's such as m3 (see `history`)", nargs="+")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run(args: Namespace) -> None:

@@ -9,11 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from number_tower import catalogue, record
-from number_tower.cli import options
 from number_tower.cli.console import format_table
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
-from number_tower.cli.options import parse_count, parse_day
+from number_tower.cli.options import CommandParser, parse_count, parse_day
 from number_tower.cli.play import format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
@@ -28,7 +27,7 @@ from number_tower.voice import format_points, get_voice
 _MAX_WIDTHS = {"game": 28, "players": 31}
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower history`."""
     parser.add_value("--game", "GAME", "only this game")
     parser.add_value("--player", "NAME", "only games of this player")
@@ -43,7 +42,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     parser.add_value("--page", "N", "the next games, counting pages from 1", type=parse_count, default=1)
     parser.add_value("--count", "N", "how many games make a page (20)", type=parse_count, default=20)
     parser.add_flag("--json", "print one JSON document instead of a table")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run(args: Namespace) -> None:

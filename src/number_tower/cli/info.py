@@ -6,8 +6,8 @@ from argparse import Namespace
 from textwrap import fill
 
 from number_tower.brief import describe_rules
-from number_tower.cli import options
 from number_tower.cli.errors import CommandError
+from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game, format_options, show_games
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
@@ -17,7 +17,7 @@ from number_tower.voice import get_voice
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 
-def add_arguments(_: options.CommandParser) -> None:
+def add_arguments(_: CommandParser) -> None:
     """Describe the options of `tower games` and `tower levels`: there are none."""
 
 
@@ -43,9 +43,9 @@ def run_levels(_: Namespace) -> None:
     )
 
 
-def add_rules_arguments(parser: options.CommandParser) -> None:
+def add_rules_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower rules`."""
-    options.add_game_options(parser)
+    parser.add_game_options()
 
 
 def run_rules(args: Namespace) -> None:
@@ -62,7 +62,7 @@ def run_rules(args: Namespace) -> None:
     terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
 
 
-def add_completion_arguments(parser: options.CommandParser) -> None:
+def add_completion_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower completion`."""
     parser.add_value("shell", "SHELL", "bash, zsh, fish, powershell or tcsh", nargs="?")
 

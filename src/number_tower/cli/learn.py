@@ -5,10 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.brief import describe_rules
-from number_tower.cli import options
 from number_tower.cli.errors import FAILED, FINISHED, InputEndedError, report_as
 from number_tower.cli.input import COMMANDS, MovePrompt
-from number_tower.cli.options import parse_seed
+from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises, format_sentence
@@ -28,12 +27,12 @@ _COMMANDS = {
 _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower learn`."""
-    options.add_game_options(parser)
+    parser.add_game_options()
     parser.add_value("--seed", "N", "choose the positions; the same number, the same lesson", type=parse_seed)
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
 def run(args: Namespace) -> int:

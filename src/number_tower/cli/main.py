@@ -16,7 +16,7 @@ from typing import Any
 
 import number_tower
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
-from number_tower.cli.options import CommandParser, add_db_option, add_no_save_option, list_games
+from number_tower.cli.options import CommandParser, list_games
 from number_tower.text import format_text, format_value
 
 COMMANDS = {
@@ -107,8 +107,8 @@ def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
         description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
     )
     parser.add_argument("--version", action="version", version=f"Number Tower {number_tower.__version__}")
-    add_db_option(parser)
-    add_no_save_option(parser)
+    parser.add_db_option()
+    parser.add_no_save_option()
     parser.set_defaults(db=None, no_save=False)
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from number_tower import store
 from number_tower.catalogue import GameChoice
-from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store, make_key
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
-from number_tower.cli.options import parse_count
+from number_tower.cli.options import CommandParser, parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
@@ -32,16 +31,14 @@ DEFAULT_GAMES = 3
 """How many games a match of one rulebook has at most, unless the call says otherwise."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
-    options.add_game_options(
-        parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns"
-    )
+    parser.add_game_options("GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
     parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
-    options.add_player_options(parser, "who starts the first game: 1, 2, or random")
-    options.add_hidden_option(parser)
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_player_options("who starts the first game: 1, 2, or random")
+    parser.add_hidden_option()
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
 def run(args: Namespace) -> int:

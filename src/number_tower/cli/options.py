@@ -24,6 +24,41 @@ _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 _DATABASE = "the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)"
 
 
+# Values --------------------------------------------------------------------------------------------------------------
+
+
+def make_number_parser(
+    read: Callable[[str], Number | None], expected: str, lowest: float = -inf, highest: float = inf
+) -> Callable[[str], Number]:
+    """Return a function that reads a number between two others; `expected` describes it in the error."""
+
+    def parse(text: str) -> Number:
+        with suppress(ValueError):
+            number = read(text)
+            if number is not None and lowest <= number <= highest:
+                return number
+        raise argparse.ArgumentTypeError(f"expected {expected}; got {format_value(text)}")
+
+    return parse
+
+
+parse_count = make_number_parser(parse_number, "a whole number from 1 to 1,000,000", 1, 1_000_000)
+parse_seed = make_number_parser(int, "a whole number")
+parse_seconds = make_number_parser(float, "a number of seconds, such as 10 or 0.5", nextafter(0, 1), sys.float_info.max)
+_parse_target = make_number_parser(parse_number, f"a whole number from 1 to {LARGEST_NUMBER:,}", highest=LARGEST_NUMBER)
+
+
+def parse_day(text: str) -> str:
+    """Read a date."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
+
+
+# The parser -----------------------------------------------------------------------------------------------------------
+
+
 class FixedWidthHelp(argparse.HelpFormatter):
     """Lays help out the same on every terminal; measuring it would cost more than parsing the call."""
 
@@ -58,107 +93,63 @@ class CommandParser(argparse.ArgumentParser):
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
+    def add_game_options(
+        self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
+    ) -> None:
+        """Add a game and the options of its rules."""
+        game = self.add_value("game", name, meaning, nargs="?")
+        setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+        self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
+        self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
+        self.add_value("--opening", "1-5", "the blocks that may lie on an empty tower")
 
-# Values --------------------------------------------------------------------------------------------------------------
+    def add_player_options(self, first: str) -> None:
+        """Add the players' names, who starts, and who plays for the computer."""
+        self.add_value("--names", "ANN,BEN", "what the players are called; with --vs, ANN is enough")
+        self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
+        self.add_opponent_options()
 
+    def add_opponent_options(self) -> None:
+        """Add who plays for the computer."""
+        self.add_value(
+            "--vs", "LEVEL", "play against the computer, or a program (./my-bot); see `levels`", action="append"
+        )
+        self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
+        self.add_value("--seed", "N", "make coin toss and computer repeatable", type=parse_seed)
+        self.add_patience_option()
 
-def make_number_parser(
-    read: Callable[[str], Number | None], expected: str, lowest: float = -inf, highest: float = inf
-) -> Callable[[str], Number]:
-    """Return a function that reads a number between two others; `expected` describes it in the error."""
+    def add_patience_option(self) -> None:
+        """Add the time that a program has for a move."""
+        self.add_value(
+            "--patience", "S", "seconds that a program may take for a move (10)", type=parse_seconds, default=10.0
+        )
 
-    def parse(text: str) -> Number:
-        with suppress(ValueError):
-            number = read(text)
-            if number is not None and lowest <= number <= highest:
-                return number
-        raise argparse.ArgumentTypeError(f"expected {expected}; got {format_value(text)}")
+    def add_hidden_option(self) -> None:
+        """Add whether the blocks that are left are hidden."""
+        self.add_flag("--hidden", "do not show which blocks are left")
 
-    return parse
+    def add_ref_argument(self, *, required: bool = True) -> None:
+        """Add a reference to a game, and the database that it may be in."""
+        match = "" if required else ", a match's such as m3"
+        self.add_value(
+            "ref",
+            "REF",
+            f"""a game's id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record""",
+            nargs=None if required else "?",
+        )
+        self.add_db_option()
 
+    def add_db_option(self, meaning: str = _DATABASE) -> None:
+        """Add which database to use."""
+        self.add_value("--db", "URL", meaning, default=argparse.SUPPRESS)
 
-parse_count = make_number_parser(parse_number, "a whole number from 1 to 1,000,000", 1, 1_000_000)
-parse_seed = make_number_parser(int, "a whole number")
-parse_seconds = make_number_parser(float, "a number of seconds, such as 10 or 0.5", nextafter(0, 1), sys.float_info.max)
-_parse_target = make_number_parser(parse_number, f"a whole number from 1 to {LARGEST_NUMBER:,}", highest=LARGEST_NUMBER)
+    def add_no_save_option(self) -> None:
+        """Add whether the game is kept out of the database."""
+        self.add_flag("--no-save", "do not keep this in the database", default=argparse.SUPPRESS)
 
-
-def parse_day(text: str) -> str:
-    """Read a date."""
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
-
-
-# Options -------------------------------------------------------------------------------------------------------------
-
-
-def add_game_options(
-    parser: CommandParser, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
-) -> None:
-    """Add a game and the options of its rules."""
-    game = parser.add_value("game", name, meaning, nargs="?")
-    setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
-    parser.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
-    parser.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
-    parser.add_value("--opening", "1-5", "the blocks that may lie on an empty tower")
-
-
-def add_player_options(parser: CommandParser, first: str) -> None:
-    """Add the players' names, who starts, and who plays for the computer."""
-    parser.add_value("--names", "ANN,BEN", "what the players are called; with --vs, ANN is enough")
-    parser.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
-    add_opponent_options(parser)
-
-
-def add_opponent_options(parser: CommandParser) -> None:
-    """Add who plays for the computer."""
-    parser.add_value(
-        "--vs", "LEVEL", "play against the computer, or a program (./my-bot); see `levels`", action="append"
-    )
-    parser.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
-    parser.add_value("--seed", "N", "make coin toss and computer repeatable", type=parse_seed)
-    add_patience_option(parser)
-
-
-def add_patience_option(parser: CommandParser) -> None:
-    """Add the time that a program has for a move."""
-    parser.add_value(
-        "--patience", "S", "seconds that a program may take for a move (10)", type=parse_seconds, default=10.0
-    )
-
-
-def add_hidden_option(parser: CommandParser) -> None:
-    """Add whether the blocks that are left are hidden."""
-    parser.add_flag("--hidden", "do not show which blocks are left")
-
-
-def add_ref_argument(parser: CommandParser, *, required: bool = True) -> None:
-    """Add a reference to a game, and the database that it may be in."""
-    match = "" if required else ", a match's such as m3"
-    parser.add_value(
-        "ref",
-        "REF",
-        f"""a game's id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record""",
-        nargs=None if required else "?",
-    )
-    add_db_option(parser)
-
-
-def add_db_option(parser: CommandParser, meaning: str = _DATABASE) -> None:
-    """Add which database to use."""
-    parser.add_value("--db", "URL", meaning, default=argparse.SUPPRESS)
-
-
-def add_no_save_option(parser: CommandParser) -> None:
-    """Add whether the game is kept out of the database."""
-    parser.add_flag("--no-save", "do not keep this in the database", default=argparse.SUPPRESS)
-
-
-def add_record_option(parser: CommandParser) -> None:
-    """Add a file that the game is saved to."""
-    parser.add_value("--record", "FILE", "keep the game in a file, written after every move")
+    def add_record_option(self) -> None:
+        """Add a file that the game is saved to."""
+        self.add_value("--record", "FILE", "keep the game in a file, written after every move")
 
 
 def list_games() -> tuple[str, ...]:

@@ -6,12 +6,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from number_tower import catalogue
-from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FAILED, FINISHED, CommandError, InputEndedError, report_as
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
@@ -27,14 +27,14 @@ _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "st
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
-    options.add_game_options(parser)
-    options.add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
-    options.add_db_option(parser)
-    options.add_hidden_option(parser)
-    options.add_record_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_game_options()
+    parser.add_player_options("who starts: 1, 2, or random for a coin toss")
+    parser.add_db_option()
+    parser.add_hidden_option()
+    parser.add_record_option()
+    parser.add_no_save_option()
 
 
 def run(args: Namespace) -> int:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Literal
 
 from number_tower import catalogue, record, store
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.cli import options
 from number_tower.cli.database import LazyStore, choose_store
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, InputEndedError, print_error, report_as
 from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
-from number_tower.cli.options import parse_count, parse_day, parse_seed
+from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
@@ -55,17 +54,17 @@ _SEEDS = 100_000
 Result = Literal["right", "wrong", "skipped", "left"]
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
-    options.add_game_options(parser)
+    parser.add_game_options()
     parser.add_value("--grade", "1-5", "how hard it should be", type=int, choices=range(1, 6))
     parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
     parser.add_value("--seed", "N", "the same number, the same puzzles", type=parse_seed)
     parser.add_value("--count", "N", "so many puzzles, then stop", type=parse_count)
     parser.add_value("--name", "ANN", "who solves them, for `tower stats ANN`")
     parser.add_flag("--json", "print them with their solutions, a JSON document")
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
 def run(args: Namespace, terminal: Terminal | None = None) -> int:

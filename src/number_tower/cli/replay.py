@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower replay`."""
-    options.add_ref_argument(parser)
+    parser.add_ref_argument()
 
 
 def run(args: Namespace) -> None:

@@ -7,11 +7,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
-from number_tower.cli import options
 from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
+from number_tower.cli.options import CommandParser
 from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from number_tower.store.rows import Seats
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    options.add_ref_argument(parser, required=False)
-    options.add_opponent_options(parser)
-    options.add_record_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_ref_argument(required=False)
+    parser.add_opponent_options()
+    parser.add_record_option()
+    parser.add_no_save_option()
 
 
 def run(args: Namespace) -> int:

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
 
-from number_tower.cli import options
 from number_tower.cli.console import format_table
 from number_tower.cli.database import find_game
 from number_tower.cli.errors import CommandError
-from number_tower.cli.options import parse_seconds
+from number_tower.cli.options import CommandParser, parse_seconds
 from number_tower.cli.savefile import find_output_file, report_writing
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
@@ -33,9 +32,9 @@ _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
-    options.add_ref_argument(parser)
+    parser.add_ref_argument()
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
     parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds)

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from number_tower.blocks import parse_number
-from number_tower.cli import options
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
-from number_tower.cli.options import make_number_parser, parse_count
+from number_tower.cli.options import CommandParser, make_number_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.web.settings import (
     HOST,
@@ -32,13 +31,13 @@ LONGEST_DRAIN = 5
 """Seconds that `--drain` may take of the 15 that a server has to stop."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
     parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
     parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
     parser.add_value("--host", "HOST", "where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
     parser.add_value("--port", "PORT", "at which port (8000, or the next that is free)", type=parse_port)
-    options.add_db_option(parser, "the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
+    parser.add_db_option("the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
     parser.add_value(
         "--proxy",
         "ADDRESSES",

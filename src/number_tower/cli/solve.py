@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import NOT_SOLVED, CommandError
-from number_tower.cli.options import make_number_parser, parse_seconds
+from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
@@ -30,14 +29,13 @@ LONGEST_LINE = 10_000
 """Plies of the longest line of play that is printed."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    options.add_game_options(
-        parser,
+    parser.add_game_options(
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
-    options.add_db_option(parser)
+    parser.add_db_option()
     parser.add_value("--moves", "9,8", "the moves made so far, or after those of the record")
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_flag("--line", "also print one best line of play to the end")

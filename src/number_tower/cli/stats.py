@@ -9,10 +9,10 @@ from contextlib import closing
 from difflib import SequenceMatcher
 from time import monotonic
 
-from number_tower.cli import options
 from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
@@ -39,11 +39,11 @@ _LONGEST_NAME = 20
 """Columns of a terminal that a name may take."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
     parser.add_value("name", "NAME", "only this player's", nargs="?")
     parser.add_flag("--json", "print one JSON document instead of bars")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run(args: Namespace) -> None:

@@ -11,10 +11,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from number_tower.cli import options
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, print_error, report_as
 from number_tower.cli.history import normalize_game_name
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store.database import Store
@@ -26,12 +26,12 @@ LONGEST_LINE = 16 * 1024 * 1024
 """Bytes of a line that is imported."""
 
 
-def add_export_arguments(parser: options.CommandParser) -> None:
+def add_export_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower export`."""
     parser.add_value("file", "FILE", "where to (standard output)", nargs="?")
     parser.add_value("--game", "GAME", "only this game, but matches whole")
     parser.add_value("--player", "NAME", "only games of this player")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run_export(args: Namespace) -> None:
@@ -73,10 +73,10 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
         yield stream
 
 
-def add_import_arguments(parser: options.CommandParser) -> None:
+def add_import_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower import`."""
     parser.add_value("file", "FILE", "where from (standard input)", nargs="?")
-    options.add_db_option(parser)
+    parser.add_db_option()
 
 
 def run_import(args: Namespace) -> None:
