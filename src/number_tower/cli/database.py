@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from number_tower.cli.computer import Opponents
     from number_tower.store.database import Store
-    from number_tower.store.rows import MatchSlot, StoredGame
+    from number_tower.store.rows import MatchSlot, Seats, StoredGame
     from number_tower.table import Table
 
     Found = TypeVar("Found")
@@ -194,11 +194,7 @@ class Autosave:
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
         opened = self._database.open()
-        seats = (
-            store.rows.Seats()
-            if self._opponents is None
-            else store.rows.Seats(self._opponents.specs, self._opponents.seed)
-        )
+        seats = make_seats(self._opponents)
         if self._saved is not None:
             try:
                 return opened.save(self._saved, table, seats), None
@@ -232,6 +228,11 @@ class Autosave:
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+
+def make_seats(opponents: Opponents | None) -> Seats:
+    """Return who plays a game, as it is saved."""
+    return store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, opponents.seed)
 
 
 def make_key() -> str:

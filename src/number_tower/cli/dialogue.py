@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
     from number_tower.cli.database import Autosave
     from number_tower.cli.savefile import SaveFile
+    from number_tower.players import Player
 
 
 @dataclass
@@ -68,8 +69,8 @@ class Dialogue:
         """Ask for moves until the game is over; return the exit code."""
         try:
             while self.table.outcome is None:
-                if self.table.automatic[self.table.game.to_move] and self.opponents is not None:
-                    self._play_computer_move(self.opponents)
+                if self.opponents and (player := self.opponents.players[self.table.game.to_move]):
+                    self._play_computer_move(self.opponents, player)
                     continue
                 answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
                 if answer.command == "quit":
@@ -97,11 +98,11 @@ class Dialogue:
         else:
             self._change(self.table.play(answer.number))
 
-    def _play_computer_move(self, opponents: Opponents) -> None:
+    def _play_computer_move(self, opponents: Opponents, player: Player) -> None:
         """Let a computer move, and show its move as if it were typed."""
         before = self.table
         self.terminal.flush()
-        table, remark = opponents.move(before)
+        table, remark = opponents.move(before, player)
         if table.declared is not None:
             name = self.voice.get_name(table, before.game.to_move)
             self._change(table, f"\n({name} gives no move: {remark}.)\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from number_tower import store
 from number_tower.catalogue import GameChoice
-from number_tower.cli.database import Autosave, choose_store, make_key
+from number_tower.cli.database import Autosave, choose_store, make_key, make_seats
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
 from number_tower.cli.options import CommandParser, parse_count
@@ -204,7 +204,7 @@ class _MatchSession:
 
     def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
-        seats = store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, self._args.seed)
+        seats = make_seats(opponents and opponents._replace(seed=self._args.seed))
         return store.matches.claim_slot(connection, store.matches.StoredMatch(self._id, self._key, series, seats))
 
     def _finish_game(self, game: _MatchDialogue, winner: int | None) -> None:

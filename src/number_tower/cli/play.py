@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
 from number_tower.cli.database import Autosave, choose_store
@@ -100,7 +100,7 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
         raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
-    options = {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
+    options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
@@ -110,6 +110,11 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     except RulesError as error:
         conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
+
+
+def read_rule_options(args: Namespace) -> dict[str, Any]:
+    """Return the options of the rules that a call has."""
+    return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
 
 
 def format_options(options: tuple[str, ...]) -> str:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
-from number_tower import catalogue, record, store
+from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.database import LazyStore, choose_store
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, InputEndedError, print_error, report_as
 from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
-from number_tower.cli.play import choose_game, format_label
+from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
 from number_tower.coach.puzzles import Puzzle, PuzzleStream, find_daily_puzzle, find_mixed_puzzles, find_puzzles
@@ -85,9 +85,8 @@ def _choose_game(args: Namespace) -> GameChoice | None:
     """Return the game of the call; None for puzzles of all games."""
     if args.game is not None:
         return choose_game(args, args.game)
-    for option in catalogue.RULE_OPTIONS:
-        if getattr(args, option) is not None:
-            raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+    for option in read_rule_options(args):
+        raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
     return None
 
 
@@ -249,7 +248,7 @@ class PuzzleQuestion:
                 return "left"
             if answer.command == "skip":
                 self._log.add(self._table, self._puzzle.grade, "skipped")
-                self._terminal.show(f"{self._format_solution(_shorten_reason)}\n")
+                self._terminal.show(f"{self._format_solution(short=True)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
             self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
@@ -257,7 +256,7 @@ class PuzzleQuestion:
     def _judge_move(self, block: int) -> Result:
         """Save the result, and then announce it."""
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
-        reason = self._explain_move(block, _shorten_reason)
+        reason = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
             wins = reason if reason.startswith("wins") else f"wins: it {reason}"
             self._terminal.show(f"Right! {block} {wins}.\n")
@@ -266,15 +265,18 @@ class PuzzleQuestion:
         draws = self._solution.moves[block].value == "draw"
         self._terminal.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
         self._narrate_line(block)
-        self._terminal.show(f"\n{self._format_solution()}\n")
+        self._terminal.show(f"\n{self._format_solution(short=False)}\n")
         return "wrong"
 
-    def _format_solution(self, edit: Callable[[Reason], Reason] = lambda reason: reason) -> str:
-        return f"The only winning move is {self._puzzle.answer}: it {self._explain_move(self._puzzle.answer, edit)}."
+    def _format_solution(self, *, short: bool) -> str:
+        answer = self._puzzle.answer
+        return f"The only winning move is {answer}: it {self._explain_move(answer, short=short)}."
 
-    def _explain_move(self, block: int, edit: Callable[[Reason], Reason]) -> str:
+    def _explain_move(self, block: int, *, short: bool) -> str:
+        """Return the reason for or against a move; a short one leaves out the line of play, which is told anyway."""
+        reason = explain_move(self._solution, block)
         opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
-        return format_reason(edit(explain_move(self._solution, block)), opponent=opponent, noun=self._voice.noun)
+        return format_reason(_shorten_reason(reason) if short else reason, opponent=opponent, noun=self._voice.noun)
 
     def _narrate_line(self, block: int) -> None:
         """Play on after a move that was typed, best against best, and tell it."""

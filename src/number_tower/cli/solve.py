@@ -12,7 +12,7 @@ from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import NOT_SOLVED, CommandError
 from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
-from number_tower.cli.play import choose_game
+from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
 from number_tower.solve import solve
@@ -93,10 +93,8 @@ def _find_table(args: Namespace) -> Table:
         return Table.start(choose_game(args, source))
     known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
     table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
-    for option in catalogue.RULE_OPTIONS:
-        if getattr(args, option) is not None:
-            problem = f"--{option} goes with a game, and not with a record, which has its own rules"
-            raise CommandError(problem)
+    for option in read_rule_options(args):
+        raise CommandError(f"--{option} goes with a game, and not with a record, which has its own rules")
     return table
 
 
