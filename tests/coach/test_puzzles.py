@@ -18,7 +18,16 @@ import number_tower as nt
 from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
-from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    WRONG_CALL,
+    CommandError,
+    InputEndedError,
+    PlayStoppedError,
+    print_error,
+)
 from number_tower.cli.main import create_parser
 from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
 from number_tower.cli.terminal import Terminal
@@ -319,7 +328,12 @@ class Person(Terminal):
 
 def hold(call: str, screen: Terminal) -> int:
     """Call `tower puzzle` with somebody at the keyboard."""
-    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
+    try:
+        puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
+    except PlayStoppedError as error:
+        print_error(str(error))
+        return error.code
+    return FINISHED
 
 
 def wrong(puzzle: Puzzle) -> int:

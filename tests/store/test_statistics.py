@@ -26,7 +26,7 @@ from number_tower import Game, Table, catalogue, record
 from number_tower import store as places
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli import stats
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import WRONG_CALL, CommandError, InputEndedError
 from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.coach.puzzles import Puzzle
@@ -700,8 +700,8 @@ class Solver(Terminal):
         self.shown += text
 
 
-def solve(call: str, solver: Solver) -> int:
-    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
+def solve(call: str, solver: Solver) -> None:
+    puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
 
 
 def attempts(store: Store) -> list[PuzzleAttempt]:
@@ -718,7 +718,7 @@ def test_each_answer_is_kept(file: str) -> None:
     one, two, three = some_puzzles(3)
     wrong = next(block for block in two.game.legal if block != two.answer)
     solver = Solver(one.answer, "hint", wrong, "99", "skip", "quit")
-    assert solve(f"--seed 1 --count 4 --name Ann --db {file}", solver) == FINISHED
+    solve(f"--seed 1 --count 4 --name Ann --db {file}", solver)
     with closing(opened(file)) as store:
         found = attempts(store)
         assert [(each.result, each.grade) for each in found] == [
@@ -744,14 +744,14 @@ def test_an_answer_is_kept_before_it_is_announced(file: str, monkeypatch: pytest
     monkeypatch.setattr(practice, "insert_attempt", add)
     for answer in (puzzle.answer, "skip"):
         solver = Solver(answer)
-        assert solve(f"--seed 1 --count 1 --db {file}", solver) == FINISHED
+        solve(f"--seed 1 --count 1 --db {file}", solver)
         assert "Right!" in solver.shown or "winning move" in solver.shown
     assert announced == [False, False]
 
 
 @pytest.mark.parametrize("how", ["--no-save --db {file}", "--db none", "--json --db {file}"])
 def test_nothing_is_kept_where_that_was_not_wanted(file: str, how: str) -> None:
-    assert solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip")) == FINISHED
+    solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip"))
     assert not Path(file).exists()
 
 
@@ -766,7 +766,7 @@ def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
                 Path(file).unlink()
             return super().ask(prompt)
 
-    assert solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip")) == FINISHED
+    solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip"))
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert re.search(r"the database .* cannot be used: .*\. The puzzles go on", complaint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
@@ -25,6 +25,10 @@ class CommandError(Exception):
         self.code = code
 
 
+class PlayStoppedError(CommandError):
+    """The input ended, or Ctrl-C was typed, in the middle of a game, a puzzle or a lesson."""
+
+
 class InputEndedError(Exception):
     """The input ended where an answer was expected."""
 
@@ -37,6 +41,17 @@ def report_as(start: str, *errors: type[Exception], end: str = "", code: int = W
     except errors as error:
         problem = getattr(error, "strerror", None) or error
         raise CommandError(f"{start}{problem}{end}", code=code) from None
+
+
+@contextmanager
+def report_stop(too_early: str, describe: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` adds to its message."""
+    try:
+        yield
+    except InputEndedError:
+        raise PlayStoppedError(describe(f"the input ended before {too_early}."), code=FAILED) from None
+    except KeyboardInterrupt:
+        raise PlayStoppedError(describe("stopped."), code=INTERRUPTED) from None
 
 
 @contextmanager

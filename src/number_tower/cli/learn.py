@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.brief import describe_rules
-from number_tower.cli.errors import FAILED, FINISHED, InputEndedError, report_as
+from number_tower.cli.errors import report_stop
 from number_tower.cli.input import COMMANDS, MovePrompt
 from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
@@ -35,7 +35,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Give the lesson."""
     terminal = Terminal()
     choice = choose_game(args, args.game)
@@ -50,13 +50,13 @@ def run(args: Namespace) -> int:
     else:
         terminal.show("\nNo position was found with something to find, so here is a game at once.\n")
     prompt = MovePrompt(terminal, _COMMANDS)
-    with report_as("the input ended before the lesson did.", InputEndedError, code=FAILED):
+    with report_stop("the lesson did"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):
                 terminal.show("The lesson ends here.\n")
-                return FINISHED
-    return _play_game(Table.start(choice), args, terminal)
+                return
+    _play_game(Table.start(choice), args, terminal)
 
 
 def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: MovePrompt) -> bool:
@@ -82,11 +82,11 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
     return True
 
 
-def _play_game(table: Table, args: Namespace, terminal: Terminal) -> int:
+def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     """Play a game against the weakest level; the learner begins."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **opponent}))
     name = dialogue.voice.get_name(dialogue.table, 1)
     terminal.show_heading(f"\nA game against {name}. You begin.\n")
     terminal.show("\n")
-    return dialogue.play()
+    dialogue.play()

@@ -95,7 +95,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         raise CommandError(f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
-        return run(args) or FINISHED
+        return int(run(args) or FINISHED)
     except number_tower.CatalogueError as error:  # imported only when there is an error
         raise CommandError(str(error)) from None
 

@@ -12,7 +12,7 @@ from number_tower import store
 from number_tower.catalogue import GameChoice
 from number_tower.cli.database import Autosave, choose_store, make_key, make_seats
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
+from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
 from number_tower.cli.options import CommandParser, parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
@@ -41,7 +41,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play a match from its start."""
     terminal = Terminal()
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)
     series = Series(games, match, names, hidden=args.hidden)
-    return _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
+    _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
 
 
 def _split_games(games: str | None) -> list[str | None]:
@@ -62,13 +62,13 @@ def _split_games(games: str | None) -> list[str | None]:
     return [name.strip() for name in games.split(",")]
 
 
-def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> int:
-    """Go on with a match; return the exit code."""
+def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
+    """Go on with a match."""
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise CommandError(problem)
     series = _update_names(saved, _create_opponents(args))
-    return _MatchSession(args, series, terminal, saved).play()
+    _MatchSession(args, series, terminal, saved).play()
 
 
 def _create_opponents(args: Namespace) -> Opponents | None:
@@ -153,25 +153,21 @@ class _MatchSession:
         """Whether no game is over yet."""
         return not self._series.match.winners
 
-    def play(self, *, coin_tossed: bool = False) -> int:
-        """Play one game after another; return the exit code."""
+    def play(self, *, coin_tossed: bool = False) -> None:
+        """Play one game after another, until the match is decided or left."""
         game = self._create_game(coin_tossed=coin_tossed)
         self._announce("start" if self.fresh else "score", game)
-        try:
-            while not self._series.match.over:
+        while not self._series.match.over:
+            with report_stop("the match did", game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
-                code = game.play()
+                game.play()
                 if game.table.outcome is None:
-                    return code
+                    return
                 self._finish_game(game, game.table.outcome.winner)
                 if not self._series.match.over:
                     game = self._create_game(introduced=True)
-        except KeyboardInterrupt:
-            print_error(game.format_resume_hint("stopped."))
-            return INTERRUPTED
         self._announce("drawn" if self._series.match.leader is None else "won", game)
-        return FINISHED
 
     def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
         """Return the next game, as it stands if it was started already."""

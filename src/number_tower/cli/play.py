@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from number_tower import catalogue
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FAILED, FINISHED, CommandError, InputEndedError, report_as
+from number_tower.cli.errors import CommandError, PlayStoppedError, report_as, report_stop
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.options import CommandParser
@@ -37,17 +37,17 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play a game from its start."""
     terminal = Terminal()
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
     dialogue.savefile = open_savefile(args.record, dialogue.table)
-    return dialogue.play()
+    dialogue.play()
 
 
-def run_menu(args: Namespace) -> int:
+def run_menu(args: Namespace) -> None:
     """Show the games, ask which to play, and play it."""
     terminal = Terminal()
     terminal.show_heading("Welcome to Number Tower!\n")
@@ -60,23 +60,27 @@ def run_menu(args: Namespace) -> int:
     )
     terminal.show(f"\n{choice}")
     while True:
-        with report_as("the input ended before a game was chosen.", InputEndedError, code=FAILED):
+        with report_stop("a game was chosen"):
             answer = terminal.ask("Which game? ").strip()
         if parse_input(answer).command == "quit":
-            return FINISHED
+            return
         try:
             if answer.split(" ", 1)[0] in _MENU_COMMANDS:
-                return run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
+                run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
+                return
             book, level = _parse_choice(answer)
             options = {"vs": level and [level], "seat": None, "seed": None, "patience": None}
             table = Table.start(catalogue.choose(book))
             dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **options}))
+        except PlayStoppedError:
+            raise
         except catalogue.UnknownGameError:
             terminal.show(choice)
         except (catalogue.CatalogueError, CommandError) as error:
             terminal.show(f"That cannot be played: {str(error).removeprefix('--vs: ')}.\n")
         else:
-            return dialogue.play()
+            dialogue.play()
+            return
 
 
 def show_games(terminal: Terminal) -> None:

@@ -32,16 +32,16 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Go on with a game or a match; a game from a file is saved there as well."""
     terminal = Terminal()
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over
-        code = resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
+        resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
         if over:
             terminal.show("\nThis match is over; there is nothing to go on with.\n")
-        return code
+        return
     table, saved = found
     call = args if saved is None or table.outcome is not None else _restore_opponents(args, saved.seats, terminal)
     if saved is not None and call.vs is not None:
@@ -52,10 +52,9 @@ def run(args: Namespace) -> int:
     dialogue.savefile = open_savefile(args.record, dialogue.table)
     if dialogue.savefile is None and args.ref is not None and not is_game_id(args.ref):
         dialogue.savefile = SaveFile.from_record(args.ref)
-    code = dialogue.play()
+    dialogue.play()
     if table.outcome is not None:
         terminal.show("\nThis game is over; there is nothing to go on with.\n")
-    return code
 
 
 def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
