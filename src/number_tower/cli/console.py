@@ -124,23 +124,15 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
         progress.stop()
 
 
-class StatusLine:
-    """A line on standard error that can be changed, and is gone when it is cleared."""
-
-    def __init__(self) -> None:
-        self._live = Live(
-            console=Console(stderr=True, highlight=False),
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-
-    def show(self, text: str) -> None:
-        """Show a text in place of the one before."""
-        self._live.start()
-        self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
-
-    def clear(self) -> None:
-        """Remove the line."""
-        self._live.stop()
+def show_status(text: str, live: Live | None) -> Live:
+    """Show a line on standard error, in place of the one before; it is gone when it is stopped."""
+    live = live or Live(
+        console=Console(stderr=True, highlight=False),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    live.start()
+    live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+    return live

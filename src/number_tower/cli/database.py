@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
-_SHORT_TIMEOUT = 0.2
+SHORT_TIMEOUT = 0.2
 """Seconds to wait for a database that could not be used before."""
 
 
@@ -95,15 +95,10 @@ class LazyStore:
         finally:
             self.close()
 
-    def shorten_timeout(self) -> None:
-        """Wait for the database only briefly from now on: the game must go on."""
-        self._timeout = _SHORT_TIMEOUT
-        self.close()
-
-    def restore_timeout(self) -> None:
-        """Wait for the database as long as before: it can be used again."""
-        if self._timeout is not None:
-            self._timeout = None
+    def set_timeout(self, seconds: float | None) -> None:
+        """Wait for the database only so long from now on, since the game must go on; None: as long as usual."""
+        if seconds is not None or self._timeout is not None:
+            self._timeout = seconds
             self.close()
 
     def close(self) -> None:
@@ -189,7 +184,7 @@ class Autosave:
             except store.StoreError:
                 if self._failing:
                     raise
-                self._database.shorten_timeout()
+                self._database.set_timeout(SHORT_TIMEOUT)
                 return self._save_once(table)
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
@@ -213,12 +208,12 @@ class Autosave:
             return opened.begin(table, table.book, seats, key=self.key), news
 
     def _note_success(self) -> None:
-        self._database.restore_timeout()
+        self._database.set_timeout(None)
         self.up_to_date, self._failing = True, False
 
     def _note_failure(self, problem: str) -> str | None:
         """Return the message for the players, the first time."""
-        self._database.shorten_timeout()
+        self._database.set_timeout(SHORT_TIMEOUT)
         self.up_to_date = False
         if self._failing:
             return None

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -59,18 +60,12 @@ def parse_day(text: str) -> str:
 # The parser -----------------------------------------------------------------------------------------------------------
 
 
-class FixedWidthHelp(argparse.HelpFormatter):
-    """Lays help out the same on every terminal; measuring it would cost more than parsing the call."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=96)
-
-
 class CommandParser(argparse.ArgumentParser):
     """Reports a wrong call as a CommandError: one line that says what is wrong and what would be right."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=FixedWidthHelp, allow_abbrev=False, **settings)
+        fixed = partial(argparse.HelpFormatter, max_help_position=26, width=96)  # measuring a terminal takes long
+        super().__init__(formatter_class=fixed, allow_abbrev=False, **settings)
 
     def add_flag(self, name: str, meaning: str, **settings: Any) -> None:
         """Add an option without a value."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.cli.database import LazyStore, choose_store
+from number_tower.cli.database import SHORT_TIMEOUT, LazyStore, choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
@@ -366,12 +366,12 @@ class AttemptLog:
                 for attempt in self._waiting:
                     store.puzzles.insert_attempt(connection, attempt)
         except store.StoreError as error:
-            self._store.shorten_timeout()
+            self._store.set_timeout(SHORT_TIMEOUT)
             if not self._failed:
                 print_error(f"{error}. The puzzles go on, and are not kept as long as that is so")
             self._failed = True
         else:
-            self._store.restore_timeout()
+            self._store.set_timeout(None)
             self._waiting.clear()
 
     def close(self) -> None:

@@ -26,8 +26,6 @@ SECONDS = 20.0
 """How long to work on each position, unless the call says otherwise."""
 
 _MARKED = "1;31"
-_UNKNOWN = "unknown"
-_MARKS = "?: a win became a draw, or a draw a loss. ??: a win became a loss."
 _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
@@ -104,7 +102,7 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
         for sentence in _list_remarks(move, words):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
-        terminal.show(f"\n{_MARKS}\n")
+        terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
 
 
 def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
@@ -114,7 +112,7 @@ def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
 
 
 def _format_value(worth: Worth | None) -> str:
-    return _UNKNOWN if worth is None else worth.value
+    return "unknown" if worth is None else worth.value
 
 
 def _pad_value(value: str, width: int, terminal: Terminal) -> str:

@@ -17,7 +17,8 @@ from number_tower.cli.errors import InputEndedError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from number_tower.cli.console import StatusLine
+    from rich.live import Live
+
     from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Value
     from number_tower.voice import Message
@@ -179,7 +180,7 @@ class SearchProgress:
         self._in_game = in_game
         self._visible = is_visible(sys.stderr)
         self._due = 0.5
-        self._line: StatusLine | None = None
+        self._line: Live | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -196,14 +197,13 @@ class SearchProgress:
         if progress.positions and not self._in_game:
             rate = progress.positions / progress.seconds
             text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        if self._line is None:
-            from number_tower.cli.console import StatusLine  # noqa: PLC0415 - most searches end before they need Rich
+        from number_tower.cli.console import show_status  # noqa: PLC0415 - most searches end before they need Rich
 
-            self._line = StatusLine()
-        self._line.show(f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})")
+        doing = "thinking" if self._in_game else "searching"
+        self._line = show_status(f"{doing}: {text} (Ctrl-C {self._interrupt_hint})", self._line)
 
     def clear(self) -> None:
         """Remove the line, and get ready for another search."""
         if self._line is not None:
-            self._line.clear()
+            self._line.stop()
         self._due = 0.5
