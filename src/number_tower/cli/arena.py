@@ -6,22 +6,12 @@ import os
 import shlex
 import signal
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from itertools import chain, count
-from typing import Any, TypeVar
+from typing import Any
 
-from number_tower.arena import (
-    ArenaJournal,
-    ArenaResults,
-    ArenaStanding,
-    BatchError,
-    Score,
-    arrange,
-    compute_results,
-    play_games,
-)
+from number_tower import arena
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
 from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
@@ -41,8 +31,6 @@ _NAME = 24
 """Columns that a name may take."""
 
 _COLUMN = 5
-
-AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -64,17 +52,17 @@ def run(args: Namespace) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
-    with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
-        contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
+    with report_as("--players: ", UnknownPlayerError), report_as("", arena.BatchError):
+        contest = arena.arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
-    create = partial(ArenaJournal, args.out, contest, resume=args.resume)
     with (
-        open_journal(create, ArenaJournal.run_noun, resume=args.resume) as journal,
+        report_journal_error(arena.ArenaJournal.run_noun, resume=args.resume),
+        arena.ArenaJournal(args.out, contest, resume=args.resume) as journal,
         report_interruption(journal, len(contest), format_resume_command(args)),
         show_progress("games", INTERRUPT_HINT) as update,
-        closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
+        closing(arena.play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
     ):
-        found = compute_results(contest, games)
+        found = arena.compute_results(contest, games)
     if args.json:
         print(found.to_json())
         return
@@ -85,23 +73,27 @@ def run(args: Namespace) -> None:
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an arena."""
-    words = ["tower", "arena", *args.games, "--players", args.players]
-    words += ["--games", str(args.number), f"--seed={args.seed}"]
-    if args.out not in {None, FILE}:
-        words += ["--out", args.out]
-    if args.jobs is not None:
-        words += ["--jobs", str(args.jobs)]
-    if args.patience != DEFAULT_PATIENCE:
-        words += ["--patience", f"{args.patience:g}"]
-    if args.json:
-        words += ["--json"]
-    return shlex.join([*words, "--resume"])
+    words = ["arena", *args.games, "--players", args.players, "--games", str(args.number), f"--seed={args.seed}"]
+    out = None if args.out == FILE else args.out
+    patience = None if args.patience == DEFAULT_PATIENCE else f"{args.patience:g}"
+    return format_call(*words, out=out, jobs=args.jobs, patience=patience, json=args.json, resume=True)
+
+
+def format_call(*words: str, **options: object) -> str:
+    """Return a call of `tower` with these words and options; an option that is None or False is left out."""
+    call = ["tower", *words]
+    for name, value in options.items():
+        if value is True:
+            call.append(f"--{name}")
+        elif value is not None and value is not False:
+            call += [f"--{name}", str(value)]
+    return shlex.join(call)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
 
 
-def format_report(found: ArenaResults, width: int) -> str:
+def format_report(found: arena.ArenaResults, width: int) -> str:
     """Return the standings, the score of each pair and that of each game, for a terminal of this width."""
     contest, standings = found.contest, found.standings
     share = standings[0].score.games
@@ -132,7 +124,7 @@ def format_report(found: ArenaResults, width: int) -> str:
     return f"{text}\n{heading}\n\n{_format_columns(games, columns, width)}"
 
 
-def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
+def _format_standings(standings: Sequence[arena.ArenaStanding], width: int) -> str:
     forfeits = any(standing.forfeits for standing in standings)
     rows = []
     for _, score, given_up, rating in standings:
@@ -155,7 +147,7 @@ def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int
     return "\n".join(tables)
 
 
-def _format_percent(score: Score) -> str:
+def _format_percent(score: arena.Score) -> str:
     return f"{100 * score.share:.1f}"
 
 
@@ -173,16 +165,17 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
     return usual if args.resume else next(free)
 
 
-def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: bool) -> AnyJournal:
-    """Open the file, and report what is wrong with it before any work is done."""
+@contextmanager
+def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
+    """Report what is wrong with the file that is opened, before any work is done."""
     try:
-        return create()
+        yield
     except JournalNotEmptyError as error:
         advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
         raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
         raise CommandError(f"{error}; another --out leaves it alone", code=FAILED) from None
-    except BatchError as error:
+    except arena.BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
         raise CommandError(f"{error}{advice}") from None
 
@@ -211,7 +204,7 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
         raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
         raise CommandError(f"{error}; another --out begins anew", code=FAILED) from None
-    except BatchError as error:
+    except arena.BatchError as error:
         raise CommandError(str(error), code=FAILED) from None
     finally:
         signal.signal(signal.SIGTERM, before)

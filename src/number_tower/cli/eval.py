@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import os
-import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from textwrap import fill
 
+from number_tower import evaluation
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
-from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
+from number_tower.cli.arena import (
+    INTERRUPT_HINT,
+    choose_journal_file,
+    format_call,
+    report_interruption,
+    report_journal_error,
+)
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
-from number_tower.evaluation import (
-    BASELINES,
-    EvaluationJournal,
-    RespondentFactory,
-    Suite,
-    arrange_suite,
-    run_tasks,
-)
 from number_tower.evaluation.intervals import format_points, format_share
 from number_tower.evaluation.report import write
 from number_tower.evaluation.run import read_settings
@@ -85,14 +82,16 @@ def run(args: Namespace) -> None:
     terminal = Terminal()
     _check_folder(args.report)
     args.out = choose_journal_file(args, FILE)
-    with closing(RespondentFactory()) as make:
+    with closing(evaluation.RespondentFactory()) as make:
         suite = create_suite(args, make)
-        create = partial(EvaluationJournal, args.out, suite, resume=args.resume)
         with (
-            open_journal(create, EvaluationJournal.run_noun, resume=args.resume) as journal,
+            report_journal_error(evaluation.EvaluationJournal.run_noun, resume=args.resume),
+            evaluation.EvaluationJournal(args.out, suite, resume=args.resume) as journal,
             report_interruption(journal, len(suite), format_resume_command(args)),
             show_progress("games and positions", INTERRUPT_HINT) as update,
-            closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
+            closing(
+                evaluation.run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)
+            ) as tasks,
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None:
@@ -105,7 +104,7 @@ def run(args: Namespace) -> None:
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
 
 
-def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
+def create_suite(args: Namespace, make: evaluation.RespondentFactory) -> evaluation.Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", UnknownPlayerError, BatchError),
@@ -115,13 +114,13 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     ):
         if _resumes_file(args):
             return restore_suite(read_settings(args.out), make=make, finding=positions)
-        players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
+        players = [*(args.players or ()), *(evaluation.BASELINES if args.baselines else ())]
         if not players:
             raise CommandError("--player: expected a command, module:function or a level; or --baselines")
         if args.games and args.variants is not None:
             raise CommandError("--variants goes without a game: name games, or have so many made")
         given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
-        return arrange_suite(
+        return evaluation.arrange_suite(
             dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
             args.games,
             **given,
@@ -141,37 +140,28 @@ def _resumes_file(args: Namespace) -> bool:
 # Commands -------------------------------------------------------------------------------------------------------------
 
 
-def format_command(suite: Suite) -> str:
+def format_command(suite: evaluation.Suite) -> str:
     """Return the command for the same tasks."""
-    words = ["tower", "eval", *(() if suite.fresh else (entry.text for entry in suite.games))]
-    own = [player for player in suite.players if player not in BASELINES]
-    baselines = suite.players == (*own, *BASELINES)
+    words = [] if suite.fresh else [entry.text for entry in suite.games]
+    own = [player for player in suite.players if player not in evaluation.BASELINES]
+    baselines = suite.players == (*own, *evaluation.BASELINES)
     for player in own if baselines else suite.players:
         words += ["--player", player]
-    words += ["--baselines"] * baselines
-    words += ["--games", str(suite.number), "--positions", str(len(suite.spots))]
+    words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.spots))]
     if suite.fresh:
         words += ["--variants", str(len(suite.games))]
     if suite.against != DEFAULT_OPPONENT:
         words += ["--against", suite.against]
     words += [f"--seed={suite.seed}"]
-    if suite.tries != DEFAULT_TRIES:
-        words += ["--tries", str(suite.tries)]
-    words += ["--no-legal"] * (not suite.legal)
-    if suite.patience != DEFAULT_PATIENCE:
-        words += ["--patience", repr(suite.patience)]
-    return shlex.join(words)
+    tries = None if suite.tries == DEFAULT_TRIES else suite.tries
+    patience = None if suite.patience == DEFAULT_PATIENCE else suite.patience
+    return format_call("eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience)
 
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
-    words = ["tower", "eval", "--resume", "--out", args.out]
-    if args.jobs is not None:
-        words += ["--jobs", str(args.jobs)]
-    if args.report is not None:
-        words += ["--report", args.report]
-    words += ["--stop"] * args.stop + ["--json"] * args.json
-    return shlex.join(words)
+    own = {"jobs": args.jobs, "report": args.report, "stop": args.stop, "json": args.json}
+    return format_call("eval", resume=True, out=args.out, **own)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
@@ -183,17 +173,17 @@ def _check_folder(folder: str | None) -> None:
         raise CommandError("--report: expected a folder, which is made if there is none")
 
 
-def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
+def _describe_output(args: Namespace, journal: evaluation.EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
     kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
     if args.report is not None:
         return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
-    again = shlex.join(["tower", "eval", "--resume", "--out", args.out])
+    again = format_call("eval", resume=True, out=args.out)
     more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
     return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
 
 
-def _describe_shortage(args: Namespace, suite: Suite) -> str:
+def _describe_shortage(args: Namespace, suite: evaluation.Suite) -> str:
     """Say that fewer positions were found than the call args for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
     if len(suite.spots) >= expected:

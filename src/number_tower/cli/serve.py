@@ -11,19 +11,7 @@ from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
-from number_tower.web.settings import (
-    HOST,
-    LOOPBACK,
-    SettingError,
-    Settings,
-    get_default_workers,
-    parse_days,
-    parse_host_names,
-    parse_metrics_address,
-    parse_proxies,
-    parse_public_url,
-    parse_size,
-)
+from number_tower.web import settings
 
 T = TypeVar("T")
 
@@ -84,36 +72,36 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve the games to browsers until Ctrl-C."""
-    settings = _read_settings(args)
+    chosen = _read_settings(args)
     with require_extra("serving games", "web"), report_as("", StoreError, end=".", code=FAILED):
         from number_tower.web import server  # noqa: PLC0415 - the extra may not be installed
 
         with report_as("", server.ServerStartError, end=".", code=FAILED):
-            return server.run(settings, lambda text: print(text, flush=True))
+            return server.run(chosen, lambda text: print(text, flush=True))
 
 
-def _read_settings(args: Namespace) -> Settings:
+def _read_settings(args: Namespace) -> settings.Settings:
     if is_disabled(args.db):
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
         raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object) -> T:
-        with report_as(f"{option}: ", SettingError):
+        with report_as(f"{option}: ", settings.SettingError):
             return parse(value)
 
-    return Settings(
+    return settings.Settings(
         place=LazyStore(args.db).location,
-        host=HOST if args.host is None else args.host,
+        host=settings.HOST if args.host is None else args.host,
         port=args.port,
-        proxy=read("--proxy", parse_proxies, ",".join(LOOPBACK) if args.proxy == "" else args.proxy),
-        public_url=read("--public-url", parse_public_url, args.public_url),
-        host_names=read("--host-name", parse_host_names, args.host_name),
+        proxy=read("--proxy", settings.parse_proxies, ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy),
+        public_url=read("--public-url", settings.parse_public_url, args.public_url),
+        host_names=read("--host-name", settings.parse_host_names, args.host_name),
         drain=args.drain,
         limits=not args.no_limits,
-        workers=args.workers or get_default_workers(),
+        workers=args.workers or settings.get_default_workers(),
         log=args.log,
         quiet=args.quiet,
-        metrics=read("--metrics", parse_metrics_address, args.metrics),
-        keep_days=read("--keep-days", parse_days, args.keep_days),
-        max_db=read("--max-db", parse_size, args.max_db),
+        metrics=read("--metrics", settings.parse_metrics_address, args.metrics),
+        keep_days=read("--keep-days", settings.parse_days, args.keep_days),
+        max_db=read("--max-db", settings.parse_size, args.max_db),
     )
