@@ -95,6 +95,15 @@ class LazyStore:
         finally:
             self.close()
 
+    def find(self, look_up: Callable[[Store], Found | None]) -> Found | None:
+        """Look something up, and close the database; return None where it cannot be used."""
+        try:
+            return None if self.missing else look_up(self.open())
+        except store.StoreError:
+            return None
+        finally:
+            self.close()
+
     def set_timeout(self, seconds: float | None) -> None:
         """Wait for the database only so long from now on, since the game must go on; None: as long as usual."""
         if seconds is not None or self._timeout is not None:

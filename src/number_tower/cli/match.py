@@ -141,6 +141,7 @@ class _MatchSession:
         self._args = args
         self._series = series
         self._terminal = terminal
+        self._database = choose_store(args)
         self._id = None if saved is None else saved.id
         self._key = make_key() if saved is None else saved.key
         self._current = None if saved is None else saved.current
@@ -174,8 +175,7 @@ class _MatchSession:
         saved, series = self._load_started_game(), self._series
         table = series.table if saved is None else replace(saved.table, names=series.names)
         opponents = create_opponents(self._args, series.match.number)
-        database = choose_store(self._args)
-        claim_slot = partial(self._claim_slot, opponents, series)
+        database, claim_slot = self._database, partial(self._claim_slot, opponents, series)
         return _MatchDialogue(
             table if opponents is None else opponents.seat(table),
             self._terminal,
@@ -189,14 +189,10 @@ class _MatchSession:
     def _load_started_game(self) -> StoredGame | None:
         """Return the next game if it was started, before the match was left or meanwhile elsewhere."""
         current, self._current = self._current, None
-        if current is not None or self._id is None or (database := choose_store(self._args)) is None:
+        if current is not None or self._id is None or self._database is None:
             return current
-        try:
-            return store.matches.find_game(database.open(), store.rows.MatchSlot(self._id, self._series.match.number))
-        except store.StoreError:
-            return None
-        finally:
-            database.close()
+        match, number = self._id, self._series.match.number
+        return self._database.find(lambda opened: store.matches.find_game(opened, store.rows.MatchSlot(match, number)))
 
     def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
@@ -230,13 +226,12 @@ class _MatchSession:
     def format_ref(self, game: _MatchDialogue) -> str | None:
         """Return the REF of the match with the options to resume it; None if it is not saved."""
         self.update_id(game)
-        database = choose_store(self._args)
-        if self._id is None or self._unsaved or self._diverged or database is None:
+        if self._id is None or self._unsaved or self._diverged or self._database is None:
             return None
         opponents = game.opponents
         named = opponents is not None and opponents.has_program
         seats = opponents._replace(seed=self._args.seed).options if opponents and named else ""
-        return f"m{self._id}{database.db_option}{seats}"
+        return f"m{self._id}{self._database.db_option}{seats}"
 
     def update_id(self, game: _MatchDialogue) -> None:
         """Remember the id of the match, once it is saved."""

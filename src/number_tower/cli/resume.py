@@ -98,14 +98,9 @@ def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
     """Return the game of a file as it is in the database, if it stands there as in the file."""
     database = choose_store(args)
     key = None if found.saved is not None else record.read_key(args.ref)
-    if key is None or database is None or database.missing:
+    if key is None or database is None:
         return found
-    try:
-        saved = database.open().find_by_key(key)
-    except store.StoreError:
-        return found
-    finally:
-        database.close()
+    saved = database.find(lambda opened: opened.find_by_key(key))
     return found if saved is None or saved.table != found.table else FoundGame(saved.table, saved)
 
 

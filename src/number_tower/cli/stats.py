@@ -112,8 +112,8 @@ def _judge_games(store: Store, name: str | None) -> bool:
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-BarRow = tuple[tuple[str, ...], tuple[int, ...]]
-"""A row of a table: its texts, and the parts of its bar."""
+BarRow = tuple[tuple[str | int, ...], tuple[int, ...]]
+"""A row of a table: its texts and numbers, and the parts of its bar."""
 
 _WON, _DRAWN, _LOST = VALUE_COLOURS["win"], VALUE_COLOURS["draw"], VALUE_COLOURS["loss"]
 _SHARE = {"#": _WON, ".": _LOST}
@@ -145,7 +145,7 @@ def _format_headline(found: Statistics) -> str:
 
 def _print_players(found: Statistics, terminal: Terminal) -> None:
     rows = [
-        ((_shorten_name(each.name), each.kind, *_format_tally(each.tally)), _split_accuracy(each.accuracy))
+        ((_shorten_name(each.name), each.kind, each.tally.games, *each.tally), _split_accuracy(each.accuracy))
         for each in found.players[:MOST_PLAYERS]
     ]
     _print_table(("Players", "", "games", "won", "drawn", "lost", "accuracy"), rows, _SHARE, terminal)
@@ -159,7 +159,7 @@ def _print_games(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
     for each in found.results:
         share = _format_percent(each.began.won, each.began.games)
-        rows.append(((_shorten_name(each.game), share, *_format_tally(each.seats[0])), each.seats[0]))
+        rows.append(((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0]))
     _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal)
     if rows:
         terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
@@ -187,7 +187,7 @@ def _list_seat_rows(ground: ResultsByGame) -> Iterator[BarRow]:
 
 
 def _format_result(label: str, tally: Tally) -> BarRow:
-    return (label, *_format_tally(tally)), tally
+    return (label, tally.games, *tally), tally
 
 
 def _describe_abandoned(found: Statistics) -> str:
@@ -200,10 +200,7 @@ def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
         periods = [each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods]
     if len(periods) > 1:
         periods.append(Period("in all", sum(each.games for each in periods), found.accuracy))
-    rows = [
-        ((each.label, f"{each.games:,}", f"{each.accuracy.mattered:,}"), _split_accuracy(each.accuracy))
-        for each in periods
-    ]
+    rows = [((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy)) for each in periods]
     title = "Accuracy" if found.name else "People's accuracy"
     _print_table((title, "games", "decisions", "right"), rows, _SHARE, terminal)
 
@@ -222,8 +219,8 @@ def _print_streak(found: Statistics, terminal: Terminal) -> None:
 def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
     rows: list[BarRow] = []
     for each in found.puzzles:
-        counts = (f"{number:,}" for number in (each.tried, each.right, each.wrong, each.skipped))
-        rows.append(((f"grade {each.grade}", *counts), (each.right, each.tried - each.right)))
+        cells = (f"grade {each.grade}", each.tried, each.right, each.wrong, each.skipped)
+        rows.append((cells, (each.right, each.tried - each.right)))
     _print_table(("Puzzles", "tried", "right", "wrong", "skipped", "solved"), rows, _SHARE, terminal)
 
 
@@ -245,10 +242,11 @@ def _format_bars(
 ) -> str:
     *titles, bar_head = heads
     cells = []
-    for (label, *texts), parts in rows:
+    for (label, *others), parts in rows:
         bar = draw_bar(parts, marks, size, colour=colour) if size and any(parts) else ""
         share = _format_percent(parts[0], sum(parts)) if bar_head else ""
-        cells.append((f"  {label}", *texts, *[bar] * bool(size), share))
+        figures = (cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
+        cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
     sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
     bars = [bar_head] * bool(size)
     return format_table((*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour)
@@ -281,10 +279,6 @@ def _shorten_name(name: str) -> str:
     while count_cells(name) > _LONGEST_NAME - 3:
         name = name[:-1]
     return f"{name}..."
-
-
-def _format_tally(tally: Tally) -> tuple[str, ...]:
-    return tuple(f"{number:,}" for number in (tally.games, *tally))
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
