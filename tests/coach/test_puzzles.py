@@ -29,7 +29,7 @@ from number_tower.cli.errors import (
     print_error,
 )
 from number_tower.cli.main import create_parser
-from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
+from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import (
     GRADES,
@@ -347,7 +347,7 @@ def some_of(name: str, seed: int, count: int) -> list[Puzzle]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
-        moves = find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_TOLD)
+        moves = find_line(puzzle.solve(), puzzle.answer, LONGEST_TOLD)
         over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
         assert over is not None
         assert over.winner == puzzle.game.to_move
@@ -358,7 +358,7 @@ def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
 def test_a_wrong_answer_is_refuted_to_the_end(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
         for block in {*puzzle.game.legal} - {puzzle.answer}:
-            moves = find_line(solve_puzzle(puzzle), block, LONGEST_TOLD)
+            moves = find_line(puzzle.solve(), block, LONGEST_TOLD)
             over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
             assert over is not None
             assert over.winner != puzzle.game.to_move

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from number_tower.cli.console import show_progress
@@ -66,9 +66,8 @@ def _describe(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"Games will be kept in {store.name}, from the first move that is made.\n")
         return
     counts = store.query(count_contents, "game")
-    games = f"{format_count(counts.games, 'game')} ({counts.unfinished:,} unfinished)"
-    terminal.show(f"Games are kept in {store.name} (form {NEWEST}).\n")
-    terminal.show(f"{games}, {_format_counts(counts.matches, counts.puzzles)}.\n")
+    contents = _format_contents(counts._asdict(), f" ({counts.unfinished:,} unfinished)")
+    terminal.show(f"Games are kept in {store.name} (form {NEWEST}).\n{contents}.\n")
 
 
 def _upgrade(args: Namespace, terminal: Terminal) -> None:
@@ -106,14 +105,13 @@ def _back_up(args: Namespace, terminal: Terminal) -> None:
     store = _require_store(args)
     with show_progress("parts", "stops; then nothing is saved") as update:
         summary = create_backup(store.location, Path(args.file), overwrite=args.force, progress=update)
-    rows = summary.rows
-    contents = _format_contents(rows.get("games", 0), rows.get("matches", 0), rows.get("puzzles", 0))
+    contents = _format_contents(summary.rows)
     terminal.show(f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (form {summary.version}).\n")
 
 
 def _check(args: Namespace, terminal: Terminal) -> None:
     name, report = _run_check(args)
-    contents = _format_contents(report.games, report.matches, report.puzzles)
+    contents = _format_contents(report._asdict())
     if not report.problems:
         terminal.show(f"{name} is fine: {contents} (form {report.version}).\n")
         return
@@ -148,7 +146,7 @@ def _restore(args: Namespace, terminal: Terminal) -> None:
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=FAILED)
     with show_progress("parts", "stops; then everything is as it was") as update:
         restored = restore_backup(store.location, Path(args.file), update)
-    contents = _format_contents(report.games, report.matches, report.puzzles)
+    contents = _format_contents(report._asdict())
     terminal.show(f"Restored {store.name} from {name}: {contents} (form {restored.summary.version}).\n")
     if restored.replaced is not None:
         terminal.show(f"The database that was there before is saved as {format_path(str(restored.replaced))}\n")
@@ -162,12 +160,10 @@ def _require_store(args: Namespace) -> LazyStore:
     return store
 
 
-def _format_contents(games: int, matches: int, puzzles: int) -> str:
-    return f"{format_count(games, 'game')}, {_format_counts(matches, puzzles)}"
-
-
-def _format_counts(matches: int, puzzles: int) -> str:
-    return f"{matches:,} {'match' if matches == 1 else 'matches'}, {format_count(puzzles, 'puzzle')} tried"
+def _format_contents(rows: Mapping[str, int], unfinished: str = "") -> str:
+    games, matches, puzzles = (rows.get(table, 0) for table in ("games", "matches", "puzzles"))
+    some = f"{matches:,} {'match' if matches == 1 else 'matches'}, {format_count(puzzles, 'puzzle')} tried"
+    return f"{format_count(games, 'game')}{unfinished}, {some}"
 
 
 _ACTIONS: dict[str | None, Callable[[Namespace, Terminal], None]] = {

@@ -24,7 +24,7 @@ from number_tower.coach.hints import format_reason, hint
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.players.knowledge import find_hardest_moves
-from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
@@ -47,8 +47,6 @@ LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
 
 _BEGINNING = 8
-_SEARCHED = 50_000
-"""Positions that are searched to say more of a puzzle than its answer."""
 _SEEDS = 100_000
 
 Result = Literal["right", "wrong", "skipped", "left"]
@@ -216,7 +214,7 @@ class PuzzleQuestion:
         self._table = Table(puzzle.game, book=book)
         self._voice = get_voice(book)
         self._terminal = terminal
-        self._solution = solve_puzzle(puzzle)
+        self._solution = puzzle.solve()
         self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
 
     def ask(self) -> Result:
@@ -284,17 +282,6 @@ class PuzzleQuestion:
         return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
 
 
-def solve_puzzle(puzzle: Puzzle) -> Solution:
-    """Solve a puzzle for its explanations; without plies where finding them takes long."""
-    position = puzzle.game.position
-    try:
-        solution = Solution(position, SearchLimits(positions=_SEARCHED))
-        solution.best  # noqa: B018 - evaluates all moves
-    except NotSolvedError:
-        return Solution(position, SearchLimits(), plies=False)
-    return solution
-
-
 def _shorten_reason(reason: Reason) -> Reason:
     """Leave out of a reason the line of play, which is told anyway."""
     because = None if reason.because is None else _shorten_reason(reason.because)
@@ -339,7 +326,7 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
         "answer": puzzle.answer,
         "grade": puzzle.grade,
         "plies": puzzle.plies,
-        "line": find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_LINE),
+        "line": find_line(puzzle.solve(), puzzle.answer, LONGEST_LINE),
     }
 
 
