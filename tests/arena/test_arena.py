@@ -661,7 +661,7 @@ def test_a_worker_that_fails_is_told_in_a_line(
     def failing(*_: object) -> NoReturn:
         raise WorkerError("a worker process ended (exit code -9)")
 
-    monkeypatch.setattr(contesting, "compute_results", failing)
+    monkeypatch.setattr("number_tower.arena.compute_results", failing)
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
     assert capsys.readouterr().err == (
         "tower: a worker process ended (exit code -9). 0 of 3 games are kept in arena.jsonl. "

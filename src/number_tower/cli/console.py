@@ -124,15 +124,13 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
         progress.stop()
 
 
-def show_status(text: str, live: Live | None) -> Live:
-    """Show a line on standard error, in place of the one before; it is gone when it is stopped."""
-    live = live or Live(
+def create_status_line(get_text: Callable[[], str]) -> Live:
+    """Return a line on standard error; it is shown when it is started and refreshed, and gone when it is stopped."""
+    return Live(
         console=Console(stderr=True, highlight=False),
+        get_renderable=lambda: Text(get_text(), no_wrap=True, overflow="ellipsis"),
         auto_refresh=False,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    live.start()
-    live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
-    return live

@@ -180,6 +180,7 @@ class SearchProgress:
         self._in_game = in_game
         self._visible = is_visible(sys.stderr)
         self._due = 0.5
+        self._text = ""
         self._line: Live | None = None
 
     def __enter__(self) -> Self:
@@ -197,10 +198,13 @@ class SearchProgress:
         if progress.positions and not self._in_game:
             rate = progress.positions / progress.seconds
             text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
-        from number_tower.cli.console import show_status  # noqa: PLC0415 - most searches end before they need Rich
+        self._text = f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})"
+        if self._line is None:
+            from number_tower.cli.console import create_status_line  # noqa: PLC0415 - most searches need no Rich
 
-        doing = "thinking" if self._in_game else "searching"
-        self._line = show_status(f"{doing}: {text} (Ctrl-C {self._interrupt_hint})", self._line)
+            self._line = create_status_line(lambda: self._text)
+        self._line.start()
+        self._line.refresh()
 
     def clear(self) -> None:
         """Remove the line, and get ready for another search."""
