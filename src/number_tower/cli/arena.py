@@ -194,10 +194,9 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-    except KeyboardInterrupt:
-        raise CommandError(f"stopped. {describe_state()}", code=INTERRUPTED) from None
-    except StoppedError as error:
-        raise CommandError(f"stopped: {error}. {describe_state()}", code=INTERRUPTED) from None
+    except (KeyboardInterrupt, StoppedError) as error:
+        reason = f": {error}" if isinstance(error, StoppedError) else ""
+        raise CommandError(f"stopped{reason}. {describe_state()}", code=INTERRUPTED) from None
     except WorkerError as error:
         raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from number_tower.cli.errors import CommandError, print_error, report_stop
@@ -209,10 +210,7 @@ class Dialogue:
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
     """Return how many entries two sequences begin with alike."""
-    for place, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-        if mine != theirs:
-            return place
-    return min(len(one), len(other))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _find_program_name() -> str:

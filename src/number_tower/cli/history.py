@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, NamedTuple
 
 from number_tower import catalogue, record
 from number_tower.cli.console import format_table
@@ -53,31 +52,35 @@ def run(args: Namespace) -> None:
         raise CommandError(f"--result {args.result}: by whom? Add --player NAME")
     if args.matches and any(filters):
         raise CommandError("--matches lists all matches; the other filters are for games")
-    store, listing = LazyStore(args.db), _MATCHES if args.matches else _GAMES
-    found, total = ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), listing.noun)
+    store, what = LazyStore(args.db), "matches" if args.matches else "games"
+    found, total = ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
     if args.json:
-        entries = [listing.to_json(entry) for entry in found]
-        document = {"total": total, "page": args.page, "count": args.count, listing.plural: entries}
+        entries = [_match_to_json(each) if isinstance(each, ListedMatch) else _game_to_json(each) for each in found]
+        document = {"total": total, "page": args.page, "count": args.count, what: entries}
         print(json.format_document(document), end="")
+    elif not total and any(filters):
+        terminal.show("No such games are kept. To see all there are: tower history\n")
     elif not total:
-        call = f"No {listing.plural} are kept in {store.name} yet. To play one: tower {listing.command} GAME\n"
-        terminal.show("No such games are kept. To see all there are: tower history\n" if any(filters) else call)
+        call = f"tower {'match' if args.matches else 'play'} GAME"
+        terminal.show(f"No {what} are kept in {store.name} yet. To play one: {call}\n")
+    elif not found:
+        raise CommandError(f"--page {args.page}: there are only {-(-total // args.count)}")
     else:
-        _show_page(terminal, args, listing, found, total)
+        heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
+        rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
+        alignment = ">" + "<" * (len(heads) - 1)
+        terminal.write(format_table(heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
+        _show_page_number(terminal, args, total, what)
 
 
-def _show_page(terminal: Terminal, args: Namespace, listing: _Listing, found: Sequence[Any], total: int) -> None:
+def _show_page_number(terminal: Terminal, args: Namespace, total: int, what: str) -> None:
     pages = -(-total // args.count)
-    if not found:
-        raise CommandError(f"--page {args.page}: there are only {pages}")
-    rows, alignment = map(listing.format_row, found), ">" + "<" * (len(listing.heads) - 1)
-    terminal.write(format_table(listing.heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
     if pages > 1:
         after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
-        terminal.show(f"\nPage {args.page} of {pages}, {total:,} {listing.plural} in all{after}.\n")
+        terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
 
 
-def _load_page(store: Store, args: Namespace) -> tuple[Sequence[Any], int]:
+def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
     name, player = normalize_game_name(args.game), args.player and args.player.strip()
     wanted = GameFilter(name, player, args.result, _format_day(args.since), _format_day(args.until, 1))
     skip = (args.page - 1) * args.count
@@ -181,25 +184,3 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
         "line": record.to_line(game.table, files=True),
         **json.make_document(game.table),
     }
-
-
-class _Listing(NamedTuple):
-    """What a list is of, and how its entries are printed."""
-
-    noun: str
-    plural: str
-    command: str
-    heads: tuple[str, ...]
-    format_row: Callable[[Any], tuple[str, ...]]
-    to_json: Callable[[Any], dict[str, object]]
-
-
-_GAMES = _Listing("game", "games", "play", ("id", "last move", "game", "players", "result"), _format_row, _game_to_json)
-_MATCHES = _Listing(
-    "match",
-    "matches",
-    "match",
-    ("id", "last move", "game", "players", "score", "result"),
-    _format_match_row,
-    _match_to_json,
-)
