@@ -176,6 +176,4 @@ def open_savefile(path: str | None, table: Table) -> SaveFile | None:
 
     if not path:
         raise CommandError("--record: expected a file's name")
-    savefile = SaveFile(path)
-    savefile.begin(table)
-    return savefile
+    return SaveFile.create(path, table)

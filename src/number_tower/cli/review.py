@@ -22,9 +22,6 @@ from number_tower.table import Table
 from number_tower.text import format_path
 from number_tower.voice import get_voice
 
-SECONDS = 20.0
-"""How long to work on each position, unless the call says otherwise."""
-
 _MARKED = "1;31"
 _ENOUGH = 1000
 """Bytes of a file that show whether it is an SVG picture."""
@@ -35,7 +32,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_ref_argument()
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
-    parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds)
+    parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds, default=20.0)
 
 
 def run(args: Namespace) -> None:
@@ -48,9 +45,8 @@ def run(args: Namespace) -> None:
     file = None if args.svg is None or printed else _check_picture_file(args.svg)
     voice = get_voice(table.book)
     words = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
-    seconds = SECONDS if args.seconds is None else args.seconds
     with SearchProgress() as progress:
-        reviewed = review(table.game, declared=table.declared, seconds=seconds, progress=progress.update)
+        reviewed = review(table.game, declared=table.declared, seconds=args.seconds, progress=progress.update)
     if printed:
         terminal.write(draw_review(reviewed, words, table.book.title))
         return

@@ -54,23 +54,25 @@ class SaveFile:
         return cls(path) if is_json else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
 
     @classmethod
-    def start(cls, path: str, table: Table, key: str | None) -> tuple[SaveFile, str | None]:
-        """Save a game that is being played from now on; return also a message for the players, if there is one."""
+    def create(cls, path: str, table: Table, key: str | None = None) -> SaveFile:
+        """Write the first record; a file with an earlier game stays as it is until the game is saved again."""
         savefile = cls(path)
         savefile.key = key
-        savefile.begin(table)
+        with report_writing("game", path):
+            savefile._holds_earlier_game = savefile._file.exists() and savefile._holds_game()
+            savefile.up_to_date = not savefile._holds_earlier_game
+            if savefile.up_to_date:
+                savefile._write(table)
+        return savefile
+
+    @classmethod
+    def start(cls, path: str, table: Table, key: str | None) -> tuple[SaveFile, str | None]:
+        """Save a game that is being played from now on; return also a message for the players, if there is one."""
+        savefile = cls.create(path, table, key)
         news = None if savefile.up_to_date else savefile.save(table)
         if not savefile.up_to_date:
             raise CommandError(news or "the game cannot be kept")
         return savefile, news
-
-    def begin(self, table: Table) -> None:
-        """Write the first record; a file with an earlier game stays as it is until a move is made."""
-        with report_writing("game", self.path):
-            self._holds_earlier_game = self._file.exists() and self._holds_game()
-            self.up_to_date = not self._holds_earlier_game
-            if self.up_to_date:
-                self._write(table)
 
     def save(self, table: Table) -> str | None:
         """Write the record; return a message for the players, if there is one."""
