@@ -45,7 +45,8 @@ COMMANDS = {
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.
 
-The module has the functions `add_arguments(parser)` and `run(args)`. Where it has several commands, the others have
+The module has the functions `add_arguments(parser)` and `run(args)`; what goes wrong is raised as a CommandError, and
+`run` returns an exit code only where it is not 0. Where a module has several commands, the others have
 `add_NAME_arguments` and `run_NAME`.
 """
 

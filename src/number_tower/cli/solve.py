@@ -177,18 +177,15 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         for block, worth in ranked:
             plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
             padding = " " * (5 - len(worth.value)) if counted else ""
-            terminal.write(
-                f"  {block:>{width}}  {terminal.paint(worth.value, VALUE_COLOURS[worth.value])}{padding}{plies}\n"
-            )
+            value = terminal.paint(worth.value, VALUE_COLOURS[worth.value])
+            terminal.write(f"  {block:>{width}}  {value}{padding}{plies}\n")
         return
-    for value in VALUE_COLOURS:
-        blocks = sorted(block for block, worth in ranked if worth.value == value)
+    for kind, code in VALUE_COLOURS.items():
+        blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
+            label = terminal.paint(kind, code) + " " * (4 - len(kind))
             moves = f"{len(blocks):,} of {len(ranked):,} moves"
-            padding = " " * (4 - len(value))
-            terminal.show(
-                f"  {terminal.paint(value, VALUE_COLOURS[value])}{padding}  {moves}: {summarize_numbers(blocks)}\n"
-            )
+            terminal.show(f"  {label}  {moves}: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
     terminal.show(f"\n{known}`--all` lists every move.\n")
