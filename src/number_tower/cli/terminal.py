@@ -9,8 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Self, TextIO
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, TextIO
 from unicodedata import combining, east_asian_width
 
 from number_tower.cli.errors import InputEndedError
@@ -169,7 +169,7 @@ def _read_chunk() -> str:
         return ""
 
 
-class SearchProgress:
+class SearchProgress(AbstractContextManager["SearchProgress"]):
     """Shows on standard error how far a search has come, from half a second on.
 
     `interrupt_hint` says what Ctrl-C does. In a game, where nobody asked for a search, only the time is shown.
@@ -182,9 +182,6 @@ class SearchProgress:
         self._due = 0.5
         self._text = ""
         self._line: Live | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.clear()
