@@ -11,7 +11,10 @@ from contextlib import closing, contextmanager
 from itertools import chain, count
 from typing import Any
 
-from number_tower import arena
+from number_tower.arena import BatchError, play_games
+from number_tower.arena.playout import ArenaJournal
+from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
+from number_tower.arena.schedule import arrange
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
 from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
@@ -52,17 +55,17 @@ def run(args: Namespace) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
-    with report_as("--players: ", UnknownPlayerError), report_as("", arena.BatchError):
-        contest = arena.arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
+    with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
+        contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
     with (
-        report_journal_error(arena.ArenaJournal.run_noun, resume=args.resume),
-        arena.ArenaJournal(args.out, contest, resume=args.resume) as journal,
+        report_journal_error(ArenaJournal.run_noun, resume=args.resume),
+        ArenaJournal(args.out, contest, resume=args.resume) as journal,
         report_interruption(journal, len(contest), format_resume_command(args)),
         show_progress("games", INTERRUPT_HINT) as update,
-        closing(arena.play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
+        closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
     ):
-        found = arena.compute_results(contest, games)
+        found = compute_results(contest, games)
     if args.json:
         print(found.to_json())
         return
@@ -93,7 +96,7 @@ def format_call(*words: str, **options: object) -> str:
 # Report ---------------------------------------------------------------------------------------------------------------
 
 
-def format_report(found: arena.ArenaResults, width: int) -> str:
+def format_report(found: ArenaResults, width: int) -> str:
     """Return the standings, the score of each pair and that of each game, for a terminal of this width."""
     contest, standings = found.contest, found.standings
     share = standings[0].score.games
@@ -124,7 +127,7 @@ def format_report(found: arena.ArenaResults, width: int) -> str:
     return f"{text}\n{heading}\n\n{_format_columns(games, columns, width)}"
 
 
-def _format_standings(standings: Sequence[arena.ArenaStanding], width: int) -> str:
+def _format_standings(standings: Sequence[ArenaStanding], width: int) -> str:
     forfeits = any(standing.forfeits for standing in standings)
     rows = []
     for _, score, given_up, rating in standings:
@@ -147,7 +150,7 @@ def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int
     return "\n".join(tables)
 
 
-def _format_percent(score: arena.Score) -> str:
+def _format_percent(score: Score) -> str:
     return f"{100 * score.share:.1f}"
 
 
@@ -175,7 +178,7 @@ def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
         raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
         raise CommandError(f"{error}; another --out leaves it alone", code=FAILED) from None
-    except arena.BatchError as error:
+    except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
         raise CommandError(f"{error}{advice}") from None
 
@@ -203,7 +206,7 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
         raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
         raise CommandError(f"{error}; another --out begins anew", code=FAILED) from None
-    except arena.BatchError as error:
+    except BatchError as error:
         raise CommandError(str(error), code=FAILED) from None
     finally:
         signal.signal(signal.SIGTERM, before)

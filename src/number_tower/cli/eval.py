@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from textwrap import fill
 
-from number_tower import evaluation
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
@@ -24,15 +23,19 @@ from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, sh
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
+from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.report import write
-from number_tower.evaluation.run import read_settings
+from number_tower.evaluation.run import EvaluationJournal, read_settings
 from number_tower.evaluation.scores import REASON_WORDS, PlayerScore, Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_OPPONENT,
     DEFAULT_PATIENCE,
     DEFAULT_POSITIONS,
     DEFAULT_TRIES,
+    Suite,
+    arrange_suite,
     restore_suite,
 )
 from number_tower.players import UnknownPlayerError
@@ -82,16 +85,14 @@ def run(args: Namespace) -> None:
     terminal = Terminal()
     _check_folder(args.report)
     args.out = choose_journal_file(args, FILE)
-    with closing(evaluation.RespondentFactory()) as make:
+    with closing(RespondentFactory()) as make:
         suite = create_suite(args, make)
         with (
-            report_journal_error(evaluation.EvaluationJournal.run_noun, resume=args.resume),
-            evaluation.EvaluationJournal(args.out, suite, resume=args.resume) as journal,
+            report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
+            EvaluationJournal(args.out, suite, resume=args.resume) as journal,
             report_interruption(journal, len(suite), format_resume_command(args)),
             show_progress("games and positions", INTERRUPT_HINT) as update,
-            closing(
-                evaluation.run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)
-            ) as tasks,
+            closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None:
@@ -104,7 +105,7 @@ def run(args: Namespace) -> None:
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
 
 
-def create_suite(args: Namespace, make: evaluation.RespondentFactory) -> evaluation.Suite:
+def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", UnknownPlayerError, BatchError),
@@ -114,13 +115,13 @@ def create_suite(args: Namespace, make: evaluation.RespondentFactory) -> evaluat
     ):
         if _resumes_file(args):
             return restore_suite(read_settings(args.out), make=make, finding=positions)
-        players = [*(args.players or ()), *(evaluation.BASELINES if args.baselines else ())]
+        players = [*(args.players or ()), *(BASELINES if args.baselines else ())]
         if not players:
             raise CommandError("--player: expected a command, module:function or a level; or --baselines")
         if args.games and args.variants is not None:
             raise CommandError("--variants goes without a game: name games, or have so many made")
         given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
-        return evaluation.arrange_suite(
+        return arrange_suite(
             dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
             args.games,
             **given,
@@ -140,11 +141,11 @@ def _resumes_file(args: Namespace) -> bool:
 # Commands -------------------------------------------------------------------------------------------------------------
 
 
-def format_command(suite: evaluation.Suite) -> str:
+def format_command(suite: Suite) -> str:
     """Return the command for the same tasks."""
     words = [] if suite.fresh else [entry.text for entry in suite.games]
-    own = [player for player in suite.players if player not in evaluation.BASELINES]
-    baselines = suite.players == (*own, *evaluation.BASELINES)
+    own = [player for player in suite.players if player not in BASELINES]
+    baselines = suite.players == (*own, *BASELINES)
     for player in own if baselines else suite.players:
         words += ["--player", player]
     words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.spots))]
@@ -173,7 +174,7 @@ def _check_folder(folder: str | None) -> None:
         raise CommandError("--report: expected a folder, which is made if there is none")
 
 
-def _describe_output(args: Namespace, journal: evaluation.EvaluationJournal) -> str:
+def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
     kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
     if args.report is not None:
@@ -183,7 +184,7 @@ def _describe_output(args: Namespace, journal: evaluation.EvaluationJournal) -> 
     return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
 
 
-def _describe_shortage(args: Namespace, suite: evaluation.Suite) -> str:
+def _describe_shortage(args: Namespace, suite: Suite) -> str:
     """Say that fewer positions were found than the call args for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
     if len(suite.spots) >= expected:

@@ -20,7 +20,6 @@ from number_tower.files import open_replacing
 from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import format_path
-from number_tower.voice import get_voice
 
 _MARKED = "1;31"
 _ENOUGH = 1000
@@ -43,8 +42,7 @@ def run(args: Namespace) -> None:
     if printed and args.json:
         raise CommandError("--json and --svg - would both be printed; give --svg a file, or leave one out")
     file = None if args.svg is None or printed else _check_picture_file(args.svg)
-    voice = get_voice(table.book)
-    words = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
+    words = ReviewText.for_table(table)
     with SearchProgress() as progress:
         reviewed = review(table.game, declared=table.declared, seconds=args.seconds, progress=progress.update)
     if printed:

@@ -60,6 +60,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--max-db",
         "SIZE",
         "start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
+        default="4G",
     )
     parser.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
     parser.add_flag("--quiet", "log only what goes wrong")
@@ -85,7 +86,9 @@ def _read_settings(args: Namespace) -> settings.Settings:
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
         raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
-    def read(option: str, parse: Callable[[Any], T], value: object) -> T:
+    def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:
+        if value is None:
+            return default
         with report_as(f"{option}: ", settings.SettingError):
             return parse(value)
 
@@ -93,15 +96,17 @@ def _read_settings(args: Namespace) -> settings.Settings:
         place=LazyStore(args.db).location,
         host=settings.HOST if args.host is None else args.host,
         port=args.port,
-        proxy=read("--proxy", settings.parse_proxies, ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy),
-        public_url=read("--public-url", settings.parse_public_url, args.public_url),
-        host_names=read("--host-name", settings.parse_host_names, args.host_name),
+        proxy=read(
+            "--proxy", settings.parse_proxies, ",".join(settings.LOOPBACK) if args.proxy == "" else args.proxy, ()
+        ),
+        public_url=read("--public-url", settings.parse_public_url, args.public_url, None),
+        host_names=read("--host-name", settings.parse_host_names, args.host_name, ()),
         drain=args.drain,
         limits=not args.no_limits,
         workers=args.workers or settings.get_default_workers(),
         log=args.log,
         quiet=args.quiet,
-        metrics=read("--metrics", settings.parse_metrics_address, args.metrics),
-        keep_days=read("--keep-days", settings.parse_days, args.keep_days),
-        max_db=read("--max-db", settings.parse_size, args.max_db),
+        metrics=read("--metrics", settings.parse_metrics_address, args.metrics, None),
+        keep_days=read("--keep-days", settings.parse_days, args.keep_days, None),
+        max_db=read("--max-db", settings.parse_size, args.max_db, None),
     )
