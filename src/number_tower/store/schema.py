@@ -16,7 +16,7 @@ NEWEST = "0005"
 metadata = MetaData()
 
 
-def _columns(kind: type[TypeEngine[Any]], *names: str, **options: bool) -> list[Column[Any]]:
+def _columns(kind: type[TypeEngine[Any]], *names: str, **options: Any) -> list[Column[Any]]:
     """Return several columns of one type."""
     return [Column(name, kind, **options) for name in names]
 
