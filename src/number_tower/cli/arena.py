@@ -51,9 +51,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_patience_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
-    terminal = Terminal()
     players = args.players.split(",")
     with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)

@@ -36,9 +36,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
-    terminal = Terminal()
     _check_options(args)
     if args.action is None and is_disabled(args.db):
         terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")

@@ -80,9 +80,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
-    terminal = Terminal()
     _check_folder(args.report)
     args.out = choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:

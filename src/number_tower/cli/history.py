@@ -44,9 +44,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """List games or matches, the last played first."""
-    terminal = Terminal()
     filters = (args.game, args.player, args.result, args.since, args.until)
     if args.result in {"won", "lost"} and args.player is None:
         raise CommandError(f"--result {args.result}: by whom? Add --player NAME")

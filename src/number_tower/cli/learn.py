@@ -35,9 +35,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Give the lesson."""
-    terminal = Terminal()
     choice = choose_game(args, args.game)
     terminal.show_heading(f"A first lesson. {choice.book.title}\n")
     rules = describe_rules(choice.rules, get_voice(choice.book).noun)

@@ -41,9 +41,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play a match from its start."""
-    terminal = Terminal()
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)

@@ -37,9 +37,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play a game from its start."""
-    terminal = Terminal()
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
@@ -47,9 +46,8 @@ def run(args: Namespace) -> None:
     dialogue.play()
 
 
-def run_menu(args: Namespace) -> None:
+def run_menu(args: Namespace, terminal: Terminal) -> None:
     """Show the games, ask which to play, and play it."""
-    terminal = Terminal()
     terminal.show_heading("Welcome to Number Tower!\n")
     terminal.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
     show_games(terminal)

@@ -65,9 +65,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace, terminal: Terminal | None = None) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Ask puzzles, or print them."""
-    terminal = terminal or Terminal()
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; expected one of them")

@@ -50,9 +50,8 @@ def add_arguments(parser: CommandParser) -> None:
     )
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Solve a position, and print its value and its moves."""
-    terminal = Terminal()
     table = _find_table(args)
     if table.declared is not None and not args.json:
         terminal.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")

@@ -45,9 +45,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
-    terminal = Terminal()
     store = LazyStore(args.db)
     name = None if args.name is None else args.name.strip()
     found, stopped = _NOTHING._replace(name=name), False
