@@ -18,7 +18,7 @@ from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
-from number_tower.store.statistics import Period, ResultsByGame, Statistics, Streak
+from number_tower.store.statistics import Period, ResultsByGame, Statistics
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
@@ -49,7 +49,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
     store = LazyStore(args.db)
     name = None if args.name is None else args.name.strip()
-    found, stopped = _NOTHING._replace(name=name), False
+    found, stopped = Statistics(name), False
     if not store.missing:
         found, stopped = store.query(lambda database: _load_statistics(database, name), "game")
     if args.json:
@@ -62,9 +62,6 @@ def run(args: Namespace, terminal: Terminal) -> None:
             games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
             missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
             terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
-
-
-_NOTHING = Statistics(None, 0, 0, 0, 0, (), (), "games", (), Streak(), (), 0)
 
 
 def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:

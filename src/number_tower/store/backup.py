@@ -279,22 +279,20 @@ def _refuse_if_connected(connection: Connection, location: Location) -> None:
 
 def _copy_rows(source: Connection, target: Connection, progress: Progress | None) -> None:
     """Copy the rows of all tables, and the highest ids ever used: no id is used twice."""
-    there, here = MetaData(), MetaData()
-    there.reflect(source)
-    here.reflect(target)
+    tables = MetaData()
+    tables.reflect(target)
     done, total = 0, sum(_count_rows(source).values())
-    for table in here.sorted_tables:
+    for table in tables.sorted_tables:
         if table.name == _VERSION_TABLE:
             continue
-        held = there.tables[table.name]
-        found = source.execute(select(held), execution_options={"yield_per": _ROWS_PER_STEP})
+        found = source.execute(select(table), execution_options={"yield_per": _ROWS_PER_STEP})
         for rows in found.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in rows])
             done += len(rows)
             if progress is not None:
                 progress(done, total)
         if "id" in table.columns:
-            _write_sequence(target, table, _read_sequence(source, held))
+            _write_sequence(target, table, _read_sequence(source, table))
 
 
 def _read_sequence(connection: Connection, table: Table) -> int:

@@ -100,19 +100,19 @@ class Statistics(NamedTuple):
     """All statistics of one player or, without a name, of all."""
 
     name: str | None
-    finished: int
-    unfinished: int
-    abandoned: int
-    among_computers: int
+    finished: int = 0
+    unfinished: int = 0
+    abandoned: int = 0
+    among_computers: int = 0
     """Games without a person. In the statistics of all they count only in `players`."""
 
-    players: tuple[PlayerStatistics, ...]
-    results: tuple[ResultsByGame, ...]
-    by: PeriodKind
-    periods: tuple[Period, ...]
-    streak: Streak
-    puzzles: tuple[PuzzleStatistics, ...]
-    unjudged: int
+    players: tuple[PlayerStatistics, ...] = ()
+    results: tuple[ResultsByGame, ...] = ()
+    by: PeriodKind = "games"
+    periods: tuple[Period, ...] = ()
+    streak: Streak = Streak()
+    puzzles: tuple[PuzzleStatistics, ...] = ()
+    unjudged: int = 0
 
     @property
     def accuracy(self) -> Accuracy:

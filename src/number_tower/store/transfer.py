@@ -149,10 +149,9 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
-    if kept is None:
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), _make_key(text, seen)))
-    if isinstance(kept, dict) and kept.keys() == {"key"}:
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), rows.parse_key(kept["key"])))
+    if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
+        key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
+        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
     if not isinstance(kept, dict) or kept.keys() != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
     book = rows.parse_rulebook(kept["rulebook"])
