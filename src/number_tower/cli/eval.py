@@ -76,7 +76,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
-    _check_folder(args.report)
+    if args.report is not None and (
+        not args.report or (os.path.exists(args.report) and not os.path.isdir(args.report))
+    ):
+        raise CommandError("--report: expected a folder, which is made if there is none")
     args.out = arena.choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:
         suite = create_suite(args, make)
@@ -159,12 +162,6 @@ def format_resume_command(args: Namespace) -> str:
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
-
-
-def _check_folder(folder: str | None) -> None:
-    """Refuse a report folder that cannot be made, before any work is done."""
-    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
-        raise CommandError("--report: expected a folder, which is made if there is none")
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:

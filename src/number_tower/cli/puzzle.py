@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import date
 from itertools import islice
 from secrets import randbelow
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
@@ -48,8 +48,6 @@ LONGEST_LINE = 100
 
 _BEGINNING = 8
 _SEEDS = 100_000
-
-Result = Literal["right", "wrong", "skipped", "left"]
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -167,7 +165,7 @@ class PuzzleSession:
                 self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleQuestion(puzzle, book, self._terminal, self._log).ask()
-            if result == "left":
+            if result is None:
                 return
             self._count_result(result)
             if self._count is None and not self._ask_for_another():
@@ -178,7 +176,7 @@ class PuzzleSession:
         if number != self._count:
             self._terminal.show(f"{make_sentence(self._source.explain_end(number))}\n")
 
-    def _count_result(self, result: Result) -> None:
+    def _count_result(self, result: PuzzleResult) -> None:
         self._asked += 1
         self._right += result == "right"
         self._streak = self._streak + 1 if result == "right" else 0
@@ -216,8 +214,8 @@ class PuzzleQuestion:
         self._solution = puzzle.solve()
         self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
 
-    def ask(self) -> Result:
-        """Show the position, and ask until there is an answer."""
+    def ask(self) -> PuzzleResult | None:
+        """Show the position, and ask until there is an answer; return None if the player quits."""
         self._prompt.draw_towers(self._table)
         self._terminal.show_event(self._voice.tell_turn(self._table))
         while True:
@@ -225,7 +223,7 @@ class PuzzleQuestion:
             if answer.number is not None:
                 return self._judge_move(answer.number)
             if answer.command == "quit":
-                return "left"
+                return None
             if answer.command == "skip":
                 self._log.add(self._table, self._puzzle.grade, "skipped")
                 self._terminal.show(f"{self._format_solution(short=True)}\n")
@@ -233,7 +231,7 @@ class PuzzleQuestion:
                 return "skipped"
             self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
-    def _judge_move(self, block: int) -> Result:
+    def _judge_move(self, block: int) -> PuzzleResult:
         """Save the result, and then announce it."""
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
         reason = self._explain_move(block, short=True)

@@ -185,7 +185,8 @@ class GameFilter(NamedTuple):
         if self.game is not None:
             yield games.c.rulebook == self.game
         if self.player is not None:
-            yield make_player_condition(self.player.casefold())
+            name = self.player.casefold()
+            yield or_(games.c.player_1 == name, games.c.player_2 == name)
         if self.since is not None:
             yield games.c.changed >= self.since
         if self.before is not None:
@@ -205,13 +206,6 @@ class GameFilter(NamedTuple):
                 name, seat = (self.player or "").casefold(), 1 if result == "won" else 2
                 first = and_(games.c.player_1 == name, games.c.winner == seat)
                 return or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
-
-
-def make_player_condition(player: str | None) -> ColumnElement[bool]:
-    """Return the SQL condition for the games of a player, by the casefolded name, or for all games."""
-    if player is None:
-        return games.c.id.is_not(None)
-    return or_(games.c.player_1 == player, games.c.player_2 == player)
 
 
 def list_games(
@@ -250,8 +244,6 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
                     row = found[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
-                    game = _build_game(row, logs[identity], books[row["book"]])
+                    yield _build_game(row, logs[identity], books[row["book"]])
             except StoreError as damaged:
                 yield DamagedEntry(identity, str(damaged))
-            else:
-                yield game

@@ -22,7 +22,7 @@ from number_tower.rules import Rules
 from number_tower.store import StoreError
 from number_tower.store.database import Store
 from number_tower.store.engine import count_rows, detect_damage, lock_bulk_writes
-from number_tower.store.games import load_game, make_player_condition
+from number_tower.store.games import GameFilter, load_game
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
 from number_tower.voice import get_voice
@@ -402,7 +402,7 @@ def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int,
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:
-    return games.c.reason.is_not(None), games.c.mattered_1.is_(None), make_player_condition(player)
+    return games.c.mattered_1.is_(None), *GameFilter(player=player, result="finished").make_conditions()
 
 
 def _load_unjudged(store: Store, player: str | None) -> Iterator[Any]:

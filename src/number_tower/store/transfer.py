@@ -75,20 +75,17 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
             continue
         try:
             with detect_damage(f"match m{game.slot and game.slot.match}"):
-                line = _format_line(connection, game)
+                yield ExportedLine(_format_line(connection, game))
         except StoreError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
-        else:
-            yield ExportedLine(line)
     if wanted == GameFilter():
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
                     puzzle = json.format_document({"number_tower": json.FORMAT, "puzzle": attempt._asdict()})
+                    yield ExportedLine(puzzle, is_game=False)
             except StoreError as damaged:
                 yield DamagedEntry(number, str(damaged))
-            else:
-                yield ExportedLine(puzzle, is_game=False)
 
 
 def _format_line(connection: Connection, game: StoredGame) -> str:
