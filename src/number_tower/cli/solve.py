@@ -10,7 +10,7 @@ from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import NOT_SOLVED, CommandError
+from number_tower.cli.errors import NOT_SOLVED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
@@ -56,20 +56,17 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if table.declared is not None and not args.json:
         terminal.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")
     table = _play_moves(table, args.moves)
-    what = ""
     with SearchProgress() as progress:
-        try:
+        with report_as("", NotSolvedError, end=".", code=NOT_SOLVED):
             solution = solve(
                 table.game, plies=not args.values, seconds=args.seconds, memory=args.memory, progress=progress.update
             )
-            if not args.json:
-                progress.clear()
-                terminal.show_heading(f"{_format_verdict(solution, table)}\n")
-            what = "what the moves are worth: "
+        if not args.json:
+            progress.clear()
+            terminal.show_heading(f"{_format_verdict(solution, table)}\n")
+        with report_as("what the moves are worth: ", NotSolvedError, end=".", code=NOT_SOLVED):
             ranked = _rank_moves(solution)
             line, missing = _find_line(solution) if args.line else ([], "")
-        except NotSolvedError as error:
-            raise CommandError(f"{what}{error}.", code=NOT_SOLVED) from None
     if args.json:
         if missing:
             raise CommandError(missing, code=NOT_SOLVED)

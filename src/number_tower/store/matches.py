@@ -45,7 +45,7 @@ class StoredMatch:
     """The game that is being played, if one is."""
 
 
-def find_unfinished_match(store: Store) -> Row[Any] | None:
+def find_unfinished_match(store: Store) -> Row[Any, Any] | None:
     """Return the id of the undecided match of which a game ended last, and when that was (`changed`)."""
     query = select(matches.c.id, matches.c.changed).where(~matches.c.finished)
     with store.read() as connection:
