@@ -9,6 +9,8 @@ from contextlib import closing
 from difflib import SequenceMatcher
 from time import monotonic
 
+from rich.cells import set_cell_size
+
 from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
@@ -269,11 +271,7 @@ def split_width(parts: Sequence[int], width: int) -> list[int]:
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    if count_cells(name) <= _LONGEST_NAME:
-        return name
-    while count_cells(name) > _LONGEST_NAME - 3:
-        name = name[:-1]
-    return f"{name}..."
+    return name if count_cells(name) <= _LONGEST_NAME else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:

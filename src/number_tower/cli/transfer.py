@@ -97,11 +97,11 @@ def _read_lines(stream: BinaryIO) -> Iterator[str]:
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise TransferError(number, "longer than any record")
+            raise TransferError(f"line {number}: longer than any record")
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise TransferError(number, "expected text in UTF-8") from None
+            raise TransferError(f"line {number}: expected text in UTF-8") from None
 
 
 def _describe_import(result: ImportResult) -> str:

@@ -43,9 +43,6 @@ _GAMES_PER_TRANSACTION = 200
 class TransferError(ValueError):
     """A line that cannot be imported: its number, and why."""
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
-
 
 class ExportedLine(NamedTuple):
     """A game, or an attempt at a puzzle, as a line."""
@@ -136,7 +133,7 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
             try:
                 yield number, _parse_line(text, seen)
             except ValueError as wrong:
-                raise TransferError(number, str(wrong)) from None
+                raise TransferError(f"line {number}: {wrong}") from None
 
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
