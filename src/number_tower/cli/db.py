@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -92,9 +93,7 @@ def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
         return False
     if args.file is not None:
         return Path(args.file)
-    if store.location.file is not None:
-        return name_backup(Path(store.location.file))
-    return name_backup(Path(get_data_folder(), "server.db"))
+    return name_backup(Path(store.location.file or os.path.join(get_data_folder(), "server.db")))
 
 
 def _back_up(args: Namespace, terminal: Terminal) -> None:
@@ -121,16 +120,14 @@ def _check(args: Namespace, terminal: Terminal) -> None:
 def _run_check(args: Namespace) -> tuple[str, CheckReport]:
     """Check the database, or the file of the call."""
     if args.file is None:
-        store = _require_store(args)
-        name, location = store.name, store.location
+        location = _require_store(args).location
     elif Path(args.file).is_file():
         location = locate_file(args.file)
-        name = location.name
     else:
         problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
         raise CommandError(problem)
     with show_progress("games", "stops") as update:
-        return name, check_database(location, update)
+        return location.name, check_database(location, update)
 
 
 def _restore(args: Namespace, terminal: Terminal) -> None:

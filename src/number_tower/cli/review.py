@@ -22,8 +22,6 @@ from number_tower.table import Table
 from number_tower.text import format_path
 
 _MARKED = "1;31"
-_ENOUGH = 1000
-"""Bytes of a file that show whether it is an SVG picture."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -171,4 +169,4 @@ def _check_picture_file(path: str) -> Path:
 
 def _holds_picture(file: Path) -> bool:
     with file.open("rb") as stream:
-        return b"<svg" in stream.read(_ENOUGH)
+        return b"<svg" in stream.read(1000)

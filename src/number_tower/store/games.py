@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
@@ -57,16 +56,10 @@ def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Ru
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for name, types in _get_column_types(table).items():
-        if not isinstance(row[name], types):
+    for column in table.columns:
+        value = row[column.name]
+        if not (isinstance(value, column.type.python_type) or (value is None and column.nullable)):
             raise TypeError("one of its columns holds something else than was written there")
-
-
-@lru_cache
-def _get_column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
-    return {
-        column.name: (column.type.python_type, *([type(None)] if column.nullable else [])) for column in table.columns
-    }
 
 
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
