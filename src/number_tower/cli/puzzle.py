@@ -46,9 +46,6 @@ LONGEST_TOLD = 20
 LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
 
-_BEGINNING = 8
-_SEEDS = 100_000
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
@@ -97,7 +94,7 @@ class PuzzleSource:
         if choice is None and args.seed is None and self.day is None:
             self.day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
         self.by_chance = self.day is None and args.seed is None
-        self.seed: int | str = self.day or (randbelow(_SEEDS) if self.by_chance else args.seed)
+        self.seed: int | str = self.day or (randbelow(100_000) if self.by_chance else args.seed)
         self._grade: int | None = args.grade
         self._choice = choice
         self._stream = None if choice is None else find_puzzles(choice.rules, self.seed, grade=args.grade)
@@ -260,7 +257,7 @@ class PuzzleQuestion:
         """Play on after a move that was typed, best against best, and tell it."""
         line = find_line(self._solution, block, LONGEST_TOLD + 1)
         table = self._table
-        for move in line if len(line) <= LONGEST_TOLD else line[:_BEGINNING]:
+        for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
         for message in islice(narrate(table, self._table.version + 1, answers=True), 1, None):
             self._terminal.show_event(message)

@@ -93,9 +93,7 @@ def run_import(args: Namespace, terminal: Terminal) -> None:
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[str]:
-    number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        number += 1
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
             raise TransferError(f"line {number}: longer than any record")
         try:

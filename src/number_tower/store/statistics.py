@@ -387,15 +387,13 @@ def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int,
     """
     with store.read() as connection:
         total = count_unjudged(connection, player)
-    done = 0
     found: list[tuple[Any, tuple[Accuracy, Accuracy]]] = []
     try:
-        for row in _load_unjudged(store, player):
+        for done, row in enumerate(_load_unjudged(store, player), 1):
             if (accuracy := _compute_accuracy(row.rules, row.first, row.moves)) is not None:
                 found.append((row, accuracy))
             if len(found) >= BATCH:
                 _save(store, found)
-            done += 1
             yield done, max(done, total)
     finally:
         _save(store, found)
