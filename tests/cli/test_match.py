@@ -414,7 +414,7 @@ def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.M
 
     store = opened(db)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_insert_changes", fails)
+        patched.setattr(keeping, "insert_changes", fails)
         with pytest.raises(StoreError, match="full"):
             begun(store, new_match(), 9)
     assert rows(store) == []
