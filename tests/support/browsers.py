@@ -166,6 +166,7 @@ def visitor(
     request: pytest.FixtureRequest,
     browser: Browser,
     windows: dict[Look, list[Window]],
+    serving: Callable[..., Server],  # noqa: ARG001 - its servers stop only after the windows are closed
     troubles: list[str],
     tmp_path: Path,
 ) -> Iterator[Visitor]:
