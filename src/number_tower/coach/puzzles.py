@@ -23,7 +23,7 @@ from number_tower.position import Position
 from number_tower.rules import Rules
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
-from number_tower.solve.solution import choose_solver
+from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver
 
 GRADES = range(1, 6)
@@ -50,6 +50,9 @@ _MEMORY = 8
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
 """Positions that are searched for the plies of a puzzle, if a theory tells only the values."""
+
+_MAX_SEARCHED_TO_EXPLAIN = 50_000
+"""Positions that are searched to say more of a puzzle than its answer."""
 
 _MAX_BLOCKS_FOR_PLIES = 56
 """Blocks left up to which the plies are searched for."""
@@ -83,6 +86,16 @@ class Puzzle:
     plies: int | None
     """The plies to the end, answer included, if both play their best (None: not known)."""
 
+    def solve(self, memory: int | None = None) -> Solution:
+        """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
+        position = self.game.position
+        solution = Solution(position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory))
+        try:
+            solution.best  # noqa: B018 - evaluates all moves
+        except NotSolvedError:
+            return Solution(position, SearchLimits(memory=memory), plies=False)
+        return solution
+
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
     """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up."""
@@ -100,8 +113,8 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
 def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
     given: set[object] = set()
-    for place in count():
-        book, puzzle = _find_in_catalogue(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+    for number in count(1):
+        book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
         at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
         if at not in given:
             given.add(at)
@@ -184,7 +197,8 @@ class PuzzleStream(Iterator[Puzzle]):
             if not games:
                 continue
             try:
-                solver = _make_solver(games[0].position, SearchLimits(positions=_MAX_SEARCHED, memory=memory))
+                limits = SearchLimits(positions=_MAX_SEARCHED, memory=memory)
+                solver = choose_solver(games[0].position, limits, plies=False, compiled=False)
                 for game in games:
                     puzzle = None if (at := reduce_position(game.position)) in known else _make_puzzle(game, solver)
                     if puzzle is not None:
@@ -232,12 +246,6 @@ def _grade_puzzle(position: Position, plies: int | None) -> int:
         return 2
     read = tempting * (_UNKNOWN_PLIES if plies is None else plies)
     return 3 if read < _HARD else 4 if read < _HARDEST else 5
-
-
-def _make_solver(root: Position, watch: SearchLimits) -> Solver:
-    """Return a solver for a position and all that follow; such short searches are not worth compiling."""
-    solver = choose_solver(root, watch, plies=False)
-    return DeepSolver(root, watch, plies=False, compiled=False) if isinstance(solver, DeepSolver) else solver
 
 
 def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
