@@ -187,9 +187,10 @@ def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
     """Say that fewer positions were found than the call args for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
-    if len(suite.position_specs) >= expected:
+    found = len(suite.position_specs)
+    if found >= expected:
         return ""
-    return f"\nOf {expected:,} positions {len(suite.position_specs):,} were found where it is known to matter what is placed."
+    return f"\nOf {expected:,} positions {found:,} were found where it is known to matter what is placed."
 
 
 # Summary --------------------------------------------------------------------------------------------------------------
