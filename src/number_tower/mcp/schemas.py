@@ -245,36 +245,38 @@ class PlayerInfo(BaseModel):
     seat: int
     name: str
     computer: str | None = Field(description="the computer's level; null if you move for this side")
-    tower: list[int] = Field(description="from the ground up")
+    tower: tuple[int, ...] = Field(description="from the ground up")
     height: int
-    left: list[int] | None = Field(description="the blocks left; null if they are hidden")
+    left: tuple[int, ...] | None = Field(description="the blocks left; null if they are hidden")
 
 
-class StateResult(BaseModel):
-    """A game as it stands."""
+class GameStatus(BaseModel):
+    """A game, whose turn it is, and its result."""
 
     id: str
+    to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
+    result: OutcomeInfo | None = Field(description="null while the game goes on")
+
+
+class StateResult(GameStatus):
+    """A game as it stands."""
+
     game: str
     rules: dict[str, str | int]
     hidden: bool
     seed: int
     players: list[PlayerInfo]
     moves: list[MoveInfo]
-    to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
-    legal: list[int] | None = Field(description="the blocks that may be placed now; null if they are not listed")
-    result: OutcomeInfo | None = Field(description="null while the game goes on")
+    legal: tuple[int, ...] | None = Field(description="the blocks that may be placed now; null if they are not listed")
     record: str = Field(description="the game on one line, to be kept, replayed or reviewed elsewhere")
 
 
-class SessionInfo(BaseModel):
+class SessionInfo(GameStatus):
     """A game in short."""
 
-    id: str
     game: str
     moves: int
-    to_move: int | None
     opponent: str | None
-    result: OutcomeInfo | None
 
 
 class OpenGamesResult(BaseModel):
@@ -287,7 +289,7 @@ class HintResult(BaseModel):
     """A hint, as much of it as was asked for."""
 
     id: str
-    hints: list[str]
+    hints: tuple[str, ...]
     block: int | None = Field(description="the block to place, if it was named")
     more: bool = Field(description="whether a higher step tells more")
 
@@ -301,14 +303,11 @@ class MoveValueInfo(BaseModel):
     reason: str
 
 
-class AnalysisResult(BaseModel):
+class AnalysisResult(GameStatus):
     """What a position is worth to the player to move, exactly."""
 
-    id: str
-    to_move: int | None
     value: Value | None = Field(description="null: not found in the time there was, or the game is over")
     plies: int | None = Field(description="moves to the end with best play; null: not known")
-    result: OutcomeInfo | None = Field(description="null while the game goes on")
     verdict: str
     method: str
     moves: list[MoveValueInfo] | None = Field(description="the best first; null if legal blocks are not listed")

@@ -29,6 +29,7 @@ from number_tower.mcp.schemas import ToolRequestError
 from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game
 from number_tower.players import ALL_LEVELS
 from number_tower.prompt import check_answer
+from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table, TableError
 from number_tower.text import format_value
@@ -36,7 +37,7 @@ from number_tower.voice import get_voice
 
 T = TypeVar("T")
 
-_EXPECTED_ERRORS = (ToolRequestError, CatalogueError, TableError, NotSolvedError)
+_EXPECTED_ERRORS = (ToolRequestError, CatalogueError, RulesError, TableError, NotSolvedError)
 """Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
@@ -108,7 +109,7 @@ class Tools:
         level = ALL_LEVELS.get(opponent)
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
-        self._games.check_capacity()
+        self._games.make_room()
         session = GameSession("", table, level, seat - 1, seed, legal and self._lists)
         return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
@@ -147,7 +148,8 @@ class Tools:
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_not_over(before, "there is nothing to give up")
-        table = before.table.declare("resigned", before.resigning_seat)
+        loser = before.table.game.to_move if before.opponent is None else before.seat
+        table = before.table.declare("resigned", loser)
         return results.build_state_result(self._games.replace(before, replace(before, table=table)))
 
     async def hint(
