@@ -46,7 +46,7 @@ def build_rules_result(table: Table) -> CallToolResult:
     """Describe the rules of a game."""
     book, text = table.book, write_rules(table)
     result = schemas.RulesResult(
-        title=book.title, about=book.about, sentences=text.split("\n"), rules=_list_rules(table)
+        title=book.title, about=book.about, sentences=text.split("\n"), rules=table.game.rules.written()
     )
     return _make_result(result, [book.title, book.about, text])
 
@@ -69,7 +69,7 @@ def build_state_result(session: GameSession, *heading: str, rules: bool = False)
     result = schemas.StateResult(
         **_get_status(session),
         game=table.rulebook,
-        rules=_list_rules(table),
+        rules=table.game.rules.written(),
         hidden=table.hidden,
         seed=session.seed,
         players=players,
@@ -136,10 +136,6 @@ def _make_result(values: BaseModel, lines: Iterable[str]) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=values.model_dump(mode="json")
     )
-
-
-def _list_rules(table: Table) -> dict[str, str | int]:
-    return {key: value for key, value in table.game.rules.written().items() if isinstance(value, str | int)}
 
 
 def _get_status(session: GameSession) -> dict[str, Any]:
