@@ -59,7 +59,7 @@ def build_state_result(session: GameSession, *heading: str, rules: bool = False)
         schemas.PlayerInfo(
             seat=seat + 1,
             name=get_voice(table.book).get_name(table, seat),
-            computer=None if session.opponent is None or seat == session.seat else session.opponent.name,
+            computer=session.opponent.name if session.opponent and table.automatic[seat] else None,
             tower=game.towers[seat],
             height=game.heights[seat],
             left=table.left(seat),

@@ -152,11 +152,8 @@ _RULE_SCHEMAS = {
     "stuck": {"enum": get_args(Stuck), "description": "what happens to who cannot move: loses (default) or skips"},
     "opening": {**_BLOCKS.schema, "description": "the blocks that may lie on the ground; all if left out"},
 }
-_RULES = _Kind(
-    'an object such as {"blocks": "1-9", "target": 15}',
-    _read_rules,
-    {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False},
-)
+_RULES_SCHEMA = {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False}
+_RULES = _Kind('an object such as {"blocks": "1-9", "target": 15}', _read_rules, _RULES_SCHEMA)
 _GAME_NAMES = catalogue.list_names()
 _GAME = _Kind(f"one of {', '.join(_GAME_NAMES)}", _read_name, {"type": "string", "enum": _GAME_NAMES})
 _LEVEL = _one_of(f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}", NO_OPPONENT, *ALL_LEVELS, type="string")

@@ -110,7 +110,7 @@ class Tools:
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
         self._games.make_room()
-        session = GameSession("", table, level, seat - 1, seed, legal and self._lists)
+        session = GameSession("", table, level, seed, legal and self._lists)
         return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
     async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
@@ -148,8 +148,7 @@ class Tools:
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_not_over(before, "there is nothing to give up")
-        loser = before.table.game.to_move if before.opponent is None else before.seat
-        table = before.table.declare("resigned", loser)
+        table = before.table.declare("resigned", before.table.game.to_move)
         return results.build_state_result(self._games.replace(before, replace(before, table=table)))
 
     async def hint(
@@ -325,5 +324,5 @@ def _describe_reply(before: GameSession, after: GameSession) -> str:
     table, start = after.table, len(before.table.game.moves)
     moves = list(zip(table.game.movers, table.game.moves, strict=True))[start:]
     blocks = [str(block) for mover, block in moves if table.automatic[mover]]
-    name = get_voice(table.book).get_name(table, 1 - after.seat)
+    name = get_voice(table.book).get_name(table, 1 - before.table.game.to_move)
     return f"{name} placed {', then '.join(blocks)}." if blocks else ""

@@ -67,8 +67,6 @@ class GameSession:
     table: Table
     opponent: Level | None = None
     """The level of the computer; without one, the user moves for both sides."""
-    seat: int = 0
-    """The seat of the user, if there is an opponent."""
     seed: int = 0
     lists: bool = True
     remark: str = ""

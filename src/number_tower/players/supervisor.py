@@ -31,7 +31,6 @@ TYPE_CHECKING = False  # `typing`, `signal` and `contextlib` would take as long 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterable, Iterator
-    from typing import NoReturn
 else:
     import _signal as signal
 
@@ -44,52 +43,33 @@ _HANDLED = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the supervisor, the command and its descendants."""
 
 
-class _EndError(Exception):
-    """A signal asked us to end."""
-
-
 def main(connection: int) -> None:
     """Run one command until the connection is closed, then kill its remaining processes."""
     os.set_inheritable(connection, False)  # noqa: FBT003 - it takes no keyword
-    adopts = _adopt_orphans()
+    adopts = sys.platform == "linux" and ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0
     handled = [number for name in _HANDLED if signal.getsignal(number := getattr(signal, name)) != signal.SIG_IGN]
     woken, wakes = os.pipe()
-    for end in (woken, wakes):
-        os.set_blocking(end, False)
+    os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in handled:
-        signal.signal(number, _raise_end)
+        signal.signal(number, signal.default_int_handler)
     pid = 0
     try:
         request = _receive_request(connection)
         if request is None:
             return
         pid = _start(*request, connection)
-        _release_streams()
+        os.closerange(0, 3)  # so that the command's streams end when the command closes them
         if pid:
             _wait(connection, pid, woken)
-    except _EndError:
+    except KeyboardInterrupt:
         pass
     finally:
         for number in handled:
             signal.signal(number, signal.SIG_IGN)
         if _kill_all(pid, connection) and (adopts or sys.platform != "linux"):
             _send(connection, b"clean\n")
-
-
-def _raise_end(*_: object) -> NoReturn:
-    raise _EndError
-
-
-def _adopt_orphans() -> bool:
-    """Become the parent of all orphaned descendants; return whether the system supports it."""
-    if sys.platform != "linux":
-        return False
-    try:
-        return bool(ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 # The conversation ------------------------------------------------------------------------------------------------
@@ -139,14 +119,6 @@ def _start(words: list[bytes], environment: dict[bytes, bytes], connection: int)
         return 0
     _send(connection, b"started %d\n" % pid)
     return pid
-
-
-def _release_streams() -> None:
-    """Close our copies of the command's streams, so that they end when the command closes them."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nothing, stream)
-    os.close(nothing)
 
 
 def _wait(connection: int, pid: int, woken: int) -> None:
