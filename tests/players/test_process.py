@@ -254,15 +254,16 @@ def test_a_command_sees_its_own_signals_directory_and_environment(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BOOK", "x=y\nz \udcff")
+    monkeypatch.setenv("EMPTY", "")
     script = (
-        "import os; print(os.getcwd()); print(ascii(os.environ['BOOK']));"
+        "import os, sys; print(os.getcwd(), ascii(os.environ['BOOK']), ascii(os.environ['EMPTY']), ascii(sys.argv));"
         "status = open('/proc/self/status').read();"
         "masks = [line.split()[1] for line in status.splitlines() if line.startswith(('SigIgn', 'SigBlk'))];"
         "print([int(mask, 16) % (1 << 31) for mask in masks])"  # above are signals of the C library's own
     )
 
     def seen_by(start: Callable[[list[str]], bytes]) -> bytes:
-        return start([sys.executable, "-IS", "-c", script])
+        return start([sys.executable, "-IS", "-c", script, "", "a b", "\udcff\n"])
 
     def supervised(words: list[str]) -> bytes:
         running_command = command.SupervisedCommand(words)
