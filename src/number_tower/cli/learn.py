@@ -85,7 +85,6 @@ def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     """Play a game against the weakest level; the learner begins."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **opponent}))
-    name = dialogue.voice.get_name(dialogue.table, 1)
-    terminal.show_heading(f"\nA game against {name}. You begin.\n")
+    terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You begin.\n")
     terminal.show("\n")
     dialogue.play()

@@ -66,8 +66,7 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> Non
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise CommandError(problem)
-    series = _update_names(saved, _create_opponents(args))
-    _MatchSession(args, series, terminal, saved).play()
+    _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved).play()
 
 
 def _create_opponents(args: Namespace) -> Opponents | None:

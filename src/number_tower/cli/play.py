@@ -107,8 +107,7 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
     except catalogue.OptionError as error:
-        taken = format_options(error.taken)
-        raise CommandError(f"{error.game} takes no --{error.option}; it takes {taken}") from None
+        raise CommandError(f"{error.game} takes no --{error.option}; it takes {format_options(error.taken)}") from None
     except RulesError as error:
         conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None

@@ -100,8 +100,7 @@ def _play_moves(table: Table, moves: str | None) -> Table:
     for text in [] if moves is None else moves.split(","):
         block = parse_number(text)
         if block is None:
-            problem = f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
-            raise CommandError(problem)
+            raise CommandError(f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}")
         try:
             game = game.play(block)
         except MoveError as error:
@@ -180,8 +179,7 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
             label = terminal.paint(kind, code) + " " * (4 - len(kind))
-            moves = f"{len(blocks):,} of {len(ranked):,} moves"
-            terminal.show(f"  {label}  {moves}: {summarize_numbers(blocks)}\n")
+            terminal.show(f"  {label}  {len(blocks):,} of {len(ranked):,} moves: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
     terminal.show(f"\n{known}`--all` lists every move.\n")
