@@ -13,10 +13,10 @@ from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
-from number_tower.store.backup import create_backup, name_backup, restore_backup
+from number_tower.store.backup import DatabaseSummary, create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
 from number_tower.store.engine import use_once
-from number_tower.store.maintenance import CheckReport, check_database
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from number_tower.store.upgrade import BackupChoice, upgrade
 from number_tower.text import format_count, format_path
@@ -117,7 +117,7 @@ def _check(args: Namespace, terminal: Terminal) -> None:
     raise CommandError(f"{name} has {count}, listed above ({contents}); {advice}", code=FAILED)
 
 
-def _run_check(args: Namespace) -> tuple[str, CheckReport]:
+def _run_check(args: Namespace) -> tuple[str, DatabaseSummary]:
     """Check the database, or the file of the call."""
     if args.file is None:
         location = _require_store(args).location

@@ -50,16 +50,20 @@ _ROWS_PER_STEP = 500
 _VERSION_TABLE = "alembic_version"
 
 
-class BackupSummary(NamedTuple):
-    """What a backup holds: the version of its tables, and how many rows are in each."""
+class DatabaseSummary(NamedTuple):
+    """What a database or a backup holds: the version of its tables, and how many rows are in each.
+
+    After a check, also everything that is wrong.
+    """
 
     version: str
     rows: Mapping[str, int]
+    problems: tuple[str, ...] = ()
 
 
 def create_backup(
     location: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
-) -> BackupSummary:
+) -> DatabaseSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if location.file is not None and os.path.realpath(target) == os.path.realpath(location.file):
         raise StoreError(f"{format_path(target)} is the database itself; choose another file for the backup")
@@ -71,7 +75,7 @@ def create_backup(
     return summary
 
 
-def copy_database(location: Location, file: Path, progress: Progress | None = None) -> BackupSummary:
+def copy_database(location: Location, file: Path, progress: Progress | None = None) -> DatabaseSummary:
     """Copy a database as it is at one moment to a new SQLite file, however much is written to it meanwhile."""
     with use_once(location) as engine, begin_snapshot(engine) as connection:
         if location.file is None:
@@ -117,7 +121,7 @@ def restore_backup(location: Location, source: Path, progress: Progress | None =
     return restore(location, source, summary, progress)
 
 
-def read_summary(file: Path) -> BackupSummary:
+def read_summary(file: Path) -> DatabaseSummary:
     """Return what a backup holds; a damaged file, or one that is no database of ours, is a StoreError."""
     name = format_path(file)
     if not file.is_file():
@@ -130,11 +134,11 @@ def read_summary(file: Path) -> BackupSummary:
         return _summarize(connection, name)
 
 
-def _summarize(connection: Connection, name: str) -> BackupSummary:
+def _summarize(connection: Connection, name: str) -> DatabaseSummary:
     version = read_version(connection)
     if not version:
         raise StoreError(f"{name} holds other things than games of Number Tower")
-    return BackupSummary(version, _count_rows(connection))
+    return DatabaseSummary(version, _count_rows(connection))
 
 
 @contextmanager
@@ -171,7 +175,7 @@ def _copy_pages(source: Connection, part: Path, progress: Progress | None) -> No
         raise OSError(describe_error(error)) from error
 
 
-def _restore_file(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _restore_file(location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None) -> Path | None:
     target = Path(os.path.realpath(location.file or ""))
     if target == Path(os.path.realpath(source)):
         raise StoreError(f"{format_path(source)} is the database itself; there is nothing to restore")
@@ -232,19 +236,21 @@ def _keep_replaced(file: Path) -> Path:
     return kept
 
 
-def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> BackupSummary:
+def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> DatabaseSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
     with _make_copy_engine(part).begin() as target:
         migrate(target, version)
         _copy_rows(source, target, progress)
-    return BackupSummary(version, _count_rows(source))
+    return DatabaseSummary(version, _count_rows(source))
 
 
 def _make_copy_engine(file: Path) -> Engine:
     return create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
 
 
-def _restore_server(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _restore_server(
+    location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None
+) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
     replaced: Path | None = None
     try:
