@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.web.workers import BusyError, FairQueue
+from number_tower.web import workers
+from number_tower.web.workers import BusyError
+
+Entry = TypeVar("Entry")
+
+
+class Place(NamedTuple):
+    """An entry in the place of a ticket."""
+
+    requester: tuple[str, ...]
+    entry: Any
+
+
+class FairQueue(Generic[Entry]):
+    """A fair queue of plain entries."""
+
+    def __init__(self, most: int, of_one: int) -> None:
+        self._queue: Any = workers.FairQueue(most, of_one)
+        self.note_turn = self._queue.note_turn
+
+    def __len__(self) -> int:
+        return len(self._queue.tickets)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (place.entry for place in self._queue.tickets)
+
+    def push(self, requester: tuple[str, ...], entry: Entry) -> Entry | None:
+        dropped: Place | None = self._queue.push(Place(requester, entry))
+        return dropped and dropped.entry
+
+    def pop(self) -> Entry:
+        entry: Entry = self._queue.pop().entry
+        return entry
+
+    def remove(self, requester: tuple[str, ...], entry: Entry) -> None:
+        self._queue.remove(Place(requester, entry))
 
 
 def filled(*entries: str, most: int = 1000, of_one: int = 1000) -> FairQueue[str]:

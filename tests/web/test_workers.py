@@ -24,7 +24,7 @@ import pytest
 from number_tower.solve.limits import NotSolvedError
 from number_tower.web import workers as workers_module
 from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Requester, Workers
+from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Workers
 from support.clocks import SLOW
 from support.worker_tasks import (
     ThreadProcess,
@@ -412,11 +412,11 @@ class Log:
 
     def block(self, asker: str, gate: str = "gate", lane: Lane | None = None) -> asyncio.Task[Any]:
         lane = lane or self.lane
-        return begun(self.workers, released, self._folder / gate, lane=lane, requester=Requester(asker), seconds=LONG)
+        return begun(self.workers, released, self._folder / gate, lane=lane, requester=(asker,), seconds=LONG)
 
     def ask(self, word: str, **terms: Any) -> asyncio.Task[Any]:
         """Ask a question; the asker is the first letter of its word."""
-        terms = {"lane": self.lane, "requester": Requester(word[0]), **terms}
+        terms = {"lane": self.lane, "requester": (word[0],), **terms}
         return begun(self.workers, noted, self._folder / "log", word, **terms)
 
     def open(self, gate: str = "gate") -> None:
@@ -576,7 +576,7 @@ async def test_a_question_that_several_ask_at_the_same_time_is_worked_on_once(tm
 async def test_a_question_that_is_worked_on_is_joined(tmp_path: Path) -> None:
     async with running() as workers:
         gate = tmp_path / "gate"
-        both = [begun(workers, released, gate, key="q", requester=Requester(asker)) for asker in "ab"]
+        both = [begun(workers, released, gate, key="q", requester=(asker,)) for asker in "ab"]
         await settled()
         assert (workers.running, workers.waiting) == (1, 0)
         both[0].cancel()
@@ -671,7 +671,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
     async with running() as workers:
         log = Log(workers, tmp_path)
         gone = asyncio.get_running_loop().create_future()
-        first, waiting = log.block("x"), log.ask("a", requester=Requester("a", gone=gone))
+        first, waiting = log.block("x"), log.ask("a", requester=("a",), gone=gone)
         await settled()
         gone.set_result(None)
         with pytest.raises(AbandonedError):
@@ -687,7 +687,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
 async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tmp_path: Path) -> None:
     async with running() as workers:
         gone = asyncio.get_running_loop().create_future()
-        begun_already = begun(workers, released, tmp_path / "gate", requester=Requester("a", gone=gone))
+        begun_already = begun(workers, released, tmp_path / "gate", requester=("a",), gone=gone)
         await settled()
         gone.set_result(None)
         await settled()

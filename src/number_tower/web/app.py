@@ -67,7 +67,6 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
             for task in background:
                 task.cancel()
             listener.close()
-            hub.close()
             await lobby.close()
             await workers.close()
             await asyncio.to_thread(writer.close)

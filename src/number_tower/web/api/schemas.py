@@ -56,7 +56,7 @@ class GameOptions(RequestModel):
 
     target: Number | None = None
     blocks: Blocks | None = None
-    opening: Blocks | None = Field(None, description="The blocks that may lie on the ground.")
+    opening: Blocks | None = Field(default=None, description="The blocks that may lie on the ground.")
 
 
 class CustomRules(GameOptions):
