@@ -127,7 +127,7 @@ async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdic
         puzzle = await _find_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
     if attempt.block is None:
         return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
-    choice = puzzle.find_choice(attempt.block)
+    choice = next((choice for choice in puzzle.choices if choice.block == attempt.block), None)
     if choice is None:
         return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
     return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=puzzle.answer if choice.is_right else None)
