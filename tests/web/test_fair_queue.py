@@ -28,7 +28,6 @@ class FairQueue(Generic[Entry]):
 
     def __init__(self, most: int, of_one: int) -> None:
         self._queue: Any = workers.FairQueue(most, of_one)
-        self.note_turn = self._queue.note_turn
 
     def __len__(self) -> int:
         return len(self._queue.tickets)
@@ -80,12 +79,6 @@ def test_an_asker_who_had_a_turn_lately_waits_for_those_who_had_none() -> None:
     assert queue.pop() == "a1"
     queue.push(("a",), "a2")
     assert emptied(queue) == ["b1", "a2"]
-
-
-def test_a_turn_without_waiting_counts() -> None:
-    queue = filled("a1", "b1")
-    queue.note_turn(("a",))
-    assert emptied(queue) == ["b1", "a1"]
 
 
 def test_a_full_queue_drops_the_newest_of_the_asker_with_the_most() -> None:

@@ -271,12 +271,13 @@ async def test_a_flood_is_refused_at_once_and_the_rest_is_answered_in_order(tmp_
 
 
 @story
-async def test_nobody_waits_where_no_question_may() -> None:
-    async with running(waiting=0) as workers:
-        first, second = begun(workers, pid_after, 0.05), begun(workers, os.getpid)
+async def test_only_so_many_questions_wait() -> None:
+    async with running(waiting=1) as workers:
+        first, second, third = begun(workers, pid_after, 0.05), begun(workers, os.getpid), begun(workers, os.getpid)
         with pytest.raises(BusyError):
-            await second
+            await third
         assert await first
+        assert await second
 
 
 @story

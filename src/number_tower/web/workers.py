@@ -191,20 +191,17 @@ class Workers:
         self._starter.shutdown(wait=not late)
 
     def _admit(self, ticket: Ticket) -> None:
-        """Begin a ticket's job at once if a process is free for it; otherwise let the ticket wait."""
-        job, queue, dropped = ticket.job, self._queues[ticket.job.lane], None
-        is_free = self._free and (job.lane is Lane.CHEAP or self._running[Lane.EXPENSIVE] < self._max_expensive)
-        if not job.begun and not is_free:
-            dropped = queue.push(ticket)
+        """Let a ticket wait, unless its job has begun; without waiting if a process is free for it."""
+        job = ticket.job
+        if not job.begun:
+            dropped = self._queues[job.lane].push(ticket)
+            if dropped is not None:
+                self._refuse(dropped, BusyError())
             seconds = self._limits[job.lane].seconds
             ticket.timer = asyncio.get_running_loop().call_later(seconds, self._refuse, ticket, BusyError())
         job.tickets.append(ticket)
         self._open_jobs[job.key] = job
-        if not job.begun and is_free:
-            queue.note_turn(ticket.requester)
-            self._begin(ticket)
-        if dropped is not None:
-            self._refuse(dropped, BusyError())
+        self._begin_next()
 
     def _refuse(self, ticket: Ticket, error: Exception) -> None:
         """Answer a ticket that waits with an error."""
@@ -230,6 +227,11 @@ class Workers:
             if only_cheap_run or not cheap:
                 return Lane.EXPENSIVE
         return Lane.CHEAP if cheap else None
+
+    def _begin_next(self) -> None:
+        """Begin the jobs whose turn it is, while processes are free for them."""
+        while self._free and (lane := self._next_lane()) is not None:
+            self._begin(self._queues[lane].pop())
 
     def _begin(self, ticket: Ticket) -> None:
         """Hand a job to a free process, for all of its requesters."""
@@ -261,15 +263,14 @@ class Workers:
         self._free.append(process)
         if self._closed:
             return
-        while self._free and (lane := self._next_lane()) is not None:
-            self._begin(self._queues[lane].pop())
+        self._begin_next()
         if process in self._free and not process.ready:
             self._create_task(self._restart(process))
 
     async def _restart(self, process: WorkerProcess) -> None:
         """Start a process before it is needed; if that fails, the next question tries it again."""
         with suppress(GaveUpError):
-            await process.start()
+            await asyncio.shield(process.start())
 
     def _create_task(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -309,22 +310,18 @@ class FairQueue:
         """Take out the ticket whose turn it is."""
         ticket = min(self.tickets, key=self._get_turns)
         self.tickets.remove(ticket)
-        self.note_turn(ticket.requester)
+        turn = next(self._clock)
+        for part in _list_prefixes(ticket.requester):
+            self._turns[part] = turn
+            self._turns.move_to_end(part)
+        while len(self._turns) > _MAX_REMEMBERED:
+            self._turns.popitem(last=False)
         return ticket
 
     def remove(self, ticket: Ticket) -> None:
         """Take out a ticket, if it is here."""
         with suppress(ValueError):
             self.tickets.remove(ticket)
-
-    def note_turn(self, requester: Path) -> None:
-        """Count a turn for a requester: also one that did not have to wait."""
-        turn = next(self._clock)
-        for part in _list_prefixes(requester):
-            self._turns[part] = turn
-            self._turns.move_to_end(part)
-        while len(self._turns) > _MAX_REMEMBERED:
-            self._turns.popitem(last=False)
 
     def _get_turns(self, ticket: Ticket) -> list[int]:
         return [self._turns.get(part, 0) for part in _list_prefixes(ticket.requester)]
