@@ -77,10 +77,8 @@ def limits(waiting: int = 64, of_one: int = 64, seconds: float = LONG) -> dict[L
 
 
 @asynccontextmanager
-async def running(
-    processes: int = 1, expensive: int | None = None, memory: int = 1024, **limited: float
-) -> AsyncIterator[Workers]:
-    workers = Workers(processes, expensive, memory, limits=limits(**limited))  # type: ignore[arg-type] # whole numbers
+async def running(processes: int = 1, memory: int = 1024, **limited: float) -> AsyncIterator[Workers]:
+    workers = Workers(processes, memory, limits=limits(**limited))  # type: ignore[arg-type] # whole numbers
     try:
         yield workers
     finally:
@@ -510,7 +508,7 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
 
 @story
 async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         log = Log(workers, tmp_path)
         dear = [log.block("a"), *(log.ask(f"{asker}{number}") for asker in "abcd" for number in range(8))]
         for _ in range(3):
@@ -523,7 +521,7 @@ async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
 @in_threads
 @story
 async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) -> None:
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         log = Log(workers, tmp_path, Lane.CHEAP)
         blocks = [log.block("a", "one"), log.block("b", "two")]  # no dear question waits yet, so they take both
         cheap = [log.ask(f"c{number}") for number in range(3)]
@@ -545,7 +543,7 @@ async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) 
 @in_threads
 @story
 async def test_dear_questions_never_take_all_processes(tmp_path: Path) -> None:
-    async with running(3, expensive=2) as workers:
+    async with running(3) as workers:
         log = Log(workers, tmp_path)
         dear = [log.block("a"), log.block("b"), log.block("c")]
         await settled()
@@ -700,7 +698,7 @@ async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tm
 @story
 async def test_figures_tell_how_many_wait_and_for_how_long(tmp_path: Path) -> None:
     waits: list[tuple[float, Lane]] = []
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         workers.on_wait = lambda seconds, lane: waits.append((seconds, lane))
         log = Log(workers, tmp_path)
         assert (workers.waiting, workers.running) == (0, 0)

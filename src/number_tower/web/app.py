@@ -49,7 +49,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         store = await asyncio.to_thread(Store, settings.place)
         metrics = app.state.metrics
         writer = Writer(store, None if metrics is None else metrics.observe_write)
-        workers = Workers(settings.workers + 1, expensive=settings.workers, prepare=jit.disable_jit)
+        workers = Workers(settings.workers + 1, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
         quota = Quota(partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None)
         await quota.measure()

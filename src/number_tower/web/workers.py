@@ -99,7 +99,7 @@ class Ticket:
 
 
 class Workers:
-    """Worker processes that answer questions; at most `expensive` of them work on expensive ones at the same time.
+    """Worker processes that answer questions; all but one of them may work on expensive ones at the same time.
 
     They start with the first questions, or by `warm`. What `prepare` loads in each of them beforehand does not count
     towards `memory`, the MiB that a question may take (where the system can limit it).
@@ -108,7 +108,6 @@ class Workers:
     def __init__(
         self,
         processes: int = 1,
-        expensive: int | None = None,
         memory: int = 1024,
         prepare: Prepare = None,
         limits: Mapping[Lane, LaneLimits] = LANE_LIMITS,
@@ -118,7 +117,7 @@ class Workers:
         self._starter = ThreadPoolExecutor(processes, "worker-starter", block_interrupts)
         self._processes = [WorkerProcess(memory, prepare, self._starter) for _ in range(processes)]
         self._free = list(self._processes)
-        self._max_expensive = processes if expensive is None else expensive
+        self._max_expensive = max(1, processes - 1)
         self._limits = limits
         self._queues = {lane: FairQueue(limits[lane].waiting, limits[lane].waiting_per_requester) for lane in Lane}
         self._running: Counter[Lane] = Counter()
