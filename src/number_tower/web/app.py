@@ -60,7 +60,7 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
-        app.state.workers, app.state.lobby = workers, lobby
+        app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
         try:
             yield
         finally:

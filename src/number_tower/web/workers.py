@@ -177,7 +177,7 @@ class Workers:
     async def warm(self) -> None:
         """Start the processes, one after the other, so that no question has to wait for that."""
         for process in self._processes:
-            await self._restart(process)
+            await asyncio.shield(self._create_task(self._restart(process)))
 
     async def close(self) -> None:
         """End all processes; questions that wait are refused, and those that have begun are given up."""
@@ -269,12 +269,13 @@ class Workers:
     async def _restart(self, process: WorkerProcess) -> None:
         """Start a process before it is needed; if that fails, the next question tries it again."""
         with suppress(GaveUpError):
-            await asyncio.shield(process.start())
+            await process.start()
 
-    def _create_task(self, work: Coroutine[None, None, None]) -> None:
+    def _create_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 class FairQueue:
