@@ -27,7 +27,7 @@ class FairQueue(Generic[Entry]):
     """A fair queue of plain entries."""
 
     def __init__(self, most: int, of_one: int) -> None:
-        self._queue: Any = workers.FairQueue(most, of_one)
+        self._queue: Any = workers.FairQueue(workers.LaneLimits(most, of_one, 0.0))
 
     def __len__(self) -> int:
         return len(self._queue.tickets)

@@ -166,22 +166,21 @@ class Lobby:
 
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
-        room = await self._find_played(address)
-        room.room.sit(name)
-        return await self._change_seats(room, lambda connection, now: seats.sit(connection, now, name, browser))
+        (await self._find_played(address)).room.sit(name)
+        return await self._change_seats(address, lambda connection, now: seats.sit(connection, now, name, browser))
 
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
         if not (await self.find_room_for(address, credentials)).find_seats(credentials):
             raise RoomError("not_yours", "you hold no seat here that could be moved")
-        room = await self._find_played(address)
-        _, code = await self._change_seats(room, lambda connection, now: seats.hand_over(connection, now, credentials))
-        return code
+        change = partial(seats.hand_over, credentials=credentials)
+        return (await self._change_seats(address, change))[1]
 
     async def take_over(self, address: str, code: str, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take over the seats that a code is for, for a browser if its secret is given."""
-        room = await self._find_played(address)
-        return await self._change_seats(room, lambda connection, now: seats.take_over(connection, now, code, browser))
+        return await self._change_seats(
+            address, lambda connection, now: seats.take_over(connection, now, code, browser)
+        )
 
     async def survey_seats(self, browser: str, tokens: Mapping[str, str], others: Collection[str]) -> seats.SeatSurvey:
         """Look up which seats a browser still holds by older cookies only."""
@@ -269,9 +268,10 @@ class Lobby:
             raise StaleError((await self.find_room(room.address)).room.table)
 
     async def _change_seats(
-        self, room: CachedRoom, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]
+        self, address: str, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]
     ) -> tuple[CachedRoom, str]:
         """Change who holds the seats of a room, again if another process was faster."""
+        room = await self._find_played(address)
         async with self._locks.setdefault(room.id, asyncio.Lock()):
             for attempt in range(_MAX_TRIES):
                 now = await self.find_room(room.address) if attempt else self.cache.get(room.id, room)

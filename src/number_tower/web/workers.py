@@ -119,7 +119,7 @@ class Workers:
         self._free = list(self._processes)
         self._max_expensive = max(1, processes - 1)
         self._limits = limits
-        self._queues = {lane: FairQueue(limits[lane].waiting, limits[lane].waiting_per_requester) for lane in Lane}
+        self._queues = {lane: FairQueue(limits[lane]) for lane in Lane}
         self._running: Counter[Lane] = Counter()
         self._open_jobs: dict[Hashable, _WorkerJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -286,9 +286,8 @@ class FairQueue:
     the first to arrive is served first.
     """
 
-    def __init__(self, max_entries: int, max_per_requester: int) -> None:
-        self._max_entries = max_entries
-        self._max_per_requester = max_per_requester
+    def __init__(self, limits: LaneLimits) -> None:
+        self._limits = limits
         self.tickets: list[Ticket] = []
         """In the order in which they came."""
         self._turns: OrderedDict[Path, int] = OrderedDict()
@@ -300,9 +299,9 @@ class FairQueue:
         The ticket is refused with `BusyError` if its requester has the most that one may have, or if the queue is
         full and no other has more than the requester would have then.
         """
-        if sum(each.requester == ticket.requester for each in self.tickets) >= self._max_per_requester:
+        if sum(each.requester == ticket.requester for each in self.tickets) >= self._limits.waiting_per_requester:
             raise BusyError
-        dropped = self._drop(ticket.requester) if len(self.tickets) >= self._max_entries else None
+        dropped = self._drop(ticket.requester) if len(self.tickets) >= self._limits.waiting else None
         self.tickets.append(ticket)
         return dropped
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -20,10 +21,15 @@ MOST_VERSIONS = 2**31 - 1
 DEFAULT_LEVEL = list(LEVELS)[len(LEVELS) // 2]
 
 
-def _check_level(name: str) -> str:
-    if name not in LEVELS:
-        raise ValueError(f"expected one of {', '.join(LEVELS)}")
-    return name
+def expect_one_of(names: Collection[str]) -> AfterValidator:
+    """Return what rejects all but these names."""
+
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"expected one of {', '.join(names)}")
+        return name
+
+    return AfterValidator(check)
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
@@ -35,7 +41,7 @@ Name = Annotated[
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
 ]
 Line = Annotated[Text, Field(max_length=MAX_RECORD_LENGTH, examples=["rules(target=15):9,4"])]
-LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), AfterValidator(_check_level)]
+LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), expect_one_of(LEVELS)]
 Blocks = Annotated[
     str,
     Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[0-9 ,-]*$", examples=["1-9", "1,3,5"]),
