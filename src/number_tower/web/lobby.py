@@ -157,11 +157,9 @@ class Lobby:
             stored, token = await self._write(insert)
         return self._announce(stored), token
 
-    async def act(
-        self, address: str, credentials: Credentials | str | None, action: Action, room: CachedRoom | None = None
-    ) -> CachedRoom:
-        """Do something in a room, by the seats that the credentials hold; the room may have been found before."""
-        room = room or await self._find_played(address)
+    async def act(self, address: str, credentials: Credentials | str | None, action: Action) -> CachedRoom:
+        """Do something in a room, by the seats that the credentials hold."""
+        room = await self._find_played(address)
         return await self._change_room(room, lambda now: now.room.apply(now.find_seats(credentials), action))
 
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:

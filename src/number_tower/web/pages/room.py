@@ -170,7 +170,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
     credentials, lobby = get_browser_session(request).get_credentials(address), _get_lobby(request)
     try:
         parsed = parse_action(action, await read_form(request), cached)
-        cached = await lobby.act(address, credentials, parsed, cached)
+        cached = await lobby.act(address, credentials, parsed)
     except InvalidAnswerError as error:
         notice, status = f"{error}", 422
     except MoveError as error:
