@@ -69,7 +69,7 @@ class Lobby:
         self._heard = 0
 
     @property
-    def stale_for(self) -> float | None:
+    def unsynced_for(self) -> float | None:
         """Seconds for which rooms could not be compared with the database; None if that works."""
         return self._reconciler.failing_for
 
