@@ -1,4 +1,4 @@
-"""Settings of all tests: no database unless a test names one, Ctrl-C works even if ignored, no time limits, markers."""
+"""Settings of all tests: no database unless one is named, signals work even if ignored, no time limits, markers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from support.sizes import examples
 
 os.environ["NUMBER_TOWER_DB"] = "none"
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile(
     "tower", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import socket
 import struct
 from collections.abc import Callable, Iterable
@@ -60,6 +61,9 @@ READ_TIME = 30.0
 
 CLOSE_TIME = 2.0
 """Seconds that a connection has to close once it is refused, or once the server stops and it has no request."""
+
+_POLL_HANGUP: int = getattr(select, "POLLRDHUP", 0)
+"""The event of a client that leaves; only Linux has it."""
 
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
@@ -344,6 +348,7 @@ class HttpConnection(HttpToolsProtocol):
             or (self._head_since is not None and self._is_head_late(now))
             or (self._body_since is not None and self._is_body_late(now, self._body_since))
             or self._is_unread(now)
+            or (self.flow.read_paused and self._has_left())
         ):
             self.abort()
 
@@ -377,6 +382,14 @@ class HttpConnection(HttpToolsProtocol):
             return True
         self._unread = size
         return False
+
+    def _has_left(self) -> bool:
+        """Return whether the client has closed the connection; while nothing is read, asyncio does not notice that."""
+        if not _POLL_HANGUP:
+            return False
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket"), _POLL_HANGUP)
+        return bool(poll.poll(0))
 
     def _refuse(self) -> None:
         self._refused = True
