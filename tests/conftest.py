@@ -1,7 +1,8 @@
-"""Settings of all tests: no database unless a test names one, Ctrl-C works even if ignored, no time limits, markers."""
+"""Settings of all tests: no database unless one is named, signals work even if ignored, no time limits, markers."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -14,10 +15,13 @@ from support.sizes import examples
 
 os.environ["NUMBER_TOWER_DB"] = "none"
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile(
     "tower", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tower")
+
+gc.disable()  # until everything is loaded: what is loaded stays
 
 QUICK = {"arena", "cli", "coach", "engine", "players"}
 """Directories whose tests start no server and take little time, apart from those that are marked as slow there."""
@@ -33,6 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("postgres")
         if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them
             item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that was loaded out of every later collection of garbage: there is much of it, and it stays."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def _needs_postgres(item: pytest.Function) -> bool:

@@ -18,12 +18,8 @@ class RoomError(ValueError):
     """Something cannot be done in a room, or not by this player: the reason for programs, and the message."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(reason, message)
+        super().__init__(message)
         self.reason = reason
-        self.message = message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class Seat(NamedTuple):
@@ -235,7 +231,7 @@ class Room:
         """Return the room after an action of the client that holds these seats; a repeated action counts once."""
         if not held:
             raise RoomError("not_yours", "you hold no seat here; you can watch")
-        if self._was_done_before(action):
+        if self._check_game(action):
             return self
         room = self
         match action:
@@ -257,7 +253,7 @@ class Room:
                 room = self._start_next_game()
         return room
 
-    def _was_done_before(self, action: Action) -> bool:
+    def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
             return False
@@ -274,7 +270,7 @@ class Room:
         return self._set_table(self.table.declare("resigned", loser))
 
     def _move(self, held: Collection[int], move: Move) -> Room:
-        if self.table.is_repeated(move.version, Change("place", move.block), held):
+        if self.table.check_version(move.version, Change("place", move.block), held):
             return self
         if self.waiting:
             raise RoomError("waiting", "nobody has taken the other seat yet")
@@ -283,11 +279,12 @@ class Room:
         return self._set_table(self.table.play(move.block))
 
     def _undo(self, held: Collection[int], undo: Undo) -> Room:
-        if self.table.is_repeated(undo.version, Change("undo", 1), held):
+        if self.table.check_version(undo.version, Change("undo", 1), held):
             return self
         if not self._holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")
         self._check(self._may_take_back, "so much was taken back here that no more can be")
+        self._check(self.table.may_undo, "there is no move to take back")
         return self._set_table(self.table.undo())
 
     def _make_offer(self, held: Collection[int], kind: OfferKind) -> Room:

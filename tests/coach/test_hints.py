@@ -149,6 +149,14 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     check_hint(tree, solution)
 
 
+def test_every_text_names_only_facts_that_there_are() -> None:
+    facts = (
+        "block tower player opponent noun because such target mine theirs left modulus pairs to_go gap whole need"
+        " answer answers reply line plies"
+    )
+    assert set().union(*(text.fields for text in load_texts().values())) <= set(facts.split())
+
+
 def test_the_coach_has_words_for_everything_and_no_others() -> None:
     kinds = {text.removeprefix("why_") for text in load_texts() if text.startswith("why_")}
     nudges = {text.removeprefix("nudge_") for text in load_texts() if text.startswith("nudge_")}

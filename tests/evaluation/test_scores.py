@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from number_tower.arena.ratings import Z_95, compute_interval
 from number_tower.arena.schedule import parse_game
-from number_tower.evaluation import AnswerAttempt, CompletedTask, Decision, Suite, Task, evaluate
+from number_tower.evaluation import evaluate
 from number_tower.evaluation.intervals import Estimate, compute_quantile, estimate_difference, estimate_mean
+from number_tower.evaluation.questions import AnswerAttempt, Decision
+from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import (
     MAX_EXAMPLES,
     REASON_WORDS,
@@ -25,7 +27,7 @@ from number_tower.evaluation.scores import (
     compute_guess_regret,
     compute_scores,
 )
-from number_tower.evaluation.suite import TaskKind
+from number_tower.evaluation.suite import Suite, Task, TaskKind
 
 CLUSTERS = st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=8), max_size=12)
 
@@ -157,7 +159,7 @@ def test_no_spread_between_players_is_no_certainty() -> None:
 
 # What counts ----------------------------------------------------------------------------------------------------------
 
-SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, spots=())
+SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, position_specs=())
 
 
 def decided(block: int | None, values: dict[int, float] | None, *, illegal: int = 0, moves: int = 0) -> Decision:
@@ -179,7 +181,7 @@ def done(
 ) -> CompletedTask:
     moves = decisions[0].moves if decisions and kind == "position" else ()
     task = Task(index, player, kind, game, seat, None, 1, moves, cluster)
-    return CompletedTask(task, decisions, points, None, forfeit, "")
+    return CompletedTask(task, points, None, forfeit, None, (), "", decisions)
 
 
 def overall(*tasks: CompletedTask) -> PlayerFigures:
@@ -233,7 +235,7 @@ def test_giving_up_counts_where_something_could_be_had_and_only_there() -> None:
 
 
 def test_of_those_who_lost_the_same_more_points_come_first_and_then_fewer_forfeits() -> None:
-    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, spots=())
+    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, position_specs=())
     tasks = [
         done(decided(1, WON), index=0, player="ann", kind="game", points=0.0),
         done(decided(1, WON), index=1, player="ben", kind="game", points=1.0),

@@ -24,9 +24,10 @@ from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.solution import choose_solver
 from number_tower.solve.top import TopSolver
-from number_tower.solve.worth import PlainSolver, Solver, Value
+from number_tower.solve.worth import Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
+from support.plain_solver import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
 
@@ -256,7 +257,7 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.worth import PlainSolver; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = "from number_tower.solve.worth import Worth; import number_tower as nt; print(nt.solve(nt.Game()))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 
@@ -516,9 +517,9 @@ def test_a_full_table_forgets_and_the_result_stays_exact(monkeypatch: pytest.Mon
 
 
 def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    quarter = MIB // 4
-    monkeypatch.setattr(limits, "MIB", quarter)
-    start = Position.start(nt.rules("factor", blocks="1-27"))
+    little = MIB // 8
+    monkeypatch.setattr(limits, "MIB", little)
+    start = Position.start(nt.rules("factor", blocks="1-25"))
     Search(start, SearchLimits(memory=1), plies=True, compiled=False)
     tracemalloc.start()
     try:
@@ -528,11 +529,11 @@ def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         tracemalloc.stop()
     assert search.positions > search.slots
-    assert peak < quarter
+    assert peak < little
 
 
 def test_a_compiled_table_stays_within_its_memory_too() -> None:
-    start = Position.start(Rules(range(1, 17), fit="unrelated", stuck="skips"))
+    start = Position.start(Rules(range(1, 16), fit="unrelated", stuck="skips"))
     search = Search(start, SearchLimits(memory=1), plies=True, compiled=True)
     search.score(start)
     held = search._table.nbytes + search._stacks[0].frames.nbytes  # noqa: SLF001 - what it really holds

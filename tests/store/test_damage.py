@@ -21,7 +21,6 @@ from number_tower.room import Move, Room, RoomError, Seat
 from number_tower.store import (
     GameNotFoundError,
     StoreError,
-    accuracy,
     database,
     maintenance,
     matches,
@@ -157,7 +156,7 @@ def each_room(store: Store) -> None:
 
 
 def judge_all(store: Store) -> None:
-    for _ in accuracy.judge_games(store):
+    for _ in statistics.judge_games(store):
         pass
 
 

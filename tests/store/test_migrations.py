@@ -50,7 +50,7 @@ def check(store: Store, form: str) -> None:
         kept = store.get(identity)
         assert described(kept) == known
         assert list(kept.times) == sorted(kept.times)
-    own = store.get(4).book
+    own = store.get(4).table.book
     assert (own.title, own.voice["prompt"]) == ("Countdown", "Step? ")
     if form > "0001":
         series = matches.get_match(store, 1).series
@@ -108,10 +108,16 @@ def test_there_is_a_database_of_every_form_to_try() -> None:
     assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(upgrade._VERSIONS)  # noqa: SLF001 - likewise
 
 
+def is_compared(_: object, __: object, kind: str, *___: object) -> bool:
+    """Leave out indexes and references: only the migrations have them."""
+    return kind in {"table", "column"}
+
+
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> None:
     brought_up_to_date(empty)
     with connected(make_engine(place_of(empty))) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        options = {"compare_type": True, "compare_server_default": True, "include_object": is_compared}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, schema.metadata) == []
         assert read_version(connection) == schema.NEWEST
 

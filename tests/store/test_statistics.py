@@ -26,7 +26,7 @@ from number_tower import Game, Table, catalogue, record
 from number_tower import store as places
 from number_tower.cli import puzzle as puzzling
 from number_tower.cli import stats
-from number_tower.cli.errors import FINISHED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import WRONG_CALL, CommandError, InputEndedError
 from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.coach.puzzles import Puzzle
@@ -35,7 +35,6 @@ from number_tower.coach.review import Accuracy, GameReview, review
 from number_tower.match import Tally
 from number_tower.position import Outcome
 from number_tower.record import RecordError
-from number_tower.store import accuracy as judging
 from number_tower.store import games as keeping
 from number_tower.store import puzzles as practice
 from number_tower.store import statistics
@@ -58,7 +57,7 @@ KEYS = count()
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on how quick the machine is."""
-    monkeypatch.setattr(judging, "SECONDS_PER_POSITION", 60.0)
+    monkeypatch.setattr(statistics, "SECONDS_PER_POSITION", 60.0)
 
 
 @pytest.fixture
@@ -118,11 +117,11 @@ def counted(store: Store, name: str | None = None) -> Statistics:
 
 
 def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
-    return list(judging.judge_games(store, name))
+    return list(statistics.judge_games(store, name))
 
 
 def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert stats.run(asked(file, *words)) == FINISHED
+    stats.run(asked(file, *words), Terminal())
     return capsys.readouterr().out
 
 
@@ -398,7 +397,7 @@ def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_jud
 
 def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -> None:
     game = keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     next(judging_)
     store.change(game.id, 3, Change("undo", 1))
     judging_.close()
@@ -411,17 +410,17 @@ def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -
 def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
     for _ in range(5):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
     judging_.close()
     assert [row[0] is None for row in known(store)] == [True, True, True, False, False], "the newest are judged first"
 
 
 def test_many_games_are_judged_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "BATCH", 3)
+    monkeypatch.setattr(statistics, "BATCH", 3)
     for _ in range(8):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     for _ in range(4):
         next(judging_)
     assert sum(row[0] is not None for row in known(store)) == 3, "what was found out is written on the way"
@@ -454,7 +453,7 @@ def test_ctrl_c_shows_what_is_known(
             raise KeyboardInterrupt
         return Accuracy(1, 2), Accuracy(0, 0)
 
-    monkeypatch.setattr(judging, "_compute_accuracy", accuracy)
+    monkeypatch.setattr(statistics, "_compute_accuracy", accuracy)
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
     assert "Stopped: 3 finished games are not judged yet, and in no accuracy.\n" in text
@@ -480,7 +479,7 @@ def test_a_database_that_cannot_be_written_to_shows_what_is_known(
 ) -> None:
     keep(store, "draft(names=Ann,Ben):9,8,6")
     store.close()
-    assert stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true")) == FINISHED
+    stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true"), Terminal())
     out, err = capsys.readouterr()
     assert "Everybody: 1 finished game.\n" in out
     assert "1 finished game is not judged yet" in out
@@ -600,7 +599,7 @@ def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys:
 def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(file: str) -> None:
     for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
         with pytest.raises(CommandError) as failed:
-            stats.run(asked(file, name))
+            stats.run(asked(file, name), Terminal())
         assert failed.value.code == WRONG_CALL
         start, _, listed = str(failed.value).partition("; there are ")
         assert start == f"nobody called '{name}' has played"
@@ -612,7 +611,7 @@ def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> N
     for number in range(20):
         try_puzzle(store, 1, "right", f"Ann {number}")
     with pytest.raises(CommandError, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
-        stats.run(asked(file, "anne 17"))
+        stats.run(asked(file, "anne 17"), Terminal())
 
 
 def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -654,8 +653,8 @@ def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) ->
         assert sum(sizes) == width
         for part, size in zip(parts, sizes, strict=True):
             assert size == 1 or abs(size - width * part / sum(parts)) < 2
-    style = stats.BarStyle("#=."[: len(parts)], ())
-    assert [stats.draw_bar(parts, style, width).count(mark) for mark in style.marks] == sizes
+    marks = dict.fromkeys("#=."[: len(parts)], "")
+    assert [stats.draw_bar(parts, marks, width).count(mark) for mark in marks] == sizes
 
 
 @pytest.mark.parametrize(
@@ -668,7 +667,7 @@ def test_a_bar_shows_every_part_as_its_share_is(parts: list[int], width: int) ->
     ],
 )
 def test_a_bar_is_full_only_if_nothing_is_missing(parts: tuple[int, int], bar: str) -> None:
-    assert stats.draw_bar(parts, stats.BarStyle("#.", ()), 20) == bar
+    assert stats.draw_bar(parts, {"#": "", ".": ""}, 20) == bar
 
 
 @pytest.mark.parametrize(
@@ -700,8 +699,8 @@ class Solver(Terminal):
         self.shown += text
 
 
-def solve(call: str, solver: Solver) -> int:
-    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
+def solve(call: str, solver: Solver) -> None:
+    puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", "climb", *call.split()]), solver)
 
 
 def attempts(store: Store) -> list[PuzzleAttempt]:
@@ -718,7 +717,7 @@ def test_each_answer_is_kept(file: str) -> None:
     one, two, three = some_puzzles(3)
     wrong = next(block for block in two.game.legal if block != two.answer)
     solver = Solver(one.answer, "hint", wrong, "99", "skip", "quit")
-    assert solve(f"--seed 1 --count 4 --name Ann --db {file}", solver) == FINISHED
+    solve(f"--seed 1 --count 4 --name Ann --db {file}", solver)
     with closing(opened(file)) as store:
         found = attempts(store)
         assert [(each.result, each.grade) for each in found] == [
@@ -744,14 +743,14 @@ def test_an_answer_is_kept_before_it_is_announced(file: str, monkeypatch: pytest
     monkeypatch.setattr(practice, "insert_attempt", add)
     for answer in (puzzle.answer, "skip"):
         solver = Solver(answer)
-        assert solve(f"--seed 1 --count 1 --db {file}", solver) == FINISHED
+        solve(f"--seed 1 --count 1 --db {file}", solver)
         assert "Right!" in solver.shown or "winning move" in solver.shown
     assert announced == [False, False]
 
 
 @pytest.mark.parametrize("how", ["--no-save --db {file}", "--db none", "--json --db {file}"])
 def test_nothing_is_kept_where_that_was_not_wanted(file: str, how: str) -> None:
-    assert solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip")) == FINISHED
+    solve(f"--seed 1 --count 1 {how.format(file=file)}", Solver("skip"))
     assert not Path(file).exists()
 
 
@@ -766,7 +765,7 @@ def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
                 Path(file).unlink()
             return super().ask(prompt)
 
-    assert solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip")) == FINISHED
+    solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip"))
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert re.search(r"the database .* cannot be used: .*\. The puzzles go on", complaint)

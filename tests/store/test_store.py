@@ -92,7 +92,7 @@ def test_any_game_is_found_as_it_was_after_every_change(shared: Store, seats: Se
     found = shared.get(kept.id)
     assert found == kept
     same(found, tables[-1], seats)
-    assert (found.key, found.book, found.book.content) == (key, book, book.content)
+    assert (found.key, found.table.book, found.table.book.content) == (key, book, book.content)
 
 
 @given(any_play(automatic=(False, False)), st.data())
@@ -121,14 +121,14 @@ def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: l
 def test_games_of_the_catalogue_are_kept_without_their_files(store: Store, name: str) -> None:
     book = catalogue.load(name)
     kept = store.begin(Table(Game(book.rules), name), book)
-    assert store.get(kept.id).book == book
+    assert store.get(kept.id).table.book == book
     assert rows(store, "SELECT count(*) FROM rulebooks") == [(0,)]
 
 
 def test_options_of_a_game_are_kept(store: Store) -> None:
     table = Table(Game(rules("summit", target=12, blocks="1-6"), 1), "summit", ("Ann", "Ben"), hidden=True)
     found = store.get(store.begin(table, catalogue.load("summit")).id)
-    assert (found.table, found.book.name) == (table, "summit")
+    assert (found.table, found.table.book.name) == (table, "summit")
 
 
 def test_a_rule_file_is_kept_once_however_many_games_are_played_by_it(store: Store) -> None:
@@ -137,7 +137,7 @@ def test_a_rule_file_is_kept_once_however_many_games_are_played_by_it(store: Sto
     for book in (one, one, other, one):
         store.begin(Table(Game(book.rules), book.name), book)
     assert rows(store, "SELECT name FROM rulebooks") == [("my game",), ("my game",)]
-    assert [store.get(number).book for number in (1, 2, 3, 4)] == [one, one, other, one]
+    assert [store.get(number).table.book for number in (1, 2, 3, 4)] == [one, one, other, one]
 
 
 def test_a_game_is_told_in_its_own_voice_when_its_rule_file_is_gone(tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_a_game_told_again_from_the_database_has_its_own_words(store: Store) -> 
     book = own_book(Rules(blocks=range(1, 5), fit="descending"))
     kept = store.begin(Table(Game(book.rules), book.name), book)
     found = store.get(kept.id)
-    assert Voice(found.book).format_prompt(found.table) == "Höher? "
+    assert Voice(found.table.book).format_prompt(found.table) == "Höher? "
 
 
 # What somebody changed by hand ----------------------------------------------------------------------------------------

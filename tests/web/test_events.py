@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
-from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
+from number_tower.web.live import ChangeListener, Hub, RoomChange
 from support.clocks import SLOW
 from support.postgres import fresh
 from support.stores import store_in
@@ -122,8 +122,9 @@ def test_a_follower_never_misses_the_newest_state(happening: list[int]) -> None:
             state += 1
             hub.publish(7)
         await turns()
-        hub.close()
-        await following
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
 
     playing(script())
     assert seen[-1] == len(happening)
@@ -161,29 +162,12 @@ def test_who_follows_is_known_until_they_leave() -> None:
     playing(script())
 
 
-def test_closing_ends_everybody_and_whoever_comes_later() -> None:
-    async def script() -> None:
-        hub = Hub()
-        asleep = Follower(hub, 1)
-        await turns()
-        async with aclosing(hub.subscribe(2)) as busy:
-            await anext(busy)
-            hub.close()
-            assert [news async for news in busy] == []
-        await asleep.task
-        assert asleep.heard == [True]
-        assert [news async for news in hub.subscribe(3)] == []
-        assert not hub.list_followed()
-
-    playing(script())
-
-
 class Heard:
     """What is heard from other processes."""
 
     def __init__(self, store: Store) -> None:
         self.queue: asyncio.Queue[RoomChange | None] = asyncio.Queue()
-        self.listener: ChangeListener = start_listener(store, self.queue.put_nowait)
+        self.listener: ChangeListener = ChangeListener(store, self.queue.put_nowait)
 
     async def next(self) -> RoomChange | None:
         return await self.queue.get()

@@ -17,7 +17,7 @@ from number_tower.web.room_cache import CachedRoom, Reconciler, ReconcileTiming
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
-from support.nodes import NEVER, ONLY_NEWS, Node, node, until
+from support.nodes import ONLY_NEWS, Node, node, until
 from support.postgres import fresh
 
 pytest_plugins = ["support.postgres"]
@@ -58,11 +58,11 @@ def test_a_board_is_new_once_a_locked_table_is_free_again(on_server: str) -> Non
         async with await psycopg.AsyncConnection.connect(on_server) as other:
             await other.execute("LOCK TABLE rounds IN ACCESS EXCLUSIVE MODE")
             await first.lobby.act(address, ann, Move(0, 9))
-            await until(lambda: second.lobby.stale_for is not None)
+            await until(lambda: second.lobby.unsynced_for is not None)
             assert second.listener is not None
             assert second.listener.is_connected
         assert await next_moves(states) == (9,)
-        await until(lambda: second.lobby.stale_for is None)
+        await until(lambda: second.lobby.unsynced_for is None)
 
     run(on_server, script, ONLY_NEWS, listening=True)
 
@@ -81,7 +81,7 @@ def test_a_comparison_that_fails_is_tried_again_until_it_succeeds(database: str)
         with faults.at(second.store.engine):
             await first.lobby.act(address, ann, Move(0, 9))
             await until(lambda: len(faults.failed) > 3)
-            assert second.lobby.stale_for is not None
+            assert second.lobby.unsynced_for is not None
             failing = False
             assert await next_moves(states) == (9,)
 
@@ -108,22 +108,6 @@ def test_a_room_that_is_only_asked_for_is_right_although_no_news_comes(database:
             await asyncio.sleep(0.005)
 
     run(database, script, ONLY_REGULARLY, listening=False)
-
-
-def test_a_room_that_was_not_used_for_long_is_compared_when_it_is_used_again(database: str) -> None:
-    async def script(first: Node, second: Node) -> None:
-        address, ann, _ = await sat(first.lobby)
-        await second.lobby.find_room(address)
-        await first.lobby.act(address, ann, Move(0, 9))
-        reconciler = second.lobby._reconciler  # noqa: SLF001 - time passes
-        for _ in range(2):
-            reconciler._mark_rooms_in_use()  # noqa: SLF001
-        reconciler._marked.clear()  # noqa: SLF001
-        await second.lobby.find_room(address)
-        while not (await second.lobby.find_room(address)).room.table.game.moves:
-            await asyncio.sleep(0.005)
-
-    run(database, script, ReconcileTiming(interval=NEVER), listening=False)
 
 
 def test_thousands_of_notices_make_few_queries(database: str) -> None:
@@ -155,7 +139,7 @@ def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) 
         await first.lobby.act(good, good_ann, Move(0, 8))
         second.lobby.note_change(None)
         assert await next_moves(good_states) == (8,)
-        assert second.lobby.stale_for is None
+        assert second.lobby.unsynced_for is None
         with pytest.raises(StoreError):
             await second.lobby.find_room(bad)
 
@@ -171,7 +155,7 @@ def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> 
         identity = (await second.lobby.find_room(address)).id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
-            second.lobby._cache.remove(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
+            second.lobby.cache.remove(identity)  # others were asked for meanwhile, and the cache is small
             second.lobby._hub.publish(identity)  # noqa: SLF001
             assert await next_moves(states) == (9,)
         assert faults.failed
@@ -203,11 +187,11 @@ class Compared:
 
 
 def comparing(
-    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, followed: tuple[int, ...] = ()
+    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, rooms: tuple[int, ...] = ()
 ) -> None:
     async def all_of_it() -> None:
         compared = Compared()
-        reconciler = Reconciler(compared, lambda: followed, timing)
+        reconciler = Reconciler(compared, lambda: rooms, timing)
         await script(reconciler, compared)
         await reconciler.close()
 
@@ -254,14 +238,12 @@ def test_rooms_that_are_being_changed_are_compared_again() -> None:
     comparing(script, ONLY_NEWS)
 
 
-def test_rooms_in_use_are_compared_regularly_and_others_are_not() -> None:
-    async def script(reconciler: Reconciler, compared: Compared) -> None:
-        reconciler.note_use(1, fresh=True)
+def test_all_rooms_are_compared_regularly() -> None:
+    async def script(_: Reconciler, compared: Compared) -> None:
         await until(lambda: len(compared.calls) >= 3)
-        assert compared.calls[0] == {1, 7}
-        assert compared.calls[2] == {7}
+        assert compared.calls[:3] == [{1, 7}] * 3
 
-    comparing(script, ONLY_REGULARLY, followed=(7,))
+    comparing(script, ONLY_REGULARLY, rooms=(1, 7))
 
 
 def test_a_comparison_that_does_not_end_counts_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:

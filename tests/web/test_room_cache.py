@@ -118,15 +118,17 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
 
 
 ENDLESS = {"supply": "endless", "towers": "own", "fit": "any"}
+LONG = size(60, 300)
+"""Moves of a long game."""
 
 
 @pytest.mark.parametrize(
     ("rules", "moves"),
     [
         ({"blocks": "1-9", "target": 15}, 0),
-        ({"blocks": "1-9", "target": 900, **ENDLESS}, 300),
-        ({"blocks": "5-1000", "target": 10_000, **ENDLESS}, 300),
-        ({"blocks": ",".join(map(str, range(1, 2000, 2))), "target": 10_000, **ENDLESS}, 300),
+        ({"blocks": "1-9", "target": 900, **ENDLESS}, LONG),
+        ({"blocks": "5-1000", "target": 10_000, **ENDLESS}, LONG),
+        ({"blocks": ",".join(map(str, range(1, 2000, 2))), "target": 10_000, **ENDLESS}, LONG),
     ],
     ids=["new", "long", "long with many blocks", "long with listed blocks"],
 )
@@ -158,7 +160,7 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     first = cache.add(make_room(book))
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
-    assert all(each.game.book is first.game.book and each.voice is first.voice for each in others)
+    assert all(each.game.table.book is first.game.table.book and each.voice is first.voice for each in others)
     assert cache.bytes - with_one == 10 * estimate_size(first)
     for known in (first, *others):
         cache.remove(known.id)
@@ -169,11 +171,11 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
     async def do(lobby: Lobby) -> None:
         first, _ = await lobby.open_room(wish(fat_book(1)))
         second, _ = await lobby.open_room(wish(fat_book(1)))
-        lobby._cache.remove(second.id)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby.cache.remove(second.id)  # as if others had been asked for meanwhile
         address = second.address
         del second
         again = await lobby.find_room(address)
-        assert again.game.book is first.game.book
+        assert again.game.table.book is first.game.table.book
         assert again.voice is first.voice
 
     at(tmp_path, do)
@@ -238,7 +240,7 @@ def test_one_room_is_remembered_however_large_it_is() -> None:
 def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
     def fill() -> RoomCache:
         cache = RoomCache(max_rooms=1)
-        for number in range(300):
+        for number in range(size(60, 300)):
             assert cache.add(make_room(fat_book(number))).event
         return cache
 
@@ -266,7 +268,7 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
             assert await anext(stream) is not None
             waiting.append(asyncio.ensure_future(anext(stream)))
         await asyncio.sleep(0)
-        lobby._cache.remove(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby.cache.remove(identity)  # as if others had been asked for meanwhile
         gc.collect()
         assert not [each for each in gc.get_objects() if isinstance(each, CachedRoom) and each.address == address]
         for each in waiting:
@@ -276,6 +278,10 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
+
+
+def count_answers(answers: AnswerCache) -> int:
+    return len(answers._entries)  # noqa: SLF001 - how many there are is not to be seen elsewhere
 
 
 def answering(do: Callable[[AnswerCache], Awaitable[None]], **limits: int) -> AnswerCache:
@@ -296,7 +302,7 @@ def test_answers_are_bounded_by_their_bytes() -> None:
             assert len(await answers.get(number, lambda: found(MIB))) == MIB
 
     answers = answering(do)
-    assert len(answers) == 31
+    assert count_answers(answers) == 31
     assert answers.bytes <= 32 * MIB
 
 
@@ -304,13 +310,14 @@ def test_an_answer_that_is_found_again_is_counted_once() -> None:
     async def do(answers: AnswerCache) -> None:
         await answers.get("a", lambda: found(100))
         once = answers.bytes
-        answers._entries["a"] = answers._entries["a"]._replace(expires=0.0)  # noqa: SLF001 - as if it were too old
+        answer, _, size = answers._entries["a"]  # noqa: SLF001 - it becomes too old
+        answers._entries["a"] = answer, 0.0, size  # noqa: SLF001
         await answers.get("a", lambda: found(100))
         assert answers.bytes == once
         await answers.get("b", lambda: found(10_000))
 
-    assert len(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
-    assert len(answering(do, max_bytes=50_000)) == 2
+    assert count_answers(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
+    assert count_answers(answering(do, max_bytes=50_000)) == 2
 
 
 def test_a_long_question_counts_as_well() -> None:
@@ -318,4 +325,4 @@ def test_a_long_question_counts_as_well() -> None:
         for number in range(10):
             await answers.get(f"{number}" * 10_000, lambda: found(1))
 
-    assert len(answering(do, max_bytes=50_000)) == 4
+    assert count_answers(answering(do, max_bytes=50_000)) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import classify_misread, parse_number
@@ -69,39 +70,32 @@ def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
     return PlayerInput(printable, problem=classify_misread(text))
 
 
+@dataclass(eq=False)
 class MovePrompt:
     """Asks for a move until it gets a legal one, or a command for the caller.
 
     `has_changed` says whether the game was changed elsewhere; it is asked before the table is shown.
     """
 
-    def __init__(
-        self,
-        terminal: Terminal,
-        commands: Mapping[str, str] = COMMANDS,
-        *,
-        hints: bool = True,
-        has_changed: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._terminal = terminal
-        self._commands = commands
-        self._hints = hints
-        self._has_changed = has_changed
-        self._hint_giver: HintGiver | None = None
+    terminal: Terminal
+    commands: Mapping[str, str] = field(default_factory=COMMANDS.copy)
+    hints: bool = True
+    has_changed: Callable[[], bool] = lambda: False
+    _hint_giver: HintGiver | None = None
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
         """Return a legal block, or a command that the caller has to run."""
         voice = get_voice(table.book)
         while True:
-            answer = parse_input(self._terminal.ask(prompt), self._commands)
+            answer = parse_input(self.terminal.ask(prompt), self.commands)
             refusal = answer.problem if answer.number is None else table.refusal(answer.number)
-            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self._has_changed():
+            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self.has_changed():
                 return PlayerInput(answer.text, command=CHANGED)
             if answer.command is not None:
                 if not self._run_command(table, answer):
                     return answer
             elif refusal is not None:
-                self._terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
+                self.terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
             else:
                 return answer
 
@@ -111,21 +105,21 @@ class MovePrompt:
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self._terminal.write(draw_towers(table, self._terminal.columns, colour=self._terminal.colour))
+        self.terminal.write(draw_towers(table, self.terminal.columns, colour=self.terminal.colour))
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
         """Run a command that changes nothing; say whether it was one."""
         voice = get_voice(table.book)
         match answer.command:
             case "help":
-                self._terminal.show_event(voice.tell_help(table))
-                self._terminal.show_list(self._commands)
+                self.terminal.show_event(voice.tell_help(table))
+                self.terminal.show_list(self.commands)
             case "moves":
                 for message in voice.tell_moves(table):
-                    self._terminal.show_event(message)
+                    self.terminal.show_event(message)
             case "show":
                 self.draw_towers(table)
-            case "hint" | "why" if self._hints:
+            case "hint" | "why" if self.hints:
                 self._give_hint(table, answer)
             case _:
                 return False
@@ -135,7 +129,7 @@ class MovePrompt:
         if self._hint_giver is None:
             from number_tower.cli.computer import HintGiver  # noqa: PLC0415 - not for the first prompt
 
-            self._hint_giver = HintGiver(self._terminal)
+            self._hint_giver = HintGiver(self.terminal)
         self._hint_giver.give_hint(table, question)
 
 
@@ -164,38 +158,34 @@ def draw_towers(table: Table, columns: int, *, colour: bool = False) -> str:
         )
         for player in (0, 1)
     ]
-    if sum(max(count_cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
+    if sum(count_cells(tower[-1]) + 2 for tower in towers) <= columns:
         return _join_columns(towers)
     return "".join(_join_columns([tower]) for tower in towers)
 
 
-def _draw_column(
-    game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
-) -> list[tuple[str, str]]:
-    """Return the rows of one tower from the top down, each plain, to be measured, and as it is shown."""
+def _draw_column(game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool) -> list[str]:
+    """Return the rows of one tower from the top down, all of the same width."""
     largest = game.rules.blocks[-1]
-    rows: list[tuple[str, str]] = []
+    rows: list[tuple[str, str | None]] = []
     for block, mover in reversed(placed[-MOST_ROWS:]):
         left, right = _EDGES[mover]
         side = " " * (1 + _WIDEST * block // largest)
-        row = f"{left}{side}{block}{side}{right}"
-        rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
+        rows.append((f"{left}{side}{block}{side}{right}", SEAT_COLOURS[mover] if colour else None))
     if len(placed) > MOST_ROWS:
-        rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
-    ground = "=" * (len(str(largest)) + 4 + 2 * _WIDEST)
-    return [*rows, (ground, ground), *((text, text) for text in captions)]
+        rows.append((f"({len(placed) - MOST_ROWS:,} more below)", None))
+    rows += [(text, None) for text in ("=" * (len(str(largest)) + 4 + 2 * _WIDEST), *captions)]
+    width = max(count_cells(row) for row, _ in rows)
+    return [_centre(row, width, code) for row, code in rows]
 
 
-def _join_columns(columns: list[list[tuple[str, str]]]) -> str:
-    """Draw columns side by side, each centred, on a common ground."""
+def _centre(text: str, width: int, code: str | None) -> str:
+    room = width - count_cells(text)
+    return " " * (room // 2) + (paint(text, code) if code else text) + " " * (room - room // 2)
+
+
+def _join_columns(columns: list[list[str]]) -> str:
+    """Draw columns side by side on a common ground."""
     height = max(map(len, columns))
-    widths = [max(count_cells(plain) for plain, _ in column) for column in columns]
-    lines: list[str] = []
-    for row in range(height):
-        line = ""
-        for column, width in zip(columns, widths, strict=True):
-            plain, shown = column[row - height] if row >= height - len(column) else ("", "")
-            indent = (width - count_cells(plain)) // 2
-            line += "  " + " " * indent + shown + " " * (width - count_cells(plain) - indent)
-        lines.append(line.rstrip())
+    full = [[" " * count_cells(column[-1])] * (height - len(column)) + column for column in columns]
+    lines = ("".join(f"  {row}" for row in rows).rstrip() for rows in zip(*full, strict=True))
     return "\n" + "\n".join(lines) + "\n"

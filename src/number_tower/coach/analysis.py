@@ -75,12 +75,18 @@ def analyse_table(
     if (over := get_final_worth(game.position)) is not None:
         return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")
     solution = _solve(game, seconds, progress)
-    worths = _value_endings(game) if solution is None else _collect_values(solution)
+    worths = _value_endings(game) if solution is None else solution.find_values()
     known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
-    ranked = [*known, *(block for block in game.legal if block not in worths)]
-    moves = tuple(
-        _analyse_move(block, worths.get(block), game, solution if place < MAX_REASONS else None, names, voice.noun)
-        for place, block in enumerate(ranked)
+    player, opponent = names[game.to_move], names[1 - game.to_move]
+    found = {} if solution is None else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
+    reasons = {
+        block: format_reason(reason, player=player, opponent=opponent, noun=voice.noun)
+        for block, reason in found.items()
+        if reason is not None
+    }
+    moves = (
+        *(AnalysedMove(block, *worths[block], reasons.get(block, "")) for block in known),
+        *(AnalysedMove(block, None, None, "") for block in game.legal if block not in worths),
     )
     if solution is None:
         within = f"{seconds:g} {pluralize('second', seconds)}"
@@ -103,14 +109,6 @@ def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | 
     return None
 
 
-def _collect_values(solution: Solution) -> dict[int, Worth]:
-    """Return the values of the moves, as far as they are found."""
-    worths: dict[int, Worth] = {}
-    with suppress(NotSolvedError):
-        worths.update(solution.moves)
-    return worths
-
-
 def _value_endings(game: Game) -> dict[int, Worth]:
     """Return the values of the moves that end the game."""
     worths: dict[int, Worth] = {}
@@ -119,19 +117,6 @@ def _value_endings(game: Game) -> dict[int, Worth]:
         if (worth := get_final_worth(after)) is not None:
             worths[block] = worth.before(turned=after.to_move != game.to_move)
     return worths
-
-
-def _analyse_move(
-    block: int, worth: Worth | None, game: Game, solution: Solution | None, names: tuple[str, str], noun: str
-) -> AnalysedMove:
-    if worth is None:
-        return AnalysedMove(block, None, None, "")
-    why = None if solution is None else find_reason(solution, block)
-    if why is None:
-        return AnalysedMove(block, worth.value, worth.plies, "")
-    player, opponent = names[game.to_move], names[1 - game.to_move]
-    reason = format_reason(why, player=player, opponent=opponent, noun=noun)
-    return AnalysedMove(block, worth.value, worth.plies, reason)
 
 
 def _format_verdict(worth: Worth, game: Game, names: tuple[str, str], noun: str) -> str:

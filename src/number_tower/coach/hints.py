@@ -43,11 +43,6 @@ _IDEAS = (
 )  # fmt: skip
 """Reasons for a win in more than one move, the most instructive first."""
 
-_FIELDS = (
-    "block", "tower", "player", "opponent", "noun", "because", "such", "target", "mine", "theirs", "left", "modulus",
-    "pairs", "to_go", "gap", "whole", "need", "answer", "answers", "reply", "line", "plies",
-)  # fmt: skip
-
 
 # Hints ----------------------------------------------------------------------------------------------------------------
 
@@ -172,7 +167,7 @@ def load_texts() -> dict[str, Template]:
     """Return all texts by their keys."""
     with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
         texts = parse_toml(stream.read(), "words.toml")
-    return {key: Template(str(text), _FIELDS) for key, text in texts.items()}
+    return {key: Template(str(text)) for key, text in texts.items()}
 
 
 clause = format_reason

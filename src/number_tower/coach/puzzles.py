@@ -23,7 +23,7 @@ from number_tower.position import Position
 from number_tower.rules import Rules
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
-from number_tower.solve.solution import choose_solver
+from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver
 
 GRADES = range(1, 6)
@@ -50,6 +50,9 @@ _MEMORY = 8
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
 """Positions that are searched for the plies of a puzzle, if a theory tells only the values."""
+
+_MAX_SEARCHED_TO_EXPLAIN = 50_000
+"""Positions that are searched to say more of a puzzle than its answer."""
 
 _MAX_BLOCKS_FOR_PLIES = 56
 """Blocks left up to which the plies are searched for."""
@@ -83,6 +86,16 @@ class Puzzle:
     plies: int | None
     """The plies to the end, answer included, if both play their best (None: not known)."""
 
+    def solve(self, memory: int | None = None) -> Solution:
+        """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
+        position = self.game.position
+        solution = Solution(position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory))
+        try:
+            solution.best  # noqa: B018 - evaluates all moves
+        except NotSolvedError:
+            return Solution(position, SearchLimits(memory=memory), plies=False)
+        return solution
+
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:
     """Give puzzles of a game, of one grade or of all in turn; no two are the same position, and both seats come up."""
@@ -100,8 +113,8 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
 def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
     given: set[object] = set()
-    for place in count():
-        book, puzzle = _find_in_catalogue(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+    for number in count(1):
+        book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
         at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
         if at not in given:
             given.add(at)
@@ -184,7 +197,8 @@ class PuzzleStream(Iterator[Puzzle]):
             if not games:
                 continue
             try:
-                solver = _make_solver(games[0].position, SearchLimits(positions=_MAX_SEARCHED, memory=memory))
+                limits = SearchLimits(positions=_MAX_SEARCHED, memory=memory)
+                solver = choose_solver(games[0].position, limits, plies=False, compiled=False)
                 for game in games:
                     puzzle = None if (at := reduce_position(game.position)) in known else _make_puzzle(game, solver)
                     if puzzle is not None:
@@ -234,12 +248,6 @@ def _grade_puzzle(position: Position, plies: int | None) -> int:
     return 3 if read < _HARD else 4 if read < _HARDEST else 5
 
 
-def _make_solver(root: Position, watch: SearchLimits) -> Solver:
-    """Return a solver for a position and all that follow; such short searches are not worth compiling."""
-    solver = choose_solver(root, watch, plies=False)
-    return DeepSolver(root, watch, plies=False, compiled=False) if isinstance(solver, DeepSolver) else solver
-
-
 def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:
     """Return the plies of a win, where they are known or soon found."""
     after = position.place(answer)
@@ -282,7 +290,7 @@ def reduce_position(position: Position) -> object:
     rules = position.rules
     if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
-    live = [_find_reachable_blocks(position, player) for player in (0, 1)]
+    live = [position.find_reachable(player) for player in (0, 1)]
     if "shared" in {rules.supply, rules.towers}:
         live = [live[0] | live[1]] * 2
     height_counts = rules.target is not None or rules.stuck == "skips"
@@ -294,21 +302,6 @@ def reduce_position(position: Position) -> object:
         )
         for player in (position.to_move, 1 - position.to_move)
     )
-
-
-def _find_reachable_blocks(position: Position, player: int) -> int:
-    """Return the blocks that can still be placed on a player's tower, now or after others."""
-    rules = position.rules
-    left = position.left[player] if rules.towers == "own" else position.left[0] | position.left[1]
-    within = left & rules.room(position.heights[player])
-    live = new = within & rules.fits(position.tops[player])
-    while new:
-        beyond = 0
-        for block in rules.numbers(new):
-            beyond |= rules.fits(block)
-        new = within & beyond & ~live
-        live |= new
-    return live
 
 
 def _vary_rules(book: Rulebook, rng: Random) -> Rules:

@@ -7,7 +7,6 @@ is counted or concluded from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -20,7 +19,9 @@ from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.table import Table
 from number_tower.text import format_count
+from number_tower.voice import get_voice
 
 _MAX_MISSED = 2
 """Unsolved positions in a row after which the earlier ones, which are larger, are not tried."""
@@ -136,6 +137,11 @@ class GameReview:
         """How many positions are not known."""
         return self.worths.count(None)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every position was solved."""
+        return not self.unsolved
+
 
 def review(
     game: Game,
@@ -166,7 +172,10 @@ def review(
 
 
 class _PositionSolver:
-    """Solves the positions of one game, each within its own time, sharing one solver."""
+    """Solves the positions of one game, each within its own time, sharing one solver.
+
+    The limits are made without any time, so that plies are not searched for long.
+    """
 
     def __init__(self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None) -> None:
         self._start = start
@@ -180,7 +189,7 @@ class _PositionSolver:
         """Solve a position that is not over; None if that took too long, or is bound to."""
         if self._missed == _MAX_MISSED:
             return None
-        self._set_deadline()
+        self._limits.seconds = min(self._seconds + self._limits.seconds_used, self._altogether)
         try:
             if self._solver is None:
                 self._solver = choose_solver(self._start, self._limits, plies=True)
@@ -190,12 +199,6 @@ class _PositionSolver:
             return None
         self._missed = 0
         return solution
-
-    def _set_deadline(self) -> None:
-        """Give the next position its time; the limits are made without any, so that plies are not searched for long."""
-        if self._seconds < inf or self._altogether < inf:
-            self._limits.seconds = 0.0
-            self._limits.seconds = min(self._seconds - self._limits.seconds_left, self._altogether)
 
 
 def _judge_move(
@@ -237,10 +240,8 @@ def _is_decision(solution: Solution) -> bool | None:
 
 def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    found: list[tuple[int, Worth]] = []
-    with suppress(NotSolvedError):
-        found.extend(move for move in solution.moves.items() if move[1].value == solution.value)
-    return tuple(block for block, _ in sorted(found, key=lambda move: move[1].rank, reverse=True))
+    found = {block: worth for block, worth in solution.find_values().items() if worth.value == solution.value}
+    return tuple(sorted(found, key=lambda block: found[block].rank, reverse=True))
 
 
 # Sentences ------------------------------------------------------------------------------------------------------------
@@ -251,6 +252,12 @@ class ReviewText(NamedTuple):
 
     names: tuple[str, str]
     noun: str = "block"
+
+    @classmethod
+    def for_table(cls, table: Table) -> ReviewText:
+        """Return the writer of a table's review: its names and its word for a block."""
+        voice = get_voice(table.book)
+        return cls((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
 
     def format_headline(self, review: GameReview) -> str:
         """Write who won and how, or that the game is not over."""
@@ -297,6 +304,12 @@ class ReviewText(NamedTuple):
             yield f"{move.block} leaves only a draw."
         elif move.refutation is not None:
             yield f"{move.block} {self.format_reason(move, move.refutation)}."
+
+    def list_remarks(self, move: JudgedMove) -> Iterator[str]:
+        """Write all there is to say about a move."""
+        yield from self.format_mistake(move)
+        if move.skips:
+            yield f"{self.names[1 - move.player]} cannot place a {self.noun} and skips."
 
     def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
         """Write what a block does, to be read after its number."""

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.coach import svg
+from number_tower.coach.review import GameReview, JudgedMove, ReviewText
 from number_tower.coach.svg import INK, LINE, MARGIN, MUTED, SMALL, TEXT, Layout, Panel, draw_text, make_element
 from number_tower.coach.svg import format_number as number
 from number_tower.game import Game
 from number_tower.text import pluralize
-
-if TYPE_CHECKING:
-    from number_tower.coach.review import GameReview, JudgedMove, ReviewText
 
 _NARROWEST, _WIDEST, _ROOMIEST = 640.0, 1280.0, 2000.0
 _MIN_COLUMN, _COLUMN, _BROAD = 26.0, 46.0, 84.0
 _LEVEL = 30.0
 _MAX_NOTES = 8
 _HEADROOM = 22.0
-_TALL, _SHORT, _STOREY = 280.0, 180.0, 24.0
+_TALL, _SHORT, _BLOCK_HEIGHT = 280.0, 180.0, 24.0
 
 _FLATTEST = 6.0
 """Height of the largest block below which a target that is far away is not drawn to scale."""
@@ -67,12 +65,12 @@ def _plan_layout(review: GameReview, text: ReviewText) -> Layout:
     """Give each move a column as wide as its number needs, within a page as long as the numbers stay readable."""
     columns = len(review.moves) + 1
     digits = max((len(str(block)) for move in review.moves for block in (move.block, *move.best[:1])), default=1)
-    wide = (8 + digits * svg.DIGIT * svg.LARGEST) / svg.PART
+    wide = (8 + digits * svg.DIGIT_WIDTH * svg.LARGEST) / svg.BLOCK_SHARE
     column = max(wide, min(_BROAD, max(_COLUMN, _NARROWEST / columns)))
     most = _WIDEST if wide <= _COLUMN else _ROOMIEST
     if columns * column > most:
-        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT * svg.SMALLEST) / svg.PART, most / columns)
-    size = min(svg.LARGEST, (svg.PART * column - 6) / (svg.DIGIT * digits))
+        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT_WIDTH * svg.SMALLEST) / svg.BLOCK_SHARE, most / columns)
+    size = min(svg.LARGEST, (svg.BLOCK_SHARE * column - 6) / (svg.DIGIT_WIDTH * digits))
     labels = [*_list_rows(review), "draw", *_name_levels(text), _label_target(review)]
     left = MARGIN + 10 + max(svg.measure_text(label, SMALL) for label in labels)
     return Layout(columns, column, left, max(_NARROWEST, left + columns * column + MARGIN), size)
@@ -254,7 +252,7 @@ def _draw_entries(name: str, row: dict[int, str], layout: Layout, y: float) -> I
         yield from (svg.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4) for ply, entry in row.items())
         return
     longest = max((len(entry) for ply, entry in row.items() if ply), default=1)
-    size = min(SMALL, (layout.column - 4) / (svg.DIGIT * longest))
+    size = min(SMALL, (layout.column - 4) / (svg.DIGIT_WIDTH * longest))
     for ply, entry in row.items() if size >= svg.SMALLEST else []:
         if ply or svg.measure_text(entry, size) <= layout.column:
             weight = 700 if name == "better" else 400
@@ -279,7 +277,7 @@ class _TowerArea(NamedTuple):
     @property
     def block_width(self) -> float:
         """The width of a block."""
-        return svg.PART * self.layout.column
+        return svg.BLOCK_SHARE * self.layout.column
 
     def find_top(self, block: _StackedBlock) -> float:
         """Return the upper edge of a block."""
@@ -294,15 +292,16 @@ class _TowerArea(NamedTuple):
 
 def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterator[Panel]:
     """Draw the shared tower, or each player's own."""
-    unit, height = _measure_towers(review)
+    owners: list[tuple[int, ...]] = [(0, 1)] if review.game.rules.towers == "shared" else [(0,), (1,)]
+    towers = [_stack_blocks(review, seats) for seats in owners]
+    unit, height = _measure_towers(review.game, [block for blocks in towers for block in blocks])
     area = _TowerArea(layout, _HEADROOM + height, unit)
-    for seats in _list_owners(review.game):
+    for seats, blocks in zip(owners, towers, strict=True):
         drawn = []
         if len(seats) == 1:
             y = _HEADROOM + height / 2
             name = svg.draw_label(layout, y + 16, svg.shorten_name(text.names[seats[0]]))
             drawn.append(make_element("g", svg.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"))
-        blocks = _stack_blocks(review, seats)
         for ply in range(1, layout.columns):
             drawn += _draw_earlier_blocks([block for block in blocks if block.move.ply < ply], ply, area)
             drawn += [_draw_block(block, text, area) for block in blocks if block.move.ply == ply]
@@ -322,25 +321,20 @@ def _label_target(review: GameReview) -> str:
     return "" if target is None else f"target {target}"
 
 
-def _list_owners(game: Game) -> list[tuple[int, ...]]:
-    return [(0, 1)] if game.rules.towers == "shared" else [(0,), (1,)]
-
-
 def _stack_blocks(review: GameReview, seats: tuple[int, ...]) -> list[_StackedBlock]:
     moves = [move for move in review.moves if move.player in seats]
     heights = [move.block if _has_height(review.game) else 1 for move in moves]
     return [_StackedBlock(*each) for each in zip(moves, [0, *accumulate(heights)], heights, strict=False)]
 
 
-def _measure_towers(review: GameReview) -> tuple[float, float]:
+def _measure_towers(game: Game, blocks: list[_StackedBlock]) -> tuple[float, float]:
     """Return the height of one unit, and of the whole area: up to the target, where that is near enough."""
-    blocks = [block for seats in _list_owners(review.game) for block in _stack_blocks(review, seats)]
     tallest = max((block.base + block.tall for block in blocks), default=1)
-    if not _has_height(review.game):
-        unit = min(_STOREY, 1.5 * _TALL / tallest)
-        return unit, max(3 * _STOREY, tallest * unit)
-    height = _TALL if review.game.rules.towers == "shared" else _SHORT
-    target = review.game.rules.target
+    if not _has_height(game):
+        unit = min(_BLOCK_HEIGHT, 1.5 * _TALL / tallest)
+        return unit, max(3 * _BLOCK_HEIGHT, tallest * unit)
+    height = _TALL if game.rules.towers == "shared" else _SHORT
+    target = game.rules.target
     largest = max((block.tall for block in blocks), default=target or 1)
     if target is not None and (target <= 2 * tallest or target * _FLATTEST <= height * largest):
         return height / target, height

@@ -13,24 +13,25 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple, cast
 
-from sqlalchemy import URL, Connection, MetaData, Table, create_engine, func, insert, select
+from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, inspect, select
 
 from number_tower.files import replace_file, sync
 from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.engine import (
     UPGRADE_LOCK,
     begin_snapshot,
+    count_rows,
     create_private,
     describe_error,
     is_damage,
     is_locked,
-    make_engine,
     make_private_folders,
     translate_errors,
+    use_once,
 )
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.store.upgrade import BackupChoice, check_version, migrate, read_version, require_version
@@ -49,44 +50,39 @@ _ROWS_PER_STEP = 500
 _VERSION_TABLE = "alembic_version"
 
 
-class BackupSummary(NamedTuple):
-    """What a backup holds: the version of its tables, and how many rows are in each."""
+class DatabaseSummary(NamedTuple):
+    """What a database or a backup holds: the version of its tables, and how many rows are in each.
+
+    After a check, also everything that is wrong.
+    """
 
     version: str
     rows: Mapping[str, int]
-
-
-class RestoreResult(NamedTuple):
-    """What a database holds after a restore, and where the database that it replaced is saved."""
-
-    summary: BackupSummary
-    replaced: Path | None
+    problems: tuple[str, ...] = ()
 
 
 def create_backup(
     location: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
-) -> BackupSummary:
+) -> DatabaseSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if location.file is not None and os.path.realpath(target) == os.path.realpath(location.file):
-        raise StoreError(f"{_format_path(target)} is the database itself; choose another file for the backup")
+        raise StoreError(f"{format_path(target)} is the database itself; choose another file for the backup")
     with _write_backup(target, overwrite=overwrite) as part:
         summary = copy_database(location, part, progress)
         if read_summary(part) != summary:
             problem = "does not hold what the database holds; nothing was saved"
-            raise StoreError(f"the backup {_format_path(target)} {problem}")
+            raise StoreError(f"the backup {format_path(target)} {problem}")
     return summary
 
 
-def copy_database(location: Location, file: Path, progress: Progress | None = None) -> BackupSummary:
-    """Copy a database as it is at one moment to a new SQLite file."""
-    if location.file is not None:
-        return _copy_file(Path(location.file), file, location.name, progress)
-    engine = make_engine(location)
-    try:
-        with translate_errors(location.name), begin_snapshot(engine) as connection:
+def copy_database(location: Location, file: Path, progress: Progress | None = None) -> DatabaseSummary:
+    """Copy a database as it is at one moment to a new SQLite file, however much is written to it meanwhile."""
+    with use_once(location) as engine, begin_snapshot(engine) as connection:
+        if location.file is None:
             return _copy_tables(connection, file, require_version(connection, location), progress)
-    finally:
-        engine.dispose()
+        summary = _summarize(connection, location.name)
+        _copy_pages(connection, file, progress)
+        return summary
 
 
 def back_up_before_upgrade(
@@ -113,152 +109,114 @@ def name_backup(file: Path) -> Path:
     return _find_free_name(file, f"before-{NEWEST}")
 
 
-def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> RestoreResult:
+def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> Path | None:
     """Replace a database by a backup, in one step: a failure leaves the database as it was.
 
     The caller has checked the backup. The replaced database is saved: beside the file, or, if it is on a server, as a
-    backup beside the one that is restored.
+    backup beside the one that is restored; return where, if there was one.
     """
     summary = read_summary(source)
     check_version(summary.version, locate_file(source))
     restore = _restore_server if location.file is None else _restore_file
-    return RestoreResult(summary, restore(location, source, summary, progress))
+    return restore(location, source, summary, progress)
 
 
-def read_summary(file: Path) -> BackupSummary:
+def read_summary(file: Path) -> DatabaseSummary:
     """Return what a backup holds; a damaged file, or one that is no database of ours, is a StoreError."""
-    name = _format_path(file)
-    with translate_errors(name, OSError), closing(_open(file)) as connection:
-        for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
-            if problem != "ok":
-                raise StoreError(f"the database {name} cannot be used: it is damaged")
-        for table, row, *_ in connection.execute("PRAGMA foreign_key_check"):
+    name = format_path(file)
+    if not file.is_file():
+        raise StoreError(f"there is no backup {name}")
+    with use_once(locate_file(file)) as engine, begin_snapshot(engine) as connection:
+        if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
+            raise StoreError(f"the database {name} cannot be used: it is damaged")
+        for table, row, *_ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
             raise StoreError(f"the database {name} is damaged: row {row} of {table} refers to a row that is missing")
         return _summarize(connection, name)
 
 
-def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    tables = [table for (table,) in found]
-    if not {_VERSION_TABLE, "games"} <= set(tables):
+def _summarize(connection: Connection, name: str) -> DatabaseSummary:
+    version = read_version(connection)
+    if not version:
         raise StoreError(f"{name} holds other things than games of Number Tower")
-    version = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()  # noqa: S608 - a constant
-    counts: dict[str, int] = {}
-    for table in tables:
-        if not table.startswith("sqlite_") and table != _VERSION_TABLE:
-            quoted = table.replace('"', '""')
-            counts[table] = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 - quoted
-    return BackupSummary("" if version is None else str(version[0]), counts)
+    return DatabaseSummary(version, _count_rows(connection))
 
 
 @contextmanager
 def _write_backup(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Give a file to write, which gets its name once it is complete; errors name the target."""
     if not overwrite and os.path.lexists(target):
-        raise StoreError(f"{_format_path(target)} exists already; choose another name, or add --force to replace it")
+        raise StoreError(f"{format_path(target)} exists already; choose another name, or add --force to replace it")
     if target.is_dir():
-        raise StoreError(f"{_format_path(target)} is a folder; expected the name of a file")
+        raise StoreError(f"{format_path(target)} is a folder; expected the name of a file")
     try:
         make_private_folders(os.path.dirname(os.path.abspath(target)))
         with replace_file(target) as part:
             create_private(str(part))
             yield part
-    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-        raise StoreError(f"{_format_path(target)} cannot be written: {describe_error(error)}") from error
+    except OSError as error:
+        raise StoreError(f"{format_path(target)} cannot be written: {describe_error(error)}") from error
 
 
-def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> BackupSummary:
-    """Copy a database file as it is at one moment, however much is written to it meanwhile."""
-    with translate_errors(name):
-        connection = _open(source, shared=os.access(source, os.W_OK) and os.access(source.parent, os.W_OK))
-    with closing(connection):
-        with translate_errors(name):
-            connection.execute("BEGIN")  # a reader of the write-ahead log sees one moment, and keeps nobody waiting
-            summary = _summarize(connection, name)
-        try:
-            _copy_pages(connection, part, progress)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not is_damage(error):
-                raise
-            raise StoreError(f"the database {name} cannot be used: {describe_error(error)}") from error
-    return summary
+def _copy_pages(source: Connection, part: Path, progress: Progress | None) -> None:
+    """Copy a database file; unless it is damaged, errors are those of writing the copy."""
 
-
-def _open(file: Path, *, shared: bool = False) -> sqlite3.Connection:
-    """Open a file; unless it is shared with others, without leaving anything beside it."""
-    if not shared and not file.is_file():
-        raise StoreError(f"there is no backup {_format_path(file)}")
-    options = "mode=rw" if shared or os.path.exists(f"{file}-wal") else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(os.fsencode(file))}?{options}", uri=True, isolation_level=None)
-
-
-def _copy_pages(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
     def step(_: int, remaining: int, total: int) -> None:
         if progress is not None:
             progress(total - remaining, total)
 
-    with closing(sqlite3.connect(part, isolation_level=None)) as target:
-        source.backup(target, pages=_PAGES_PER_STEP, progress=step)
-        target.execute("PRAGMA journal_mode = DELETE")  # everything in one file
+    opened = cast("sqlite3.Connection", source.connection.driver_connection)
+    try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as target:
+            opened.backup(target, pages=_PAGES_PER_STEP, progress=step)
+            target.execute("PRAGMA journal_mode = DELETE")  # everything in one file
+    except sqlite3.Error as error:
+        if is_damage(error):
+            raise
+        raise OSError(describe_error(error)) from error
 
 
-def _restore_file(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _restore_file(location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None) -> Path | None:
     target = Path(os.path.realpath(location.file or ""))
     if target == Path(os.path.realpath(source)):
-        raise StoreError(f"{_format_path(source)} is the database itself; there is nothing to restore")
+        raise StoreError(f"{format_path(source)} is the database itself; there is nothing to restore")
     replaced: Path | None = None
     with translate_errors(location.name, OSError):
         make_private_folders(str(target.parent))
         with ExitStack() as lock, replace_file(target) as part:  # the lock is held until the file is replaced
             create_private(str(part))
-            with closing(_open(source)) as connection:
-                _copy_pages(connection, part, progress)
+            copy_database(locate_file(source), part, progress)
             _check_copied(read_summary(part).rows, summary.rows, source, location)
             if target.exists():
-                lock.enter_context(_lock_exclusively(target, location.name))
+                _lock_exclusively(lock, target, location.name)
                 shutil.copymode(target, part)
                 replaced = _keep_replaced(target)
     return replaced
 
 
-@contextmanager
-def _lock_exclusively(file: Path, name: str) -> Iterator[None]:
+def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
     """Keep all others from a database file; refuse if a program has it open, even if it is doing nothing.
 
     A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs the opposite lock.
-    It also moves everything from the log into the file and removes the log. A damaged file is only locked.
+    It also moves everything from the log into the file and removes the log. Of a damaged file, only the bytes that
+    SQLite locks are locked.
     """
     in_use = StoreError(f"the database {name} is in use; stop the server or the game that uses it, then try again")
-    with closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)) as connection:
-        try:
-            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-            connection.execute("BEGIN EXCLUSIVE")
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if is_locked(error):
-                raise in_use from None
-            if not is_damage(error):
-                raise
-            locked = False
-        else:
-            locked = True
-            yield
-    if not locked:
-        with _lock_bytes(file, in_use):
-            yield
-
-
-@contextmanager
-def _lock_bytes(file: Path, in_use: StoreError) -> Iterator[None]:
-    """Lock the bytes of a file that SQLite locks, without reading the file."""
-    if sys.platform == "win32":  # a file that is open cannot be replaced there
-        yield
-        return
-    with file.open("r+b") as stream:
-        try:
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
-        except OSError:
+    connection = lock.enter_context(closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)))
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        connection.execute("BEGIN EXCLUSIVE")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if is_locked(error):
             raise in_use from None
-        yield
+        if not is_damage(error):
+            raise
+        connection.close()
+        if sys.platform != "win32":  # a file that is open cannot be replaced there
+            stream = lock.enter_context(file.open("r+b"))
+            try:
+                fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
+            except OSError:
+                raise in_use from None
 
 
 def _keep_replaced(file: Path) -> Path:
@@ -278,30 +236,28 @@ def _keep_replaced(file: Path) -> Path:
     return kept
 
 
-def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> BackupSummary:
+def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> DatabaseSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
-    engine = create_engine(URL.create("sqlite", database=str(part)))
-    try:
-        with engine.begin() as target:
-            migrate(target, version)
-            _copy_rows(source, target, progress)
-            return BackupSummary(version, _count_rows(source))
-    finally:
-        engine.dispose()
+    with _make_copy_engine(part).begin() as target:
+        migrate(target, version)
+        _copy_rows(source, target, progress)
+    return DatabaseSummary(version, _count_rows(source))
 
 
-def _restore_server(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _make_copy_engine(file: Path) -> Engine:
+    return create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+
+
+def _restore_server(
+    location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None
+) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
-    file = f"file:{quote(os.fsencode(source.absolute()))}"
-    backup = create_engine(URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"}))
-    engine = make_engine(location)
     replaced: Path | None = None
     try:
-        with translate_errors(location.name), engine.begin() as target:
+        with use_once(location) as engine, engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, location)
-            before = read_version(target)
-            check_version(before, location)
+            before = check_version(read_version(target), location)
             if before is not None:
                 replaced = _find_free_name(source, "before-restore")
                 with _write_backup(replaced) as part:
@@ -309,7 +265,7 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
                 for name in (*metadata.tables, _VERSION_TABLE):
                     target.exec_driver_sql(f'DROP TABLE IF EXISTS "{name}" CASCADE')
             migrate(target, summary.version)
-            with backup.connect() as connection:
+            with _make_copy_engine(source).connect() as connection:
                 _copy_rows(connection, target, progress)
             _check_copied(_count_rows(target), summary.rows, source, location)
     except BaseException:
@@ -317,9 +273,6 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
             with suppress(OSError):
                 replaced.unlink()
         raise
-    finally:
-        engine.dispose()
-        backup.dispose()
     return replaced
 
 
@@ -332,22 +285,20 @@ def _refuse_if_connected(connection: Connection, location: Location) -> None:
 
 def _copy_rows(source: Connection, target: Connection, progress: Progress | None) -> None:
     """Copy the rows of all tables, and the highest ids ever used: no id is used twice."""
-    there, here = MetaData(), MetaData()
-    there.reflect(source)
-    here.reflect(target)
+    tables = MetaData()
+    tables.reflect(target)
     done, total = 0, sum(_count_rows(source).values())
-    for table in here.sorted_tables:
+    for table in tables.sorted_tables:
         if table.name == _VERSION_TABLE:
             continue
-        held = there.tables[table.name]
-        found = source.execute(select(held), execution_options={"yield_per": _ROWS_PER_STEP})
+        found = source.execute(select(table), execution_options={"yield_per": _ROWS_PER_STEP})
         for rows in found.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in rows])
             done += len(rows)
             if progress is not None:
                 progress(done, total)
         if "id" in table.columns:
-            _write_sequence(target, table, _read_sequence(source, held))
+            _write_sequence(target, table, _read_sequence(source, table))
 
 
 def _read_sequence(connection: Connection, table: Table) -> int:
@@ -370,26 +321,17 @@ def _write_sequence(connection: Connection, table: Table, last: int) -> None:
 
 def _count_rows(connection: Connection) -> dict[str, int]:
     """Return how many rows each of our tables has."""
-    stored = MetaData()
-    stored.reflect(connection)
-    ours = [table for name, table in stored.tables.items() if name in metadata.tables]
-    return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in ours}
+    stored = inspect(connection).get_table_names()
+    return {name: count_rows(connection, table) for name, table in metadata.tables.items() if name in stored}
 
 
 def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:
     if copied != rows:
-        raise StoreError(f"{_format_path(source)} could not be copied; the database {location.name} is as it was")
-
-
-def _format_path(file: Path) -> str:
-    return format_path(str(file))
+        raise StoreError(f"{format_path(source)} could not be copied; the database {location.name} is as it was")
 
 
 def _find_free_name(file: Path, suffix: str) -> Path:
     """Return a free name beside a file, with a suffix and the day."""
-    name = first = file.with_name(f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}")
-    number = 1
-    while os.path.lexists(name):
-        number += 1
-        name = first.with_name(f"{first.name}-{number}")
-    return name
+    first = f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}"
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(path for path in map(file.with_name, names) if not os.path.lexists(path))

@@ -13,15 +13,15 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
-from number_tower.store.engine import FileGuard, LogBusyError, begin_snapshot, make_engine, read_state, translate_errors
+from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
-from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
 from number_tower.table import Change, StaleError, Table
 
@@ -58,17 +58,13 @@ class Store:
             guard.close()
         self.engine.dispose()
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """Change the database in one transaction."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, self.engine.begin)
+        return self._begin(self.engine.begin)
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """Read the database as it is at one moment."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, lambda: begin_snapshot(self.engine))
+        return self._begin(lambda: begin_snapshot(self.engine))
 
     def read_version(self) -> tuple[int, int]:
         """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
@@ -78,7 +74,7 @@ class Store:
         guard = self._guard
         if guard is None:
             return self._opened, 0
-        if guard.is_missing():
+        if read_state(self.location.file or "").database is None:
             raise StoreError(f"the database {self.location.name} cannot be used: the file is missing")
         with translate_errors(self.location.name):
             guard = self._reopen_if_moved()
@@ -98,7 +94,7 @@ class Store:
                 ensure_newest_version(self.engine, self.location)
                 if file is not None:
                     with translate_errors(name):
-                        self._guard = FileGuard(self.engine, file)
+                        self._guard = FileGuard(self.engine, file, name)
             except BaseException:
                 self.close()
                 raise
@@ -130,11 +126,7 @@ class Store:
         name = self.location.name
         moved = read_state(file).database != guard.state.database
         with translate_errors(name):
-            try:
-                saved = guard.save_log()
-            except LogBusyError:
-                busy = "a file beside it was deleted or replaced, and another program keeps it locked"
-                raise StoreError(f"the database {name} cannot be used: {busy}") from None
+            saved = guard.save_log()
         if moved:
             _LOG.warning("the database %s was deleted or replaced; the file that is there now is used", name)
         elif saved:
@@ -142,24 +134,26 @@ class Store:
         else:
             _LOG.error("a file beside the database %s was replaced; what was saved last may be missing", name)
 
-    def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
+    @contextmanager
+    def _begin(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
         """Begin a transaction in files that are in their place.
 
         They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
         with the log that another process has created since.
         """
-        while True:
-            guard = self._reopen_if_moved()
-            with ExitStack() as trial:
+        with translate_errors(self.location.name), ExitStack() as transaction:
+            while True:
+                guard = self._reopen_if_moved()
                 try:
-                    connection = trial.enter_context(begin())
+                    connection = transaction.enter_context(begin())
                 except SQLAlchemyError:
                     if self._is_unmoved(guard):
                         raise
                     continue
                 if self._is_unmoved(guard):
-                    transaction.push(trial.pop_all())
-                    return connection
+                    break
+                transaction.close()
+            yield connection
 
     def _is_unmoved(self, guard: FileGuard | None) -> bool:
         return guard is None or (self._guard is guard and guard.is_intact())
@@ -180,8 +174,7 @@ class Store:
         continued: the answer to an earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
-        at = format_now()
-        game = StoredGame(0, key or token_hex(16), table, seats or Seats(), (at, *[at] * table.version))
+        game = StoredGame.start(table, seats or Seats(), key)
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
@@ -251,7 +244,6 @@ class Store:
             slot = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
             if slot.match is not None:
                 raise GameInMatchError(MatchSlot(*slot))
-            connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
 
@@ -267,11 +259,9 @@ class DatabaseCounts(NamedTuple):
 
 def count_contents(store: Store) -> DatabaseCounts:
     """Count what a database holds."""
-    all_games = select(func.count()).select_from(games)
-    others = [select(func.count()).select_from(table) for table in (matches, puzzles)]
     with store.read() as connection:
-        queries = (all_games, all_games.where(games.c.reason.is_(None)), *others)
-        return DatabaseCounts(*(connection.execute(query).scalar_one() for query in queries))
+        played, unfinished = count_rows(connection, games), count_rows(connection, games, games.c.reason.is_(None))
+        return DatabaseCounts(played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles))
 
 
 class _Job(NamedTuple):

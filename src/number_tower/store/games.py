@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
 from sqlalchemy import Table as SqlTable
 
 from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
-from number_tower.store.engine import detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage, report_damage
 from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import Table
@@ -57,16 +56,10 @@ def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Ru
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for name, types in _get_column_types(table).items():
-        if not isinstance(row[name], types):
+    for column in table.columns:
+        value = row[column.name]
+        if not (isinstance(value, column.type.python_type) or (value is None and column.nullable)):
             raise TypeError("one of its columns holds something else than was written there")
-
-
-@lru_cache
-def _get_column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
-    return {
-        column.name: (column.type.python_type, *([type(None)] if column.nullable else [])) for column in table.columns
-    }
 
 
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
@@ -99,7 +92,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         **make_row(game.table, game.seats),
         **make_state_columns(game.table),
         "key": game.key,
-        "book": rows.store_rulebook(connection, game.book),
+        "book": rows.store_rulebook(connection, game.table.book),
         "started": game.started,
         "changed": game.changed,
         "match": game.slot and game.slot.match,
@@ -107,45 +100,8 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
-    _insert_changes(connection, game)
+    insert_changes(connection, game)
     return game
-
-
-UPDATE_IF_UNCHANGED = update(games).where(
-    games.c.id == bindparam("of_id"),
-    games.c.key == bindparam("of_key"),
-    games.c.version == bindparam("of_version"),
-    games.c.moves == bindparam("of_moves"),
-)
-"""Updates a game if it is as it is known. Built once: that takes longer than running it."""
-
-
-def advance_game(
-    connection: Connection,
-    known: StoredGame,
-    table: Table,
-    statement: Update = UPDATE_IF_UNCHANGED,
-    parameters: Mapping[str, object] | None = None,
-) -> StoredGame | None:
-    """Store the changes from a known game to a table in one statement; None if the game was changed meanwhile.
-
-    This is the fast way for a server. `statement` may have more conditions, with `parameters`.
-    """
-    after = known.advance(table)
-    state = make_state_columns(known.table)
-    values = {
-        **make_state_columns(table),
-        "changed": after.changed,
-        "of_id": known.id,
-        "of_key": known.key,
-        "of_version": state["version"],
-        "of_moves": state["moves"],
-        **(parameters or {}),
-    }
-    if connection.execute(statement, values).rowcount != 1:
-        return None
-    _insert_changes(connection, after, known)
-    return after
 
 
 def update_game(
@@ -155,14 +111,14 @@ def update_game(
     after = current.advance(table, times)
     values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
-    _insert_changes(connection, after, current)
+    insert_changes(connection, after, current)
     if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
         notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(notify, {"game": current.id})
     return after
 
 
-def _insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
+def insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
     """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
     since, over = (0, False) if before is None else (before.table.version, before.table.outcome is not None)
     entries = [
@@ -183,18 +139,12 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return a match with the results of its games, up to the first that is not over."""
     query = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
     entries = connection.execute(query).all()
-    match = read_match(row)
     with report_damage(f"match m{row['id']}", ValueError, TypeError):
+        match = Match(row["best_of"], row["first"] - 1)
         winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
-
-
-def read_match(row: Mapping[Any, Any]) -> Match:
-    """Return a match as it was before its first game."""
-    with report_damage(f"match m{row['id']}", ValueError, TypeError):
-        return Match(row["best_of"], row["first"] - 1)
 
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
@@ -228,7 +178,8 @@ class GameFilter(NamedTuple):
         if self.game is not None:
             yield games.c.rulebook == self.game
         if self.player is not None:
-            yield make_player_condition(self.player.casefold())
+            name = self.player.casefold()
+            yield or_(games.c.player_1 == name, games.c.player_2 == name)
         if self.since is not None:
             yield games.c.changed >= self.since
         if self.before is not None:
@@ -250,27 +201,15 @@ class GameFilter(NamedTuple):
                 return or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
 
 
-def make_player_condition(player: str | None) -> ColumnElement[bool]:
-    """Return the SQL condition for the games of a player, by the casefolded name, or for all games."""
-    if player is None:
-        return games.c.id.is_not(None)
-    return or_(games.c.player_1 == player, games.c.player_2 == player)
-
-
-class GamePage(NamedTuple):
-    """Some of the games that were found, and how many there are in all."""
-
-    games: tuple[StoredGame | DamagedEntry, ...]
-    total: int
-
-
-def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
-    """Return a page of the games that match a filter, the last changed first."""
+def list_games(
+    connection: Connection, wanted: GameFilter, count: int, skip: int = 0
+) -> tuple[tuple[StoredGame | DamagedEntry, ...], int]:
+    """Return a page of the games that match a filter, the last changed first, and how many there are."""
     conditions = tuple(wanted.make_conditions())
-    total = connection.execute(select(func.count()).select_from(games).where(*conditions)).scalar_one()
+    total = count_rows(connection, games, *conditions)
     newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
-    return GamePage(tuple(load_games(connection, found)), total)
+    return tuple(load_games(connection, found)), total
 
 
 def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[StoredGame | DamagedEntry]:
@@ -298,8 +237,6 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
                     row = found[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
-                    game = _build_game(row, logs[identity], books[row["book"]])
+                    yield _build_game(row, logs[identity], books[row["book"]])
             except StoreError as damaged:
                 yield DamagedEntry(identity, str(damaged))
-            else:
-                yield game

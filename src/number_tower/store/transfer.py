@@ -43,9 +43,6 @@ _GAMES_PER_TRANSACTION = 200
 class TransferError(ValueError):
     """A line that cannot be imported: its number, and why."""
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
-
 
 class ExportedLine(NamedTuple):
     """A game, or an attempt at a puzzle, as a line."""
@@ -75,20 +72,17 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
             continue
         try:
             with detect_damage(f"match m{game.slot and game.slot.match}"):
-                line = _format_line(connection, game)
+                yield ExportedLine(_format_line(connection, game))
         except StoreError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
-        else:
-            yield ExportedLine(line)
     if wanted == GameFilter():
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
                     puzzle = json.format_document({"number_tower": json.FORMAT, "puzzle": attempt._asdict()})
+                    yield ExportedLine(puzzle, is_game=False)
             except StoreError as damaged:
                 yield DamagedEntry(number, str(damaged))
-            else:
-                yield ExportedLine(puzzle, is_game=False)
 
 
 def _format_line(connection: Connection, game: StoredGame) -> str:
@@ -98,7 +92,7 @@ def _format_line(connection: Connection, game: StoredGame) -> str:
         "seed": game.seats.seed,
         "log": [change.written() for change in game.table.log],
         "times": game.times,
-        "rulebook": rows.serialize_rulebook(game.book),
+        "rulebook": rows.serialize_rulebook(game.table.book),
         "match": None if game.slot is None else matches.serialize_match(connection, game.slot),
     }
     return json.format_document({**json.make_document(game.table), "kept": kept})
@@ -139,20 +133,19 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
             try:
                 yield number, _parse_line(text, seen)
             except ValueError as wrong:
-                raise TransferError(number, str(wrong)) from None
+                raise TransferError(f"line {number}: {wrong}") from None
 
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return ImportedGame(_make_game(from_line(text), _make_key(text, seen)))
+        return ImportedGame(StoredGame.start(from_line(text), Seats(), _make_key(text, seen)))
     content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
-    if kept is None:
-        return ImportedGame(_make_game(json.read_document(content), _make_key(text, seen)))
-    if isinstance(kept, dict) and kept.keys() == {"key"}:
-        return ImportedGame(_make_game(json.read_document(content), rows.parse_key(kept["key"])))
+    if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
+        key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
+        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
     if not isinstance(kept, dict) or kept.keys() != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
     book = rows.parse_rulebook(kept["rulebook"])
@@ -202,11 +195,6 @@ def _make_key(text: str, seen: Counter[str]) -> str:
     """Make a key for a record that has none: the same line is the same game in every import, but not in one file."""
     seen[text] += 1
     return sha256(f"{seen[text]} {text}".encode()).hexdigest()[:32]
-
-
-def _make_game(table: Table, key: str) -> StoredGame:
-    """Make a game of a plain record."""
-    return StoredGame(0, key, table, Seats(), (rows.format_now(),) * (table.version + 1))
 
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:

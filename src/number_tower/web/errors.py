@@ -28,12 +28,12 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
+from number_tower.web.drawing import explain_block
 from number_tower.web.limits import QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
-from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.room_cache import CachedRoom
-from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BUSY, AbandonedError, BusyError
 
@@ -140,10 +140,8 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (RulesError, 422, "bad_rules"),
     (TooLargeError, 422, "too_large"),
     (RecordError, 422, "bad_record"),
-    (UnreadableRecordError, 422, "bad_record"),
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
-    (UnansweredError, 422, ""),
     (NotSolvedError, 422, "too_hard"),
     (AbandonedError, 499, "client_gone"),
     (BusyError, 503, "busy"),
@@ -160,13 +158,6 @@ _HEADERS: dict[int | str, dict[str, str]] = {
 """Headers of a response by its status or reason."""
 
 
-class InvalidField(NamedTuple):
-    """Where in a request something is wrong, and what was expected there."""
-
-    pointer: str
-    detail: str
-
-
 class Problem(NamedTuple):
     """Why a request is refused."""
 
@@ -175,7 +166,8 @@ class Problem(NamedTuple):
     """For programs."""
     detail: str
     """For people: what is wrong, and what would be right."""
-    errors: Sequence[InvalidField] = ()
+    errors: Sequence[Mapping[str, str]] = ()
+    """Where in the request something is wrong (`pointer`), and what was expected there (`detail`)."""
     state: bytes | None = None
     """The current state of the game, if the request was made for an earlier one."""
     headers: Mapping[str, str] = {}
@@ -190,7 +182,7 @@ class Problem(NamedTuple):
     @property
     def content(self) -> dict[str, object]:
         """The problem as programs read it, without the state."""
-        errors = {"errors": [error._asdict() for error in self.errors]} if self.errors else {}
+        errors = {"errors": self.errors} if self.errors else {}
         about = {"type": "about:blank", "title": self.title, "status": self.status}
         return {**about, "reason": self.reason, "detail": self.detail, **errors}
 
@@ -244,9 +236,13 @@ def render_problem(request: Request, problem: Problem) -> Response:
     metrics = getattr(request.app.state, "metrics", None) if "app" in request.scope else None
     if problem.limit and metrics is not None:
         metrics.count_refusal(problem.limit)
-    if _expects_json(request.scope["path"]):
+    path = request.scope["path"]
+    if path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}:
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
-    page = render_page(request, "error.html", status=problem.status, heading=problem.title, text=problem.detail)
+    heading, text = problem.title, problem.detail
+    if problem.reason == "no_such_game":
+        heading, text = "No game here", "There is no game at this address. Perhaps a part of the link is missing?"
+    page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
     page.headers.update(problem.headers)
     return page
 
@@ -266,7 +262,8 @@ def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem 
         case HTTPException():
             return _make_status_problem(error.status_code, error.detail)
         case MoveError() if room is not None:
-            return _describe_illegal_move(error, room)
+            reason = room.room.table.refusal(error.block) or error.reason
+            return Problem(409, reason, explain_block(room.room.table, error.block, reason), state=room.state)
         case _:
             return _describe_by_type(error, room)
 
@@ -287,14 +284,6 @@ def describe_status(status: int) -> Problem:
     return Problem(status, reason, _REASON_TEXTS.get(reason, STATUSES[status].detail))
 
 
-def _describe_illegal_move(error: MoveError, room: CachedRoom) -> Problem:
-    """Say why a block cannot be placed, in the game's own voice and as far as the table may know."""
-    table = room.room.table
-    reason = table.refusal(error.block) or error.reason
-    message = room.voice.refuse(table, reason, str(error.block), error.block)
-    return Problem(409, reason, message.text.strip(), state=room.state)
-
-
 def _describe_invalid_request(error: RequestValidationError) -> Problem:
     found = error.errors()
     if any(wrong["loc"][:2] == ("path", "address") for wrong in found):
@@ -302,9 +291,10 @@ def _describe_invalid_request(error: RequestValidationError) -> Problem:
     if any(wrong["type"] == "json_invalid" for wrong in found):
         return _make_status_problem(400, "")
     fields = [
-        InvalidField(_format_pointer(wrong["loc"]), format_text(str(wrong["msg"]))) for wrong in found[:_MAX_ERRORS]
+        {"pointer": _format_pointer(wrong["loc"]), "detail": format_text(str(wrong["msg"]))}
+        for wrong in found[:_MAX_ERRORS]
     ]
-    text = "; ".join(f"{field.pointer or 'the body'}: {field.detail}" for field in fields[:3])
+    text = "; ".join(f"{field['pointer'] or 'the body'}: {field['detail']}" for field in fields[:3])
     return Problem(422, "bad_request", _format_detail(text), fields)
 
 
@@ -338,7 +328,3 @@ def _format_pointer(loc: Sequence[str | int]) -> str:
 
 def _format_detail(text: str) -> str:
     return make_sentence(format_text(text.strip(), 1000))
-
-
-def _expects_json(path: str) -> bool:
-    return path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}

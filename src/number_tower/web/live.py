@@ -45,10 +45,9 @@ class Hub:
 
     def __init__(self) -> None:
         self._rooms: dict[int, set[asyncio.Event]] = {}
-        self._closed = False
 
     async def subscribe(self, room: int, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
-        """Yield True at once and after every change of a room, until the hub is closed; False after a heartbeat.
+        """Yield True at once and after every change of a room; False after a heartbeat.
 
         The caller is subscribed before it looks for the first time, so it misses nothing.
         """
@@ -56,14 +55,13 @@ class Hub:
         news.set()
         self._rooms.setdefault(room, set()).add(news)
         try:
-            while not self._closed:
+            while True:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(heartbeat):
                         await news.wait()
-                if not self._closed:
-                    has_news = news.is_set()
-                    news.clear()
-                    yield has_news
+                has_news = news.is_set()
+                news.clear()
+                yield has_news
         finally:
             self._rooms[room].discard(news)
             if not self._rooms[room]:
@@ -78,12 +76,6 @@ class Hub:
         """Return the rooms that have followers."""
         return frozenset(self._rooms)
 
-    def close(self) -> None:
-        """End all subscriptions."""
-        self._closed = True
-        for room in self._rooms:
-            self.publish(room)
-
 
 # Changes by other processes -------------------------------------------------------------------------------------------
 
@@ -95,25 +87,15 @@ class RoomChange(NamedTuple):
     tag: str = ""
 
 
-def start_listener(store: Store, on_change: Callable[[RoomChange | None], None]) -> ChangeListener:
-    """Report every change that another process makes, on this event loop; None if any room may have changed.
-
-    None comes first, since nothing was heard before, and after every time in which the database could not be reached.
-    A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
-    """
-    receive = _listen_to_postgres if store.engine.dialect.name == "postgresql" else _poll_file
-    return ChangeListener(lambda closed: receive(store, closed), on_change)
-
-
 class ChangeListener:
-    """A thread that listens until it is closed, and reconnects when the database fails."""
+    """A thread that reports every change that another process makes, on this event loop, until it is closed.
 
-    def __init__(
-        self,
-        receive: Callable[[Event], Iterator[RoomChange | None]],
-        on_change: Callable[[RoomChange | None], None],
-    ) -> None:
-        self._receive = receive
+    It reports None if any room may have changed: first of all, since nothing was heard before, and after every time in
+    which the database could not be reached. A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
+    """
+
+    def __init__(self, store: Store, on_change: Callable[[RoomChange | None], None]) -> None:
+        self._store = store
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._closed = Event()
@@ -127,9 +109,10 @@ class ChangeListener:
 
     def _listen(self) -> None:
         pause = _MIN_RETRY
+        receive = _listen_to_postgres if self._store.engine.dialect.name == "postgresql" else _poll_file
         while not self._closed.is_set():
             try:
-                for change in self._receive(self._closed):
+                for change in receive(self._store, self._closed):
                     self.is_connected, pause = True, _MIN_RETRY
                     self._loop.call_soon_threadsafe(self._deliver, change)
             except Exception as error:  # noqa: BLE001 - whatever it is, the listener has to go on

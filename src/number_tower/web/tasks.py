@@ -14,7 +14,7 @@ from number_tower.coach.analysis import MEMORY, SECONDS
 from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, format_reason, hint
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.review import JudgedMove, ReviewText, review
+from number_tower.coach.review import GameReview, review
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
@@ -22,13 +22,15 @@ from number_tower.record import RecordError
 from number_tower.record.json import parse_document, read_document
 from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
-from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Value, Worth
+from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import limits
+
+FALLBACK_LEVEL = next(iter(LEVELS))
+"""The level of a computer that has no time to think."""
 
 
 def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:
@@ -46,26 +48,25 @@ def give_hint(table: Table, step: int) -> HintText:
 # Records --------------------------------------------------------------------------------------------------------------
 
 
-class UnreadableRecordError(ValueError):
-    """A text is no record of a game that can be shown here; the message says why."""
-
-
 def parse_record(line: str) -> Table:
-    """Return the table that a record describes; no move is made in a game that is too large."""
+    """Return the table that a record describes, or say why it is none that can be shown here.
+
+    No move is made in a game that is too large.
+    """
     line = line.strip()
     if len(line) > limits.MAX_RECORD_LENGTH:
         most = f"{limits.MAX_RECORD_LENGTH:,}"
-        raise UnreadableRecordError(f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+        raise RecordError("", f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+    head, colon, _ = line.rpartition(":")
+    if not colon and not line.startswith("{"):
+        raise RecordError("", f"That is not the line of a game, {EXAMPLE}.")
     try:
         if line.startswith("{"):
             return _parse_document(line)
-        head, colon, _ = line.rpartition(":")
-        if not colon:
-            raise UnreadableRecordError(f"That is not the line of a game, {EXAMPLE}.")
         limits.check_rules(from_line(f"{limits.check_text(head)}:").game.rules)
         return from_line(line)
     except (RecordError, RulesError, limits.TooLargeError) as error:
-        raise UnreadableRecordError(make_sentence(str(error))) from None
+        raise RecordError("", make_sentence(str(error))) from None
 
 
 def _parse_document(text: str) -> Table:
@@ -77,70 +78,9 @@ def _parse_document(text: str) -> Table:
     return read_document(document)
 
 
-# Reviews --------------------------------------------------------------------------------------------------------------
-
-
-class ReviewedMove(NamedTuple):
-    """A move of a reviewed game."""
-
-    ply: int
-    player: int
-    block: int
-    before: Value | None
-    after: Value | None
-    mark: str
-    remarks: tuple[str, ...]
-    forced: bool
-    skips: bool
-
-
-class GameReviewText(NamedTuple):
-    """A reviewed game, in values and in words."""
-
-    headline: str
-    standing: str | None
-    values: tuple[int | None, ...]
-    """Of every position, from before the first move to now, as the first seat sees it: 1, 0 or -1."""
-
-    moves: tuple[ReviewedMove, ...]
-    turning: int | None
-    """The ply of the turning point."""
-
-    turning_point: str | None
-    accuracy: tuple[str, ...]
-    unsolved: str | None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every position was solved."""
-        return self.unsolved is None
-
-
-def review_table(table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS) -> GameReviewText:
+def review_table(table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS) -> GameReview:
     """Review a game move by move."""
-    voice = get_voice(table.book)
-    found = review(table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY)
-    text = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
-    return GameReviewText(
-        headline=text.format_headline(found),
-        standing=text.format_standing(found),
-        values=found.values,
-        moves=tuple(_describe_move(move, text) for move in found.moves),
-        turning=None if found.turning_point is None else found.turning_point.ply,
-        turning_point=text.format_turning_point(found),
-        accuracy=tuple(text.format_accuracy(found, seat) for seat in (0, 1)) if found.moves else (),
-        unsolved=text.format_unsolved(found),
-    )
-
-
-def _describe_move(move: JudgedMove, text: ReviewText) -> ReviewedMove:
-    remarks = tuple(text.format_mistake(move))
-    if move.skips:
-        remarks = (*remarks, f"{text.names[1 - move.player]} cannot place a {text.noun} and skips.")
-    before, after = (None if worth is None else worth.value for worth in (move.before, move.after))
-    return ReviewedMove(
-        move.ply, move.player, move.block, before, after, move.mark, remarks, forced=move.forced, skips=move.skips
-    )
+    return review(table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY)
 
 
 # Puzzles and lessons --------------------------------------------------------------------------------------------------
@@ -169,10 +109,6 @@ class PuzzleQuestion(NamedTuple):
     choices: tuple[PuzzleChoice, ...]
     """Every legal move."""
 
-    def find_choice(self, block: int) -> PuzzleChoice | None:
-        """Return the choice of a block; None if it is no legal move."""
-        return next((choice for choice in self.choices if choice.block == block), None)
-
 
 def make_daily_puzzle(day: str) -> PuzzleQuestion:
     """Return the puzzle of a day such as 2027-01-31."""
@@ -192,13 +128,7 @@ def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
 
 
 def _make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
-    """Make a question of a puzzle; without the plies of the moves if those of some move take long."""
-    position = puzzle.game.position
-    solution = Solution(position, SearchLimits(positions=limits.MAX_PUZZLE_POSITIONS, memory=MEMORY))
-    try:
-        solution.best  # noqa: B018 - all moves are valued now
-    except NotSolvedError:
-        solution = Solution(position, SearchLimits(memory=MEMORY), plies=False)
+    solution = puzzle.solve(MEMORY)
     question = _make_question(Table(puzzle.game, book=book), solution, hint(solution))
     return question._replace(grade=puzzle.grade, plies=puzzle.plies)
 
