@@ -1,14 +1,30 @@
-"""Why a move has its value: the shortest true reason, from the theory of the rules or from the best line.
+"""Why a move has its value: the shortest true reason, from the theory of the rules, a pattern or the best line.
 
-A reason is facts, not words (`coach.hints` has those), so that every one can be checked against the position.
+A reason is facts, not words (`coach.sentences` has those), so that every one can be checked against the position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
+from number_tower.coach.patterns import (
+    MAX_ANSWERS,
+    Answer,
+    LargestBlockPlan,
+    PlanBudget,
+    Reason,
+    can_win_at_once,
+    compare_towers,
+    find_block,
+    find_ending,
+    find_hopeless_height,
+    find_multiple,
+    find_needed_block,
+    find_pairs,
+    find_pattern,
+    format_answers,
+)
 from number_tower.position import Position
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.matching import MatchingSolver
@@ -22,38 +38,32 @@ MAX_LINE = 40
 """Plies of a line that is given as a reason."""
 
 _MAX_COMPARED = 10
-_MAX_ANSWERS = 8
-_MAX_ROUNDS = 64
-_MAX_CANDIDATES = 2_000
-_MAX_PATH = 3
+_PLAN_POSITIONS = 8_000
+"""Positions that are looked at to check plans, for one question."""
 
 _TEACHING_ORDER = (
     "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
-    "threat", "threat_or", "threat_or_higher", "forced", "answers",
+    "threat", "out_of_reach", "blocked", "threat_or", "threat_or_higher", "forced", "answers", "answers_rule", "plan",
+    "plan_careful", "answers_plan",
 )  # fmt: skip
 _GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
-
-class Reason(NamedTuple):
-    """Why a move has its value for the player who makes it."""
-
-    kind: str
-    mover: int
-    block: int
-    facts: Mapping[str, Fact]
-    because: Reason | None = None
-    """The reason behind it: why a refutation wins, or how the last move of a line ends the game."""
+_BARE = frozenset(f"{value}{length}" for value in ("win", "draw", "loss") for length in ("", "_line", "_long"))
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
     """Return the reason for the value of a move."""
-    position, worth = solution.position, solution.moves[block]
-    if (ending := _explain_ending(position, block)) is not None:
+    position, value = solution.position, solution.moves[block].value
+    mover, after = position.to_move, solution.after(block)
+    if (ending := find_ending(after.position, mover, block)) is not None:
         return ending
+    explainer = _Explainer()
     try:
-        return next(_EXPLAINERS[worth.value](position, block, solution.after(block)))
+        if value == "win":
+            return explainer.explain_win(solution, [block])
+        return next(explainer.explain_loss(solution, block) if value == "loss" else _explain_draw(solution, block))
     except NotSolvedError:
-        return Reason(worth.value, position.to_move, block, {})
+        return Reason(value, mover, block, {})
 
 
 def find_reason(solution: Solution, block: int) -> Reason | None:
@@ -66,190 +76,214 @@ def find_reason(solution: Solution, block: int) -> Reason | None:
 
 def find_best_reason(solution: Solution) -> Reason:
     """Return the reason of a best move: of equally good moves the most instructive one."""
+    best = solution.best[:_MAX_COMPARED]
+    if solution.value == "win":
+        return _Explainer().explain_win(solution, best)
+    if solution.value == "loss" and solution.plies is None:
+        best = [block for block in solution.best if is_safe(solution, block)][:1] or best[:1]
+    return _choose_best(explain_move(solution, block) for block in best)
+
+
+def is_safe(solution: Solution, block: int) -> bool:
+    """Say whether the opponent cannot win at once after a move."""
+    position = solution.position
+    return not can_win_at_once(position.place(block), 1 - position.to_move)
+
+
+def is_bare(reason: Reason) -> bool:
+    """Say whether a reason is only a line of moves or a verdict, here or where it refers to another one."""
+    if reason.kind in _BARE:
+        return True
+    if reason.kind in {"refuted", "forced", "threat_or"}:
+        return reason.because is None or is_bare(reason.because)
+    return False
+
+
+def _choose_best(reasons: Iterable[Reason]) -> Reason:
+    """Return the most instructive reason; of equally instructive ones the first."""
     found: list[Reason] = []
-    for block in solution.best[:_MAX_COMPARED]:
-        found.append(explain_move(solution, block))
-        if found[-1].kind in _GOOD_ENOUGH:
-            return found[-1]
+    for reason in reasons:
+        if reason.kind in _GOOD_ENOUGH:
+            return reason
+        found.append(reason)
     return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind))
 
 
-def _explain_ending(position: Position, block: int) -> Reason | None:
-    """Return how a move ends the game, if it does."""
-    mover, after = position.to_move, position.place(block)
-    outcome = after.outcome
-    if outcome is None:
-        return None
-    mine, theirs = after.heights[mover], after.heights[1 - mover]
-    rules = position.rules
-    facts: dict[str, Fact] = {"mine": mine, "theirs": theirs, "target": rules.target or 0, "towers": rules.towers}
-    kind: str = outcome.reason
-    if kind == "higher" and outcome.winner != mover:
-        kind = "lower"
-    return Reason(kind, mover, block, facts)
+class _Explainer:
+    """Finds reasons for wins and losses; the work for checking plans is limited for each question."""
 
+    def __init__(self) -> None:
+        self._budget = PlanBudget(_PLAN_POSITIONS)
+        self._plans: dict[tuple[int, bool], LargestBlockPlan] = {}
 
-# Why a move wins ---------------------------------------------------------------------------------------------------
+    def explain_win(self, solution: Solution, blocks: Sequence[int]) -> Reason:
+        """Return the reason for one of some winning moves: the simplest kind that any of them has."""
+        for find in (self._find_simple, self._find_two_step, self._find_plan, self._find_answers_with_plan):
+            found = [reason for block in blocks if (reason := find(solution, block)) is not None]
+            if found:
+                return _choose_best(found)
+        return _explain_by_line(solution, blocks[0], "win")
 
-
-def _explain_win(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give reasons why a move wins, the best first."""
-    mover, solver = position.to_move, after.solver
-    if isinstance(solver, TopSolver):
-        yield from _find_multiple(position, block)
-    if isinstance(solver, MatchingSolver):
-        yield from _find_pairs(after.position, mover, block, solver)
-    if isinstance(solver, SeparateTowersSolver):
-        yield from _compare_towers(after.position, mover, block, solver)
-    if after.position.to_move != mover:
-        yield from _find_complements(after.position, mover, block)
-        yield from _find_threat(after, mover, block)
-        yield from _find_answers(after, mover, block)
-    yield from _explain_by_line(position, block, after, "win")
-
-
-def _find_multiple(position: Position, block: int) -> Iterator[Reason]:
-    """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
-    rules = position.rules
-    left = rules.blocks[-1] - block
-    above = rules.every & ~rules.up_to(block)
-    if rules.step is None or above.bit_count() != left or left % (rules.step + 1):  # with gaps it does not hold
-        return
-    yield Reason("multiple", position.to_move, block, {"left": left, "modulus": rules.step + 1})
-
-
-def _find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Iterator[Reason]:
-    """Everything that can follow has a partner, and none of these is the block itself."""
-    answers = after.legal
-    partners = [matching.find_partner(after, answer) for answer in answers[:_MAX_ANSWERS]]
-    pairs = [f"{answer} with {partner}" for answer, partner in zip(answers, partners, strict=False)]
-    more = ["and so on"] if len(answers) > _MAX_ANSWERS else []
-    yield Reason("pairs", mover, block, {"pairs": f"answer {', '.join(pairs + more)}"})
-
-
-def _compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Iterator[Reason]:
-    """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
-    mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
-    if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
-        facts: dict[str, Fact] = {"to_go": mine.fewest, "way": _find_path(after, mover, towers)}
-        if theirs.arrives:
-            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest})
-        else:
-            yield Reason("alone", mover, block, facts)
-    elif not theirs.arrives:
-        yield Reason("outlasts", mover, block, {"mine": mine.most, "theirs": theirs.most})
-
-
-def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
-    """Return blocks that take a player's tower to the target, as few as possible; none if many are needed."""
-    path: list[int] = []
-    fewest = towers.find_prospect(position, player).fewest
-    if fewest > _MAX_PATH:
-        return ()
-    rules, target = position.rules, position.rules.target or 0
-    left, height, top = position.left[player], position.heights[player], position.tops[player]
-    while fewest:
-        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]):
-            less = left if rules.supply == "endless" else left & ~rules.bit(block)
-            if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
-                path.append(block)
-                left, height, top, fewest = less, height + block, block, fewest - 1
-                break
-        else:
-            return ()
-    return tuple(path)
-
-
-def _find_complements(after: Position, mover: int, block: int) -> Iterator[Reason]:
-    """On one tower with a target: each answer can be made up to the same number, and what is left is a multiple."""
-    rules = after.rules
-    if rules.towers != "shared" or rules.target is None or rules.fit != "any" or rules.stuck != "loses":
-        return
-    gap = rules.target - after.heights[mover]
-    theirs = rules.numbers(after.left[1 - mover] & rules.up_to(gap))
-    mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
-    for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
-        whole = gap // rounds
-        if gap % rounds or (theirs and whole <= theirs[-1]):
-            continue
-        if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
-            yield Reason("made_up" if rounds == 1 else "made_up_again", mover, block, {"gap": gap, "whole": whole})
+    def explain_loss(self, solution: Solution, block: int) -> Iterator[Reason]:
+        """Give why a move loses: for good, or by an answer that refutes it, and why that wins."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if (hopeless := find_hopeless_height(after.position, mover, block)) is not None:
+            yield hopeless
+        if after.position.to_move == mover:
+            yield _explain_by_line(solution, block, "loss")
             return
+        because = self.explain_win(after, self._list_refutations(solution, block, after))
+        kind = "partner" if because.kind == "pairs" and isinstance(after.solver, MatchingSolver) else "refuted"
+        yield Reason(kind, mover, block, {"reply": because.block}, because)
+
+    def _list_refutations(self, solution: Solution, block: int, after: Solution) -> Sequence[int]:
+        """Return answers that win, the quickest first; where blocks are in pairs, the partner."""
+        if isinstance(after.solver, MatchingSolver):
+            partner = after.solver.find_partner(solution.position, block)
+            if partner is not None and after.position.refusal(partner) is None:
+                return [partner]
+        best = after.best[:_MAX_COMPARED]
+        if len(after.moves) > MAX_ANSWERS:
+            return best
+        return [*best, *(each for each, worth in after.moves.items() if worth.value == "win" and each not in best)]
+
+    def _find_simple(self, solution: Solution, block: int) -> Reason | None:
+        """Return a reason that the position after the move shows."""
+        mover, after = solution.position.to_move, solution.after(block)
+        position, solver = after.position, after.solver
+        if position.outcome is None and isinstance(solver, TopSolver | MatchingSolver | SeparateTowersSolver):
+            return next(_apply_theory(after, mover, block), None) or find_pattern(position, mover, block)
+        return find_pattern(position, mover, block)
+
+    def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
+        """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_threat(after, mover, block) or _find_answers(after, mover, block, find_pattern)
+
+    def _find_plan(self, solution: Solution, block: int) -> Reason | None:
+        """Return a plan that wins against every reply."""
+        return self._check_plans(solution.position.place(block), solution.position.to_move, block)
+
+    def _find_answers_with_plan(self, solution: Solution, block: int) -> Reason | None:
+        """Return an answer to each reply that wins at sight or by a plan."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_answers(after, mover, block, self._find_pattern_or_plan)
+
+    def _find_pattern_or_plan(self, after: Position, mover: int, block: int) -> Reason | None:
+        return find_pattern(after, mover, block) or self._check_plans(after, mover, block)
+
+    def _check_plans(self, after: Position, mover: int, block: int) -> Reason | None:
+        if after.to_move == mover:
+            return None
+        for careful in (False, True):
+            if (mover, careful) not in self._plans:
+                self._plans[mover, careful] = LargestBlockPlan(mover, self._budget, careful=careful)
+            if (reason := self._plans[mover, careful].explain(after, block)) is not None:
+                return reason
+        return None
 
 
-def _find_threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """One more block would reach the target: it cannot be taken away, or the mover wins even then."""
-    position = after.position
-    rules = position.rules
-    if rules.target is None or rules.towers == "shared":
-        return
-    need = rules.target - position.heights[mover]
-    if not rules.has(need) or not position.left[mover] & rules.fits(position.tops[mover]) & rules.bit(need):
-        return
-    if rules.supply != "shared" or not position.legal_mask & rules.bit(need):
-        yield Reason("threat", mover, block, {"need": need})
-        return
+def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+    """Give what the theory of the rules says about a winning move."""
+    solver = after.solver
+    if isinstance(solver, TopSolver):
+        yield from find_multiple(after.position, mover, block)
+    elif isinstance(solver, MatchingSolver):
+        yield from find_pairs(after.position, mover, block, solver)
+    elif isinstance(solver, SeparateTowersSolver):
+        yield from compare_towers(after.position, mover, block, solver)
+
+
+def _find_threat(after: Solution, mover: int, block: int) -> Reason | None:
+    """One more block would reach the target: the opponent has to take it, and the mover wins even then."""
+    need = find_needed_block(after.position, mover)
+    if need is None:
+        return None
     taken = after.after(need)
+    facts: dict[str, Fact] = {"need": need, "target": after.position.rules.target or 0}
     if taken.position.outcome is not None:
         mine, theirs = taken.position.heights[mover], taken.position.heights[1 - mover]
-        yield Reason("threat_or_higher", mover, block, {"need": need, "mine": mine, "theirs": theirs})
-    elif taken.position.to_move == mover:
-        yield Reason("threat_or", mover, block, {"need": need, "answer": taken.best[0]})
+        return Reason("threat_or_higher", mover, block, {**facts, "mine": mine, "theirs": theirs})
+    if taken.position.to_move != mover:
+        return None
+    answer = _find_answer(taken, mover, find_pattern)
+    return None if answer is None else Reason("threat_or", mover, block, {**facts, "answer": answer.block}, answer)
 
 
-def _find_answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """To each reply there is an answer that wins at once; or there is only one reply."""
+_FindReason = Callable[[Position, int, int], Reason | None]
+
+
+def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | None:
+    """Return the reason of the first winning move that has one; those that end the game come first."""
+    position = solution.position
+    winning = [block for block in position.legal if solution.moves[block].value == "win"]
+    winning.sort(key=lambda block: position.place(block).outcome is None)
+    return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
+
+
+def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
+    """Return an answer to each reply, if each is found to win; or what follows the only reply."""
     replies = after.position.legal
-    if len(replies) > _MAX_ANSWERS:
-        return
-    found: dict[int, int] = {}
+    if len(replies) > MAX_ANSWERS:
+        return None
+    answers: list[Answer] = []
     for reply in replies:
         then = after.after(reply)
-        if then.position.outcome is not None or then.position.to_move != mover:
-            return
-        found[reply] = then.best[0]
-        if len(replies) > 1 and then.plies != 1:
-            return
-    if len(replies) == 1:
-        yield Reason("forced", mover, block, {"reply": replies[0], "answer": found[replies[0]]})
+        reason = find_pattern(then.position, mover, reply)
+        if reason is not None:
+            answers.append(Answer(reply, None, reason))
+        elif then.position.to_move == mover and (reason := _find_answer(then, mover, find)) is not None:
+            answers.append(Answer(reply, reason.block, reason))
+        else:
+            return None
+    if len(answers) == 1:
+        facts: dict[str, Fact] = {"reply": replies[0]}
+        if answers[0].block is not None:
+            facts["answer"] = answers[0].block
+        return Reason("forced", mover, block, facts, answers[0].reason)
+    return _join_answers(answers, mover, block)
+
+
+def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason:
+    kinds = {answer.reason.kind for answer in answers}
+    if not kinds.isdisjoint({"plan", "plan_careful"}):
+        kind = "answers_plan"
+    elif all(answer.block is not None for answer in answers) and kinds <= {"exact", "stuck", "higher"}:
+        kind = "answers"
     else:
-        answers = ", ".join(f"{reply} with {answer}" for reply, answer in found.items())
-        yield Reason("answers", mover, block, {"answers": f"answer {answers}"})
+        kind = "answers_rule"
+    told = format_answers([(answer.reply, answer.block) for answer in answers if answer.block is not None])
+    return Reason(kind, mover, block, {"answers": told}, answers=tuple(answers))
 
 
-def _explain_by_line(position: Position, block: int, after: Solution, value: Value = "draw") -> Iterator[Reason]:
-    """Give the best line of both; of a long one only its length, and nothing if that is not known."""
-    mover = position.to_move
+# Why a move draws, and lines ------------------------------------------------------------------------------------------
+
+
+def _explain_draw(solution: Solution, block: int) -> Iterator[Reason]:
+    """Give why a move draws."""
+    blocked = find_block(solution.position.place(block), solution.position.to_move, block)
+    if blocked is not None:
+        yield blocked
+    yield _explain_by_line(solution, block, "draw")
+
+
+def _explain_by_line(solution: Solution, block: int, value: Value) -> Reason:
+    """Return the best line of both; of a long one only its length, and nothing if that is not known."""
+    mover, after = solution.position.to_move, solution.after(block)
     if after.plies is None:
-        yield Reason(value, mover, block, {})
-    elif after.plies > MAX_LINE:
-        yield Reason(f"{value}_long", mover, block, {"plies": after.plies + 1})
-    else:
-        line = tuple(after.line())
-        positions = list(accumulate(line[:-1], lambda before, move: before.place(move), initial=after.position))
-        facts: dict[str, Fact] = {"moves": line, "movers": [each.to_move for each in positions]}
-        yield Reason(f"{value}_line", mover, block, facts, _explain_ending(positions[-1], line[-1]))
+        return Reason(value, mover, block, {})
+    if after.plies > MAX_LINE:
+        return Reason(f"{value}_long", mover, block, {"plies": after.plies})
+    line = tuple(after.line())
+    positions = list(accumulate(line, lambda before, move: before.place(move), initial=after.position))
+    movers = [each.to_move for each in positions[:-1]]
+    facts: dict[str, Fact] = {"moves": line, "movers": movers}
+    return Reason(f"{value}_line", mover, block, facts, find_ending(positions[-1], movers[-1], line[-1]))
 
-
-# Why a move draws or loses -----------------------------------------------------------------------------------------
-
-
-def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give the answer that refutes a move, and why it wins."""
-    mover, solver = position.to_move, after.solver
-    if after.position.to_move == mover:
-        yield from _explain_by_line(position, block, after, "loss")
-        return
-    if isinstance(solver, MatchingSolver):
-        partner = solver.find_partner(position, block)
-        if partner is not None and after.position.refusal(partner) is None:
-            yield Reason("partner", mover, block, {"reply": partner})
-            return
-    because = find_best_reason(after)
-    yield Reason("refuted", mover, block, {"reply": because.block}, because)
-
-
-_EXPLAINERS = {"win": _explain_win, "draw": _explain_by_line, "loss": _explain_loss}
 
 why = explain_move
 """The name up to version 0.1."""
