@@ -1,6 +1,6 @@
-"""How often the coach's reason is only a line of moves, and which ideas it finds instead: over all moves of random positions.
+"""Measure the coach's reasons over all moves of random positions: how many are bare lines, and the kinds of the rest.
 
-    python bench/reasons.py [positions] [case ...]
+Arguments: how many positions of each case, and the cases.
 """
 
 from __future__ import annotations

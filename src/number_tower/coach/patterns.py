@@ -149,15 +149,17 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
         if gap % rounds or (theirs and whole <= theirs[-1]):
             continue
         if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
-            sums = format_answers([(each, whole - each) for each in theirs[:MAX_ANSWERS]], len(theirs) > MAX_ANSWERS)
+            pairs = [(each, whole - each) for each in theirs[:MAX_ANSWERS]]
+            sums = format_answers(pairs, more=len(theirs) > MAX_ANSWERS)
             facts: dict[str, Fact] = {"gap": gap, "whole": whole, "rounds": rounds, "target": rules.target}
             return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, {**facts, "sums": sums})
     return None
 
 
-def format_answers(pairs: Sequence[tuple[int, int]], more: bool = False) -> str:  # noqa: FBT001, FBT002 - internal
-    """Write replies with the answer to each: 1 with 9, 2 with 8."""
-    return ", ".join([f"{reply} with {answer}" for reply, answer in pairs] + ["and so on"] * more)
+def format_answers(pairs: Sequence[tuple[int, int | None]], *, more: bool = False) -> str:
+    """Write replies with the answer to each: 1 with 9, 2 with 8, 3 needs none."""
+    told = [f"{reply} needs none" if answer is None else f"{reply} with {answer}" for reply, answer in pairs]
+    return ", ".join([*told, "and so on"] if more else told)
 
 
 # Towers of one's own --------------------------------------------------------------------------------------------------

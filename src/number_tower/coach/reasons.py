@@ -34,10 +34,15 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
+__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_bare", "is_safe", "why"]
+
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
 
 _MAX_COMPARED = 10
+_MAX_SAFE_CHECKED, _MAX_REPLIES = 50, 1_000
+"""Moves, and replies to each, that are looked at to find one after which the opponent cannot win at once."""
+
 _PLAN_POSITIONS = 8_000
 """Positions that are looked at to check plans, for one question."""
 
@@ -49,6 +54,9 @@ _TEACHING_ORDER = (
 _GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
 _BARE = frozenset(f"{value}{length}" for value in ("win", "draw", "loss") for length in ("", "_line", "_long"))
+
+
+_FindReason = Callable[[Position, int, int], Reason | None]
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
@@ -80,14 +88,14 @@ def find_best_reason(solution: Solution) -> Reason:
     if solution.value == "win":
         return _Explainer().explain_win(solution, best)
     if solution.value == "loss" and solution.plies is None:
-        best = [block for block in solution.best if is_safe(solution, block)][:1] or best[:1]
+        best = next(((block,) for block in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, block)), best[:1])
     return _choose_best(explain_move(solution, block) for block in best)
 
 
 def is_safe(solution: Solution, block: int) -> bool:
-    """Say whether the opponent cannot win at once after a move."""
-    position = solution.position
-    return not can_win_at_once(position.place(block), 1 - position.to_move)
+    """Say whether the opponent is known not to be able to win at once after a move."""
+    mover, after = solution.position.to_move, solution.position.place(block)
+    return after.legal_mask.bit_count() <= _MAX_REPLIES and not can_win_at_once(after, 1 - mover)
 
 
 def is_bare(reason: Reason) -> bool:
@@ -118,7 +126,8 @@ class _Explainer:
 
     def explain_win(self, solution: Solution, blocks: Sequence[int]) -> Reason:
         """Return the reason for one of some winning moves: the simplest kind that any of them has."""
-        for find in (self._find_simple, self._find_two_step, self._find_plan, self._find_answers_with_plan):
+        finders = self._find_simple, self._find_two_step, self._find_threat, self._find_plan, self._find_answers
+        for find in finders:
             found = [reason for block in blocks if (reason := find(solution, block)) is not None]
             if found:
                 return _choose_best(found)
@@ -160,31 +169,37 @@ class _Explainer:
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
             return None
-        return _find_threat(after, mover, block) or _find_answers(after, mover, block, find_pattern)
+        return _find_threat(after, mover, block, find_pattern) or _find_answers(after, mover, block, find_pattern)
+
+    def _find_threat(self, solution: Solution, block: int) -> Reason | None:
+        """Return a threat after which, if it is stopped, there is a plan."""
+        mover, after = solution.position.to_move, solution.after(block)
+        return None if after.position.to_move == mover else _find_threat(after, mover, block, self._find_any_plan)
 
     def _find_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a plan that wins against every reply."""
-        return self._check_plans(solution.position.place(block), solution.position.to_move, block)
+        return self._find_any_plan(solution.position.place(block), solution.position.to_move, block)
 
-    def _find_answers_with_plan(self, solution: Solution, block: int) -> Reason | None:
-        """Return an answer to each reply that wins at sight or by a plan."""
+    def _find_any_plan(self, after: Position, mover: int, block: int) -> Reason | None:
+        checked = (self._check_plan(after, mover, block, careful=careful) for careful in (False, True))
+        return next(filter(None, checked), None)
+
+    def _find_answers(self, solution: Solution, block: int) -> Reason | None:
+        """Return an answer to each reply that wins at once or by a plan."""
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
             return None
-        return _find_answers(after, mover, block, self._find_pattern_or_plan)
+        return _find_answers(after, mover, block, self._find_ending_or_plan)
 
-    def _find_pattern_or_plan(self, after: Position, mover: int, block: int) -> Reason | None:
-        return find_pattern(after, mover, block) or self._check_plans(after, mover, block)
+    def _find_ending_or_plan(self, after: Position, mover: int, block: int) -> Reason | None:
+        return find_ending(after, mover, block) or self._check_plan(after, mover, block, careful=True)
 
-    def _check_plans(self, after: Position, mover: int, block: int) -> Reason | None:
+    def _check_plan(self, after: Position, mover: int, block: int, *, careful: bool) -> Reason | None:
         if after.to_move == mover:
             return None
-        for careful in (False, True):
-            if (mover, careful) not in self._plans:
-                self._plans[mover, careful] = LargestBlockPlan(mover, self._budget, careful=careful)
-            if (reason := self._plans[mover, careful].explain(after, block)) is not None:
-                return reason
-        return None
+        if (mover, careful) not in self._plans:
+            self._plans[mover, careful] = LargestBlockPlan(mover, self._budget, careful=careful)
+        return self._plans[mover, careful].explain(after, block)
 
 
 def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
@@ -198,7 +213,7 @@ def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
         yield from compare_towers(after.position, mover, block, solver)
 
 
-def _find_threat(after: Solution, mover: int, block: int) -> Reason | None:
+def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
     """One more block would reach the target: the opponent has to take it, and the mover wins even then."""
     need = find_needed_block(after.position, mover)
     if need is None:
@@ -210,11 +225,8 @@ def _find_threat(after: Solution, mover: int, block: int) -> Reason | None:
         return Reason("threat_or_higher", mover, block, {**facts, "mine": mine, "theirs": theirs})
     if taken.position.to_move != mover:
         return None
-    answer = _find_answer(taken, mover, find_pattern)
+    answer = _find_answer(taken, mover, find)
     return None if answer is None else Reason("threat_or", mover, block, {**facts, "answer": answer.block}, answer)
-
-
-_FindReason = Callable[[Position, int, int], Reason | None]
 
 
 def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | None:
@@ -233,30 +245,28 @@ def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) ->
     answers: list[Answer] = []
     for reply in replies:
         then = after.after(reply)
-        reason = find_pattern(then.position, mover, reply)
-        if reason is not None:
-            answers.append(Answer(reply, None, reason))
-        elif then.position.to_move == mover and (reason := _find_answer(then, mover, find)) is not None:
-            answers.append(Answer(reply, reason.block, reason))
-        else:
+        can_answer = then.position.outcome is None and then.position.to_move == mover
+        reason = _find_answer(then, mover, find) if can_answer else find(then.position, mover, reply)
+        if reason is None:
             return None
-    if len(answers) == 1:
-        facts: dict[str, Fact] = {"reply": replies[0]}
-        if answers[0].block is not None:
-            facts["answer"] = answers[0].block
-        return Reason("forced", mover, block, facts, answers[0].reason)
+        answers.append(Answer(reply, reason.block if can_answer else None, reason))
     return _join_answers(answers, mover, block)
 
 
 def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason:
+    """Return the reason of a move to whose every reply there is an answer; or to whose only one."""
+    if len(answers) == 1:
+        [(reply, answer, reason)] = answers
+        facts: dict[str, Fact] = {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
+        return Reason("forced", mover, block, facts, reason)
     kinds = {answer.reason.kind for answer in answers}
-    if not kinds.isdisjoint({"plan", "plan_careful"}):
+    if "plan_careful" in kinds:
         kind = "answers_plan"
     elif all(answer.block is not None for answer in answers) and kinds <= {"exact", "stuck", "higher"}:
         kind = "answers"
     else:
         kind = "answers_rule"
-    told = format_answers([(answer.reply, answer.block) for answer in answers if answer.block is not None])
+    told = format_answers([(answer.reply, answer.block) for answer in answers])
     return Reason(kind, mover, block, {"answers": told}, answers=tuple(answers))
 
 
