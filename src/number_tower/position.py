@@ -134,6 +134,19 @@ class Position:
             return Position(rules, left, heights, tops, mover)
         return after
 
+    def find_reachable(self, player: int) -> int:
+        """Return the mask of blocks that can still be placed on a player's tower, now or after others."""
+        rules = self.rules
+        left = self.left[player] if rules.towers == "own" else self.left[0] | self.left[1]
+        within = left & rules.room(self.heights[player])
+        reached = new = within & rules.fits(self.tops[player])
+        while new and reached != within:
+            lowest = new & -new
+            found = within & rules.fits(rules.blocks[lowest.bit_length() - 1]) & ~reached
+            reached |= found
+            new = new & ~lowest | found
+        return reached
+
     def _find_refusal(self, bit: int) -> Refusal:
         """Return why a block cannot be placed, given that it cannot."""
         if not bit:

@@ -18,12 +18,8 @@ class RoomError(ValueError):
     """Something cannot be done in a room, or not by this player: the reason for programs, and the message."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(reason, message)
+        super().__init__(message)
         self.reason = reason
-        self.message = message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class Seat(NamedTuple):

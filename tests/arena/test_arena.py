@@ -26,23 +26,14 @@ from hypothesis import strategies as st
 
 import number_tower as nt
 from number_tower import Game, Rules, Table, catalogue
-from number_tower.arena import (
-    ArenaJournal,
-    ArenaResults,
-    BatchError,
-    Contest,
-    GameResult,
-    arena,
-    arrange,
-    compute_results,
-    play_games,
-    play_out,
-)
+from number_tower.arena import BatchError, arena, play_games, play_out
 from number_tower.arena import playout as logs
+from number_tower.arena.playout import ArenaJournal, GameResult
 from number_tower.arena.ratings import Z_95, compute_interval, compute_ratings
-from number_tower.arena.results import Score
+from number_tower.arena.results import ArenaResults, Score, compute_results
+from number_tower.arena.schedule import Contest, arrange
 from number_tower.batch.executor import WorkerError
-from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError, format_header
+from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import arena as contesting
 from number_tower.cli import console
 from number_tower.cli.main import create_parser, main
@@ -134,9 +125,9 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
     contest = arranged(given)
     assert contest.games == (text,)
     fixture = contest.get_fixture(0)
-    line = to_line(contest.get_table(fixture), files=True)
+    line = to_line(contest.tables[fixture.game, fixture.players], files=True)
     assert line.startswith(text.removesuffix(")"))
-    assert contest.get_table(fixture).names == fixture.players
+    assert contest.tables[fixture.game, fixture.players].names == fixture.players
 
 
 @pytest.mark.parametrize(
@@ -641,9 +632,12 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     Path("text").write_text("text\n")
     contest = arrange(["draft"], ["random", "perfect"], seed=1)
-    Path("other").write_bytes(format_header(logs.build_settings(contest)))
-    other = arrange(["factor"], ["random", "gentle"], number=2)
-    Path("torn").write_bytes(format_header(logs.build_settings(other)) + b"{}\n")
+    with ArenaJournal("other", contest):
+        pass
+    with ArenaJournal("torn", arrange(["factor"], ["random", "gentle"], number=2)):
+        pass
+    with open("torn", "ab") as torn:
+        torn.write(b"{}\n")
     more = () if "torn" in call else ("--seed", "2")
     assert tower(*shlex.split(call), "--jobs", "1", *more) == code
     shown = capsys.readouterr()

@@ -32,6 +32,7 @@ from number_tower.table import Change
 from number_tower.voice import MatchMoment, MatchStanding, Voice
 from support.command import TOWER, plain_environment
 from support.loading import NEVER_AT_FIRST, loaded
+from support.stores import make_change
 from support.terminal import Terminal
 
 pytest_plugins = ["support.postgres"]
@@ -434,7 +435,7 @@ def test_a_match_ends_in_one_piece_with_its_game(monkeypatch: pytest.MonkeyPatch
     assert store.get(game.id).table.outcome is None
     store.save(game, game.table.play(6))
     assert rows(store) == [(1, True)]
-    store.change(game.id, 3, Change("undo", 1))
+    make_change(store, game.id, 3, Change("undo", 1))
     assert rows(store) == [(1, False)]
 
 

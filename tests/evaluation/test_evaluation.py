@@ -26,22 +26,13 @@ from number_tower.batch import BatchError
 from number_tower.batch.executor import StoppedError
 from number_tower.batch.journal import JournalDamagedError, JournalNotEmptyError
 from number_tower.coach.puzzles import reduce_position
-from number_tower.evaluation import (
-    CompletedTask,
-    Evaluation,
-    EvaluationJournal,
-    RespondentFactory,
-    Suite,
-    arrange_suite,
-    evaluate,
-    positions,
-    run_tasks,
-)
+from number_tower.evaluation import Evaluation, evaluate, positions, run_tasks
+from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.positions import value_moves, values_differ
 from number_tower.evaluation.questions import truncate_answer
-from number_tower.evaluation.run import read_settings
+from number_tower.evaluation.run import CompletedTask, EvaluationJournal, read_settings
 from number_tower.evaluation.scores import compute_guess_regret
-from number_tower.evaluation.suite import restore_suite
+from number_tower.evaluation.suite import Suite, arrange_suite, restore_suite
 from number_tower.evaluation.variants import compute_quotas, make_variants
 from number_tower.players import UnknownPlayerError
 from number_tower.prompt import check_answer

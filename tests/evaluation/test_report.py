@@ -23,29 +23,19 @@ import pytest
 from number_tower.arena.schedule import parse_game
 from number_tower.cli import eval as eval_command
 from number_tower.cli.main import create_parser, main
-from number_tower.evaluation import (
-    BASELINES,
-    AnswerAttempt,
-    CompletedTask,
-    Decision,
-    Evaluation,
-    RespondentFactory,
-    Suite,
-    arrange_suite,
-    evaluate,
-)
+from number_tower.evaluation import BASELINES, Evaluation, evaluate
+from number_tower.evaluation.players import RespondentFactory
+from number_tower.evaluation.questions import AnswerAttempt, Decision
 from number_tower.evaluation.report import build_report
-from number_tower.evaluation.report.charts import make_charts
+from number_tower.evaluation.report.charts import NARROW, WIDE, Scale, make_charts, round_up, shorten_to_width
 from number_tower.evaluation.report.content import label_players
 from number_tower.evaluation.report.document import (
     CodeText,
-    Document,
-    Paragraph,
     ShellCommand,
     StrongText,
     render_markdown,
 )
-from number_tower.evaluation.report.sheet import NARROW, WIDE, Scale, round_up, shorten_to_width
+from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_GAMES,
@@ -54,6 +44,8 @@ from number_tower.evaluation.suite import (
     DEFAULT_POSITIONS,
     DEFAULT_TRIES,
     DEFAULT_VARIANTS,
+    Suite,
+    arrange_suite,
 )
 from number_tower.evaluation.variants import make_variants
 from support import replies
@@ -283,9 +275,7 @@ def test_named_games_are_called_by_their_names() -> None:
 
 def test_code_ends_where_it_ends() -> None:
     text = render_markdown(
-        Document(
-            "*T*", (ShellCommand("a\n```\nb"), Paragraph((CodeText("`a``b"), " & ", StrongText("x_y"), CodeText(" "))))
-        )
+        "*T*", (ShellCommand("a\n```\nb"), (CodeText("`a``b"), " & ", StrongText("x_y"), CodeText(" ")))
     )
     assert text == "# \\*T\\*\n\n````sh\na\n```\nb\n````\n\n``` `a``b ``` &amp; **x\\_y**`   `\n"
 
@@ -296,7 +286,7 @@ def test_players_with_long_names_are_told_apart(small: Evaluation) -> None:
         small.scores,
         players=tuple(replace(score, player=name) for score, name in zip(small.scores.players, long, strict=True)),
     )
-    names = label_players(named)
+    names = [name for name, _ in label_players(named)]
     assert len(set(names)) == 3
     assert max(map(len, names)) <= 44
 
@@ -323,7 +313,7 @@ def test_pictures_are_well_formed_and_nothing_lies_outside(wide: float, small: E
                 for name, most in (("x", wide), ("x1", wide), ("x2", wide), ("cx", wide), ("y", high), ("cy", high)):
                     assert 0 <= float(each.attrib.get(name, 0)) <= most, (plot.name, each.attrib)
             told = plot.description
-            assert all(score in told for score in label_players(found)) or plot.name == "plies"
+            assert all(name in told for name, _ in label_players(found)) or plot.name == "plies"
 
 
 @pytest.mark.parametrize(

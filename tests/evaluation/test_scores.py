@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from number_tower.arena.ratings import Z_95, compute_interval
 from number_tower.arena.schedule import parse_game
-from number_tower.evaluation import AnswerAttempt, CompletedTask, Decision, Suite, Task, evaluate
+from number_tower.evaluation import evaluate
 from number_tower.evaluation.intervals import Estimate, compute_quantile, estimate_difference, estimate_mean
+from number_tower.evaluation.questions import AnswerAttempt, Decision
+from number_tower.evaluation.run import CompletedTask
 from number_tower.evaluation.scores import (
     MAX_EXAMPLES,
     REASON_WORDS,
@@ -25,7 +27,7 @@ from number_tower.evaluation.scores import (
     compute_guess_regret,
     compute_scores,
 )
-from number_tower.evaluation.suite import TaskKind
+from number_tower.evaluation.suite import Suite, Task, TaskKind
 
 CLUSTERS = st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=8), max_size=12)
 
@@ -179,7 +181,7 @@ def done(
 ) -> CompletedTask:
     moves = decisions[0].moves if decisions and kind == "position" else ()
     task = Task(index, player, kind, game, seat, None, 1, moves, cluster)
-    return CompletedTask(task, decisions, points, None, forfeit, "")
+    return CompletedTask(task, points, None, forfeit, None, (), "", decisions)
 
 
 def overall(*tasks: CompletedTask) -> PlayerFigures:

@@ -136,7 +136,7 @@ def test_the_proxies_pass_on_what_the_server_needs() -> None:
 def test_the_limits_are_those_of_the_page() -> None:
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
     told = [(float(rate), int(burst.replace(",", ""))) for _, rate, burst in rows]
-    assert told == [tuple(kind.bucket) for kind in rate_limit.RATE_LIMITS]
+    assert told == [(kind.rate, kind.burst) for kind in rate_limit.RATE_LIMITS]
     assert f"{streams.MAX_STREAMS_PER_CLIENT}; from all addresses together {streams.MAX_STREAMS:,}" in PAGE
     assert f"{limits.MAX_BODY // 1024} KiB" in PAGE
     assert f"{connections.MAX_HEAD // 1024} KiB, and {connections.HEAD_TIME:.0f} seconds" in PAGE

@@ -280,7 +280,7 @@ class Killer:
         if kept is None:
             return None
         self._logs[kept.id] = kept.table.log
-        return Scene(("resume", str(kept.id)), kept.table, kept.book, kept.id)
+        return Scene(("resume", str(kept.id)), kept.table, kept.table.book, kept.id)
 
     def _found(self, scene: Scene) -> StoredGame | None:
         """Find the game of a scene in the database, where all others are as they were."""

@@ -37,6 +37,7 @@ from support.clocks import SLOW
 from support.command import plain_environment
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.sizes import size
+from support.stores import make_change
 
 pytest_plugins = ["support.postgres"]
 
@@ -124,7 +125,7 @@ def begun(store: Store) -> StoredGame:
 def changed(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
     """Make a change that answers what is known."""
     try:
-        return store.change(known.id, known.table.version, change)
+        return make_change(store, known.id, known.table.version, change)
     except StaleError as stale:
         return stale
 

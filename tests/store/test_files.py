@@ -87,6 +87,22 @@ def test_a_database_that_may_only_be_read_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_database_that_another_process_creates_at_this_moment_is_not_taken_for_a_read_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, access = tmp_path / "games.db", os.access
+
+    def create_after_access(path: str, mode: int) -> bool:
+        permitted = access(path, mode)
+        file.touch()
+        return permitted
+
+    monkeypatch.setattr(os, "access", create_after_access)
+    with closing(store_in(file)) as store:
+        begin(store)
+        assert count_contents(store).games == 1
+
+
 # The log is deleted ---------------------------------------------------------------------------------------------------
 
 

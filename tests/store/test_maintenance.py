@@ -22,6 +22,7 @@ from number_tower.store import seats as seats_module
 from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats, format_time
+from number_tower.web.limits import Quota
 from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.workers import Workers
@@ -119,7 +120,7 @@ def sweep_rulebooks(store: Store) -> int:
     with store.read() as connection:
         unused = maintenance.find_unused_rulebooks(connection)
     with store.write() as connection:
-        return maintenance.delete_unused_rulebooks(connection, unused.ids, unused.newest_match)
+        return maintenance.delete_unused_rulebooks(connection, *unused)
 
 
 def is_there(store: Store, known: StoredRoom) -> bool:
@@ -143,7 +144,7 @@ def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
     async def all_of_it() -> None:
         scribe, workers = Writer(store), Workers(1)
         try:
-            await do(Lobby(store, scribe, Hub(), workers))
+            await do(Lobby(store, scribe, Hub(), workers, Quota(lambda: 0, None)))
         finally:
             await workers.close()
             scribe.close()
@@ -261,7 +262,7 @@ def test_no_game_that_was_played_in_a_terminal_is_deleted(store: Store) -> None:
     assert second.slot == MatchSlot(1, 2)
     age(store)
     assert sweep(store, 1) == [known.id]
-    assert store.get(alone.id).book.title == book.title
+    assert store.get(alone.id).table.book.title == book.title
     assert is_there(store, in_room), "its match has a game that was played elsewhere"
     assert matches.get_match(store, 1).series.match.number == 2
 
@@ -307,7 +308,7 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
         store.delete(store.begin(Table(Game(book.rules), book.name), book).id)
     with store.read() as connection:
         found = maintenance.find_unused_rulebooks(connection)
-    assert len(found.ids) == 3
+    assert len(found[0]) == 3
     store.begin(Table(Game(in_game.rules), in_game.name), in_game)
     series = Series((GameChoice(DRAFT, DRAFT.rules), GameChoice(in_match, in_match.rules)), Match(3))
     match = matches.StoredMatch(None, "b" * 32, series, Seats())
@@ -315,7 +316,7 @@ def test_a_rule_file_that_came_into_use_since_it_was_found_stays(store: Store) -
         Table(Game(DRAFT.rules), DRAFT.name), DRAFT, find_slot=lambda connection: matches.claim_slot(connection, match)
     )
     with store.write() as connection:
-        assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 1
+        assert maintenance.delete_unused_rulebooks(connection, *found) == 1
     assert count_rows(store)["rulebooks"] == 2
     assert matches.get_match(store, 1).series.games[1].book.rules == in_match.rules
 
@@ -331,7 +332,7 @@ def test_a_rule_file_that_a_new_game_is_about_to_use_stays(database: str, store:
     with other.write() as beginning:
         rooms.insert_room(beginning, room, book, Seats())
         with store.write() as connection:
-            assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 0
+            assert maintenance.delete_unused_rulebooks(connection, *found) == 0
     assert count_rows(store)["rulebooks"] == 1
     other.close()
 
@@ -344,7 +345,7 @@ def test_a_game_that_begins_while_its_rule_file_is_deleted_stores_it_again(datab
     with ThreadPoolExecutor(1) as threads:
         with store.write() as connection:
             found = maintenance.find_unused_rulebooks(connection)
-            assert maintenance.delete_unused_rulebooks(connection, found.ids, found.newest_match) == 1
+            assert maintenance.delete_unused_rulebooks(connection, *found) == 1
             begun = threads.submit(lambda: open_room(other, book=book))
             wait_for_lock(store)
         known, _ = begun.result(60)

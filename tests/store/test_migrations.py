@@ -22,7 +22,7 @@ from number_tower.store.upgrade import migrate, read_version
 from number_tower.table import Change
 from support.dumps import FORMS, HELD, Known, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
-from support.stores import by_hand, store_in
+from support.stores import by_hand, make_change, store_in
 
 pytest_plugins = ["support.postgres"]
 
@@ -50,7 +50,7 @@ def check(store: Store, form: str) -> None:
         kept = store.get(identity)
         assert described(kept) == known
         assert list(kept.times) == sorted(kept.times)
-    own = store.get(4).book
+    own = store.get(4).table.book
     assert (own.title, own.voice["prompt"]) == ("Countdown", "Step? ")
     if form > "0001":
         series = matches.get_match(store, 1).series
@@ -62,8 +62,8 @@ def check(store: Store, form: str) -> None:
 @pytest.mark.parametrize("form", HELD)
 def test_games_of_an_earlier_form_go_on(tmp_path: Path, form: str) -> None:
     store = store_in(loaded(form, tmp_path / "games.db"))
-    assert store.change(2, 7, Change("place", 5)).table.game.moves == (3, 4, 5)
-    assert store.change(4, 2, Change("place", 1)).table.outcome == (0, "stuck")
+    assert make_change(store, 2, 7, Change("place", 5)).table.game.moves == (3, 4, 5)
+    assert make_change(store, 4, 2, Change("place", 1)).table.outcome == (0, "stuck")
     book = catalogue.load("draft")
     begun = store.begin(Table(Game(book.rules), "draft"), book)
     assert begun.id == max(*HELD[form], 9) + 1, "the id of a game that was forgotten is still not used again"
@@ -108,10 +108,16 @@ def test_there_is_a_database_of_every_form_to_try() -> None:
     assert sorted(path.stem for path in FORMS.glob("*.sql")) == sorted(HELD) == sorted(upgrade._VERSIONS)  # noqa: SLF001 - likewise
 
 
+def is_compared(_: object, __: object, kind: str, *___: object) -> bool:
+    """Leave out indexes and references: only the migrations have them."""
+    return kind in {"table", "column"}
+
+
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> None:
     brought_up_to_date(empty)
     with connected(make_engine(place_of(empty))) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        options = {"compare_type": True, "compare_server_default": True, "include_object": is_compared}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, schema.metadata) == []
         assert read_version(connection) == schema.NEWEST
 

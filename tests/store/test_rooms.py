@@ -135,7 +135,7 @@ def test_a_game_by_ones_own_rules_is_told_in_its_own_voice(kept: Store) -> None:
     seats = Seat("person", "Ann"), Seat("person", "Ben")
     with kept.write() as connection:
         known, _ = rooms.insert_room(connection, Room(Table(Game(book.rules), book.name), seats), book, Seats())
-    assert found(kept, known.address).game.book.title == "Mine, all mine"
+    assert found(kept, known.address).game.table.book.title == "Mine, all mine"
 
 
 def test_the_database_knows_tokens_and_codes_by_their_digests_alone(tmp_path: Path) -> None:

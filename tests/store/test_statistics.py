@@ -35,7 +35,6 @@ from number_tower.coach.review import Accuracy, GameReview, review
 from number_tower.match import Tally
 from number_tower.position import Outcome
 from number_tower.record import RecordError
-from number_tower.store import accuracy as judging
 from number_tower.store import games as keeping
 from number_tower.store import puzzles as practice
 from number_tower.store import statistics
@@ -49,6 +48,7 @@ from number_tower.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment, tower
 from support.sizes import examples
+from support.stores import make_change
 
 HOW_TO = ROOT / "docs/how-to/statistics.md"
 NOON = "2026-03-01T12:00:00.000000Z"
@@ -58,7 +58,7 @@ KEYS = count()
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test depend on how quick the machine is."""
-    monkeypatch.setattr(judging, "SECONDS_PER_POSITION", 60.0)
+    monkeypatch.setattr(statistics, "SECONDS_PER_POSITION", 60.0)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def counted(store: Store, name: str | None = None) -> Statistics:
 
 
 def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
-    return list(judging.judge_games(store, name))
+    return list(statistics.judge_games(store, name))
 
 
 def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -398,12 +398,12 @@ def test_what_was_judged_is_kept_and_nothing_mattered_is_not_the_same_as_not_jud
 
 def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -> None:
     game = keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     next(judging_)
-    store.change(game.id, 3, Change("undo", 1))
+    make_change(store, game.id, 3, Change("undo", 1))
     judging_.close()
     assert known(store) == [(None,) * 4]
-    store.change(game.id, 4, Change("place", 6))
+    make_change(store, game.id, 4, Change("place", 6))
     assert judged(store) == [(1, 1)]
     assert known(store)[0][0] is not None
 
@@ -411,17 +411,17 @@ def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -
 def test_whoever_stops_loses_nothing_that_was_found_out(store: Store) -> None:
     for _ in range(5):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     assert [next(judging_), next(judging_)] == [(1, 5), (2, 5)]
     judging_.close()
     assert [row[0] is None for row in known(store)] == [True, True, True, False, False], "the newest are judged first"
 
 
 def test_many_games_are_judged_some_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "BATCH", 3)
+    monkeypatch.setattr(statistics, "BATCH", 3)
     for _ in range(8):
         keep(store, "draft(names=Ann,Ben):9,8,6")
-    judging_ = judging.judge_games(store)
+    judging_ = statistics.judge_games(store)
     for _ in range(4):
         next(judging_)
     assert sum(row[0] is not None for row in known(store)) == 3, "what was found out is written on the way"
@@ -454,7 +454,7 @@ def test_ctrl_c_shows_what_is_known(
             raise KeyboardInterrupt
         return Accuracy(1, 2), Accuracy(0, 0)
 
-    monkeypatch.setattr(judging, "_compute_accuracy", accuracy)
+    monkeypatch.setattr(statistics, "_compute_accuracy", accuracy)
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
     assert "Stopped: 3 finished games are not judged yet, and in no accuracy.\n" in text

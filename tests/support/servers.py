@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -119,10 +120,11 @@ def serving(database: str | Path, processes: int = 1, options: tuple[str, ...] =
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.create_server((HOST, 0)) as found:
-        port: int = found.getsockname()[1]
-    return port
+    """Return a port that nobody uses, none of those that the system gives to connections: it would soon be taken."""
+    while True:
+        with suppress(OSError), socket.create_server((HOST, 10_000 + secrets.randbelow(20_000))) as found:
+            port: int = found.getsockname()[1]
+            return port
 
 
 def request(method: str, path: str, token: str | None = None, content: object = None, *, close: bool = False) -> bytes:

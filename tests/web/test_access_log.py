@@ -240,6 +240,7 @@ def test_what_says_nothing_about_games_is_told_only_when_it_fails() -> None:
         ("203.0.113.77", "203.0.113.0/24"),
         ("2001:db8:1:2:3::4", "2001:db8:1::/48"),
         ("fe80::1%eth0", "fe80::/48"),
+        ("::ffff:203.0.113.77", "203.0.113.0/24"),
         ("testclient", "unknown"),
     ],
 )

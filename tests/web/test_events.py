@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Store
 from number_tower.store.rooms import CHANNEL
-from number_tower.web.live import ChangeListener, Hub, RoomChange, start_listener
+from number_tower.web.live import ChangeListener, Hub, RoomChange
 from support.clocks import SLOW
 from support.postgres import fresh
 from support.stores import store_in
@@ -183,7 +183,7 @@ class Heard:
 
     def __init__(self, store: Store) -> None:
         self.queue: asyncio.Queue[RoomChange | None] = asyncio.Queue()
-        self.listener: ChangeListener = start_listener(store, self.queue.put_nowait)
+        self.listener: ChangeListener = ChangeListener(store, self.queue.put_nowait)
 
     async def next(self) -> RoomChange | None:
         return await self.queue.get()

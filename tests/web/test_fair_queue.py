@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from number_tower.web.workers import FairQueue, QueueFullError
+from number_tower.web.workers import BusyError, FairQueue
 
 
 def filled(*entries: str, most: int = 1000, of_one: int = 1000) -> FairQueue[str]:
@@ -54,19 +54,19 @@ def test_a_turn_without_waiting_counts() -> None:
 def test_a_full_queue_drops_the_newest_of_the_asker_with_the_most() -> None:
     queue = filled("a1", "a2", "a3", "b1", most=4)
     assert queue.push(("c",), "c1") == "a3"
-    with pytest.raises(QueueFullError):
+    with pytest.raises(BusyError):
         queue.push(("b",), "b2")  # nobody would have more than b then
     assert emptied(queue) == ["a1", "b1", "c1", "a2"]
 
 
 def test_a_queue_without_places_takes_nothing() -> None:
-    with pytest.raises(QueueFullError):
+    with pytest.raises(BusyError):
         FairQueue[str](0, 1).push(("a",), "a1")
 
 
 def test_one_asker_has_only_so_many_places() -> None:
     queue = filled("a1", "a2", of_one=2)
-    with pytest.raises(QueueFullError):
+    with pytest.raises(BusyError):
         queue.push(("a",), "a3")
     assert queue.push(("b",), "b1") is None
 
@@ -98,7 +98,7 @@ def test_of_a_full_queue_the_address_with_the_most_loses_the_newest_entry() -> N
     queue.push(("few", "1"), "few1b")
     assert queue.push(("one", "1"), "one1") == "many3"
     assert queue.push(("few", "2"), "few2") == "few1b"  # no address has more, and of this one a seat has
-    with pytest.raises(QueueFullError):
+    with pytest.raises(BusyError):
         queue.push(("few", "3"), "few3")
     assert sorted(queue) == ["few1a", "few2", "many1", "many2", "one1"]
 
@@ -125,7 +125,7 @@ def test_nobody_has_two_turns_while_another_waits(steps: list[str], most: int, o
         before = Counter(asker for asker, _ in waiting)
         try:
             dropped = queue.push((step,), (step, number))
-        except QueueFullError:
+        except BusyError:
             assert before[step] == of_one or (len(waiting) == most and max(before.values()) <= before[step] + 1)
             continue
         if dropped is not None:

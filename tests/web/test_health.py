@@ -429,14 +429,14 @@ def test_a_server_that_may_show_old_games_is_not_ready(
 ) -> None:
     with opened(tmp_path) as client:
         wait_for(client, 200)
-        setattr(client.app.state, part, SimpleNamespace(**{attribute: value}))  # type: ignore[attr-defined]  # it is one
+        setattr(client.app.state, part, SimpleNamespace(quota=SimpleNamespace(full=False), **{attribute: value}))  # type: ignore[attr-defined]  # it is one
         checks = wait_for(client, 503)
     assert [key for key, said in checks.items() if said != "ok"] == [name]
 
 
 def test_a_full_quota_is_told_and_the_games_go_on(tmp_path: Path) -> None:
     with opened(tmp_path) as client:
-        client.app.state.quota = SimpleNamespace(full=True)  # type: ignore[attr-defined]  # it is a Starlette app
+        client.app.state.lobby.quota = SimpleNamespace(full=True)  # type: ignore[attr-defined]  # it is a Starlette app
         assert "no new games" in wait_for(client, 200)["quota"]
 
 
@@ -445,7 +445,7 @@ def test_a_server_whose_event_loop_was_stuck_is_not_ready_for_a_while(lag: float
     clock = Clock()
 
     async def delay() -> Watchdog:
-        watchdog = Watchdog(interval=0.5, clock=clock)
+        watchdog = Watchdog(clock=clock)
         clock.now += 0.5 + lag
         watchdog.beat()
         watchdog.close()

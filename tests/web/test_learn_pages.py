@@ -24,7 +24,7 @@ from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
 from number_tower.store import Location
 from number_tower.table import Table
-from number_tower.web import charts, limits, tasks
+from number_tower.web import limits, tasks
 from number_tower.web import tasks as lines
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
 from number_tower.web.pages import analysis as analysis_page
@@ -161,9 +161,9 @@ def test_odd_rules_can_be_looked_at_as_well(client: TestClient, line: str) -> No
 
 def test_ways_through_a_game_are_links_where_they_lead_somewhere(client: TestClient) -> None:
     first, middle, last = (shown(client, analysis("draft:9,8,6", ply)) for ply in (0, 1, 3))
-    assert re.findall(r'data-step="(\w+)"', first) == ["next", "last"]
-    assert re.findall(r'data-step="(\w+)"', middle) == ["first", "prev", "next", "last"]
-    assert re.findall(r'data-step="(\w+)"', last) == ["first", "prev"]
+    assert re.findall(r'step" href="[^"]*" rel="(\w+)"', first) == ["next", "last"]
+    assert re.findall(r'step" href="[^"]*" rel="(\w+)"', middle) == ["first", "prev", "next", "last"]
+    assert re.findall(r'step" href="[^"]*" rel="(\w+)"', last) == ["first", "prev"]
     assert "/analysis?game=draft%3A9%2C8%2C6&amp;ply=2" in middle
     assert shown(client, analysis("draft:9,8,6", 99)) != ""
     assert "After move 3 of 3" in shown(client, "/analysis?game=draft:9,8,6&ply=x")
@@ -281,7 +281,7 @@ def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
 
 def test_of_very_many_moves_the_rest_is_summed_up(client: TestClient) -> None:
     html = shown(client, analysis("climb(blocks=1-1000):"))
-    assert len(valued(html)) == charts.MOST_SHOWN
+    assert len(valued(html)) == analysis_page.MOST_SHOWN
     assert "more: loses:" in html
 
 

@@ -23,8 +23,9 @@ from starlette.testclient import TestClient
 
 from number_tower.web import server
 from number_tower.web.app import make_app
-from number_tower.web.limits import DailyQuota, DatabaseLimit, Quota
+from number_tower.web.limits import DailyQuota, Quota
 from number_tower.web.metrics import Metrics
+from number_tower.web.middleware import access_log
 from number_tower.web.server import ServerStartError
 from number_tower.web.settings import MetricsAddress, SettingError, parse_metrics_address
 from support.apps import settings
@@ -118,12 +119,11 @@ def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path) -> None:
 
 def test_new_games_that_are_refused_are_counted_too(tmp_path: Path) -> None:
     with measured(tmp_path, limits=True) as (client, metrics):
-        database = client.app.state.quota.database  # type: ignore[attr-defined]  # it is a Starlette app
         for name, quota in (
-            ("quota", Quota(database, DailyQuota(0))),
-            ("full", Quota(DatabaseLimit(lambda: 0, 0), None)),
+            ("quota", Quota(lambda: 0, None, DailyQuota(0))),
+            ("full", Quota(lambda: 0, 0)),
         ):
-            client.app.state.lobby.quota = quota  # type: ignore[attr-defined]  # likewise
+            client.app.state.lobby.quota = quota  # type: ignore[attr-defined]  # it is a Starlette app
             assert client.post("/api/games", json={"game": "draft"}).json()["reason"] == name
             assert sample(metrics, "tower_refusals_total", limit=name) == 1
 
@@ -192,14 +192,13 @@ def test_without_metrics_their_library_is_not_even_loaded(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("given", "address"),
     [
-        (None, None),
         ("9100", ("127.0.0.1", 9100)),
         ("10.0.0.5:9100", ("10.0.0.5", 9100)),
         ("localhost:9100", ("localhost", 9100)),
         ("[::1]:9100", ("::1", 9100)),
     ],
 )
-def test_an_address_is_a_port_and_perhaps_a_host(given: str | None, address: Any) -> None:
+def test_an_address_is_a_port_and_perhaps_a_host(given: str, address: Any) -> None:
     assert parse_metrics_address(given) == address
 
 
@@ -220,8 +219,8 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no such host", "x" * 300])
-def test_a_host_that_is_not_here_is_one_sentence(host: str, tmp_path: Path) -> None:
-    given = replace(settings(tmp_path), metrics=MetricsAddress(host, 9100))
-    with pytest.raises(ServerStartError, match=r"--metrics: '.* is no address of this machine; leave it out"):  # noqa: SIM117 - what raises is inside
-        with server._serve_metrics(Metrics(State()), given):  # noqa: SLF001 - quicker than a whole server
-            pass
+def test_a_host_that_is_not_here_is_one_sentence(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_log, "configure_logging", lambda _: None)
+    given = replace(settings(tmp_path), port=0, metrics=MetricsAddress(host, 9100))
+    with pytest.raises(ServerStartError, match=r"--metrics: '.* is no address of this machine; leave it out"):
+        server.run(given)

@@ -469,7 +469,7 @@ def test_whatever_is_no_number_is_told_for_what_it_is(client: TestClient, typed:
     room = begun(client)
     refused = client.post(f"{room}/move", data={"block": typed})
     assert refused.status_code == 422
-    notice = re.search(r'class="notice refused" role="alert">([^<]*)<', refused.text)
+    notice = re.search(r'class="notice" role="alert">([^<]*)<', refused.text)
     assert notice is not None
     assert said in notice[1]
     assert "help" not in notice[1]

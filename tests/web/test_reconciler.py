@@ -17,7 +17,7 @@ from number_tower.web.room_cache import CachedRoom, Reconciler, ReconcileTiming
 from support.clocks import SLOW
 from support.faults import Faults, Kind
 from support.lobbies import sat
-from support.nodes import NEVER, ONLY_NEWS, Node, node, until
+from support.nodes import ONLY_NEWS, Node, node, until
 from support.postgres import fresh
 
 pytest_plugins = ["support.postgres"]
@@ -110,22 +110,6 @@ def test_a_room_that_is_only_asked_for_is_right_although_no_news_comes(database:
     run(database, script, ONLY_REGULARLY, listening=False)
 
 
-def test_a_room_that_was_not_used_for_long_is_compared_when_it_is_used_again(database: str) -> None:
-    async def script(first: Node, second: Node) -> None:
-        address, ann, _ = await sat(first.lobby)
-        await second.lobby.find_room(address)
-        await first.lobby.act(address, ann, Move(0, 9))
-        reconciler = second.lobby._reconciler  # noqa: SLF001 - time passes
-        for _ in range(2):
-            reconciler._mark_rooms_in_use()  # noqa: SLF001
-        reconciler._marked.clear()  # noqa: SLF001
-        await second.lobby.find_room(address)
-        while not (await second.lobby.find_room(address)).room.table.game.moves:
-            await asyncio.sleep(0.005)
-
-    run(database, script, ReconcileTiming(interval=NEVER), listening=False)
-
-
 def test_thousands_of_notices_make_few_queries(database: str) -> None:
     async def script(first: Node, second: Node) -> None:
         address, ann, _ = await sat(first.lobby)
@@ -203,11 +187,11 @@ class Compared:
 
 
 def comparing(
-    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, followed: tuple[int, ...] = ()
+    script: Callable[[Reconciler, Compared], Awaitable[None]], timing: ReconcileTiming, rooms: tuple[int, ...] = ()
 ) -> None:
     async def all_of_it() -> None:
         compared = Compared()
-        reconciler = Reconciler(compared, lambda: followed, timing)
+        reconciler = Reconciler(compared, lambda: rooms, timing)
         await script(reconciler, compared)
         await reconciler.close()
 
@@ -254,14 +238,12 @@ def test_rooms_that_are_being_changed_are_compared_again() -> None:
     comparing(script, ONLY_NEWS)
 
 
-def test_rooms_in_use_are_compared_regularly_and_others_are_not() -> None:
-    async def script(reconciler: Reconciler, compared: Compared) -> None:
-        reconciler.note_use(1, fresh=True)
+def test_all_rooms_are_compared_regularly() -> None:
+    async def script(_: Reconciler, compared: Compared) -> None:
         await until(lambda: len(compared.calls) >= 3)
-        assert compared.calls[0] == {1, 7}
-        assert compared.calls[2] == {7}
+        assert compared.calls[:3] == [{1, 7}] * 3
 
-    comparing(script, ONLY_REGULARLY, followed=(7,))
+    comparing(script, ONLY_REGULARLY, rooms=(1, 7))
 
 
 def test_a_comparison_that_does_not_end_counts_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:

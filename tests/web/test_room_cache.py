@@ -158,7 +158,7 @@ def test_a_rule_file_is_counted_once_however_many_rooms_are_played_by_it() -> No
     first = cache.add(make_room(book))
     with_one = cache.bytes
     others = [cache.add(make_room(share_rulebook(fat_book(1)))) for _ in range(10)]
-    assert all(each.game.book is first.game.book and each.voice is first.voice for each in others)
+    assert all(each.game.table.book is first.game.table.book and each.voice is first.voice for each in others)
     assert cache.bytes - with_one == 10 * estimate_size(first)
     for known in (first, *others):
         cache.remove(known.id)
@@ -173,7 +173,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
         address = second.address
         del second
         again = await lobby.find_room(address)
-        assert again.game.book is first.game.book
+        assert again.game.table.book is first.game.table.book
         assert again.voice is first.voice
 
     at(tmp_path, do)
@@ -278,6 +278,10 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
+def count_answers(answers: AnswerCache) -> int:
+    return len(answers._entries)  # noqa: SLF001 - how many there are is not to be seen elsewhere
+
+
 def answering(do: Callable[[AnswerCache], Awaitable[None]], **limits: int) -> AnswerCache:
     answers = AnswerCache(**limits)
     asyncio.run(asyncio.wait_for(do(answers), SLOW))
@@ -296,7 +300,7 @@ def test_answers_are_bounded_by_their_bytes() -> None:
             assert len(await answers.get(number, lambda: found(MIB))) == MIB
 
     answers = answering(do)
-    assert len(answers) == 31
+    assert count_answers(answers) == 31
     assert answers.bytes <= 32 * MIB
 
 
@@ -304,13 +308,14 @@ def test_an_answer_that_is_found_again_is_counted_once() -> None:
     async def do(answers: AnswerCache) -> None:
         await answers.get("a", lambda: found(100))
         once = answers.bytes
-        answers._entries["a"] = answers._entries["a"]._replace(expires=0.0)  # noqa: SLF001 - as if it were too old
+        answer, _, size = answers._entries["a"]  # noqa: SLF001 - it becomes too old
+        answers._entries["a"] = answer, 0.0, size  # noqa: SLF001
         await answers.get("a", lambda: found(100))
         assert answers.bytes == once
         await answers.get("b", lambda: found(10_000))
 
-    assert len(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
-    assert len(answering(do, max_bytes=50_000)) == 2
+    assert count_answers(answering(do, max_bytes=5_000)) == 0, "nothing is remembered that is too large alone"
+    assert count_answers(answering(do, max_bytes=50_000)) == 2
 
 
 def test_a_long_question_counts_as_well() -> None:
@@ -318,4 +323,4 @@ def test_a_long_question_counts_as_well() -> None:
         for number in range(10):
             await answers.get(f"{number}" * 10_000, lambda: found(1))
 
-    assert len(answering(do, max_bytes=50_000)) == 4
+    assert count_answers(answering(do, max_bytes=50_000)) == 4

@@ -21,7 +21,7 @@ from number_tower.rules import Rules
 from number_tower.store import StoreError
 from number_tower.store import seats as browsers
 from number_tower.web.middleware.browser_cookie import MAX_BROWSERS, MAX_DELETED, MAX_TOKENS
-from number_tower.web.middleware.security import CONTENT_POLICY
+from number_tower.web.middleware.security_headers import CONTENT_POLICY
 from support.apps import Player, bearing, begun, linked, opened
 from support.clocks import SLOW
 from support.servers import HOST, serving

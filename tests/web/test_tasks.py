@@ -15,7 +15,7 @@ from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText, fill_text, hint
-from number_tower.coach.review import review
+from number_tower.coach.review import ReviewText, review
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
@@ -168,15 +168,17 @@ def test_a_review_is_the_coachs(game: Game) -> None:
     found, seen = travelled(tasks.review_table(Table(game), PATIENT, PATIENT)), review(game)
     assert found.values == seen.values
     assert [move.mark for move in found.moves] == [move.mark for move in seen.moves]
-    assert found.turning == (None if seen.turning_point is None else seen.turning_point.ply)
+    assert found.turning_point == seen.turning_point
     assert found.complete
-    assert all(bool(move.mark) <= bool(move.remarks) for move in found.moves)
+    words = ReviewText.for_table(Table(game))
+    assert all(bool(move.mark) <= bool([*words.list_remarks(move)]) for move in found.moves)
 
 
 def test_a_result_by_word_and_names_are_told() -> None:
-    found = tasks.review_table(read("draft(names=Ann,Ben,resigned=1):9,8"))
-    assert found.headline == "Ben won: Ann resigned."
-    assert "Ann resigned a position that was won" in (found.turning_point or "")
+    table = read("draft(names=Ann,Ben,resigned=1):9,8")
+    found, words = tasks.review_table(table), ReviewText.for_table(table)
+    assert words.format_headline(found) == "Ben won: Ann resigned."
+    assert "Ann resigned a position that was won" in (words.format_turning_point(found) or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
@@ -184,14 +186,15 @@ def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:
     found = tasks.review_table(table, altogether=0.0)
     assert found.values == (None,) * 4
     assert not found.complete
-    assert found.unsolved is not None
+    assert found.unsolved == 4
 
 
 def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
     table = read(f"{VAST}5,6,7,8")
     found = tasks.review_table(table, seconds=0.2, altogether=0.3)
     assert set(found.values) == {None}
-    assert all(not move.mark and not move.remarks for move in found.moves)
+    words = ReviewText.for_table(table)
+    assert all(not move.mark and not [*words.list_remarks(move)] for move in found.moves)
 
 
 # Puzzles and lessons --------------------------------------------------------------------------------------------------

@@ -177,7 +177,6 @@ def test_a_name_server_that_does_not_answer_holds_up_nothing(monkeypatch: pytest
 
 
 def test_names_are_given_with_commas_or_one_by_one() -> None:
-    assert parse_host_names(None) == ()
     assert parse_host_names(["Tower.lan, games", "my_pc.local."]) == ("tower.lan", "games", "my_pc.local")
     for wrong in (
         "",

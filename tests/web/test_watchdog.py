@@ -45,7 +45,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
 def test_the_lag_is_measured_now_and_at_its_worst_for_a_minute() -> None:
     async def measure() -> None:
         clock = Clock()
-        dog = Watchdog(interval=0.5, clock=clock)
+        dog = Watchdog(clock=clock)
         assert (dog.lag, dog.worst_lag()) == (0, 0)
         clock.now += 2.5
         assert (dog.lag, dog.worst_lag()) == (2, 2), "it counts while it lasts"
@@ -71,7 +71,7 @@ def test_a_loop_that_is_stuck_is_logged_once_with_where_and_again_when_it_turns(
     entered, released = threading.Event(), threading.Event()
 
     async def serve() -> None:
-        dog = Watchdog(stuck=1, interval=0.5, clock=clock)
+        dog = Watchdog(clock=clock)
 
         def watch() -> None:
             assert entered.wait(SLOW)
@@ -106,7 +106,7 @@ def test_a_loop_that_is_stuck_is_logged_once_with_where_and_again_when_it_turns(
 def test_two_stalls_are_two_stalls(caplog: pytest.LogCaptureFixture) -> None:
     async def stall_twice() -> None:
         clock = Clock()
-        dog = Watchdog(stuck=1, interval=0.5, clock=clock)
+        dog = Watchdog(clock=clock)
         for seconds in (3.0, 7.0):
             clock.now += seconds + 0.5
             dog.check()
@@ -126,7 +126,7 @@ def test_two_stalls_are_two_stalls(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_stall_that_ends_before_the_thread_looks_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     async def stall() -> None:
         clock = Clock()
-        dog = Watchdog(stuck=1, interval=0.5, clock=clock)
+        dog = Watchdog(clock=clock)
         clock.now += 4.5
         dog.beat()
         dog.check()
@@ -208,7 +208,7 @@ def systemd(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 def test_systemd_is_told_while_the_loop_turns_and_not_while_it_is_stuck(systemd: Systemd) -> None:
     async def serve() -> None:
         clock = Clock()
-        dog = Watchdog(Notifier(systemd.address, 4.0), stuck=1, interval=0.5, clock=clock)
+        dog = Watchdog(Notifier(systemd.address, 4.0), clock=clock)
         turns = 0
         for _ in range(16):
             clock.now += 0.5

@@ -471,7 +471,7 @@ async def test_in_a_full_queue_the_asker_with_the_most_questions_loses_the_newes
         for question in (*lost, refused):
             with pytest.raises(BusyError):
                 await question
-        assert (workers.waiting, workers.refused) == (4, 3)
+        assert workers.waiting == 4
         log.open()
         await asyncio.gather(first, *kept)
         assert log.words == ["b1", "c1", "a1", "a2"]
@@ -500,7 +500,7 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
             with pytest.raises(BusyError, match="busy"):
                 await question
         assert not first.done()
-        assert (workers.waiting, workers.running, workers.refused) == (0, 1, 2)
+        assert (workers.waiting, workers.running) == (0, 1)
         log.open()
         await first
         assert await log.ask("c1") == "c1"
@@ -676,7 +676,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
         gone.set_result(None)
         with pytest.raises(AbandonedError):
             await waiting
-        assert (workers.waiting, workers.refused) == (0, 0)
+        assert workers.waiting == 0
         log.open()
         await first
         assert log.words == []

@@ -6,33 +6,16 @@ import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
 
 from number_tower.arena.playout import ArenaJournal, GameResult, play_fixture, play_out
-from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
-from number_tower.arena.schedule import Contest, arrange
+from number_tower.arena.results import ArenaResults, compute_results
+from number_tower.arena.schedule import Contest, PlayerFactory, arrange
 from number_tower.batch import BatchError
 from number_tower.batch.executor import run_journaled
 from number_tower.players import DEFAULT_PATIENCE, make_player
 from number_tower.rules import Rules
 
-if TYPE_CHECKING:
-    from number_tower.arena.playout import PlayerFactory
-
-__all__ = [
-    "ArenaJournal",
-    "ArenaResults",
-    "ArenaStanding",
-    "BatchError",
-    "Contest",
-    "GameResult",
-    "Score",
-    "arena",
-    "arrange",
-    "compute_results",
-    "play_games",
-    "play_out",
-]
+__all__ = ["BatchError", "arena", "play_games", "play_out"]
 
 
 def arena(  # noqa: PLR0913 - all options are keywords

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from number_tower import __version__
-from number_tower.arena.schedule import Contest, Fixture
+from number_tower.arena.schedule import Contest, Fixture, PlayerFactory
 from number_tower.batch.journal import Journal
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move
@@ -20,13 +20,6 @@ from number_tower.table import Table
 
 FORMAT = 1
 """The version of the journal's format."""
-
-
-class PlayerFactory(Protocol):
-    """Makes players by their names, as `number_tower.players.make_player` does."""
-
-    def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
-        """Return a player for one game."""
 
 
 class Playout(NamedTuple):
@@ -85,7 +78,7 @@ def play_fixture(index: int, contest: Contest, make: PlayerFactory) -> GameResul
     """Play one game of an arena."""
     fixture = contest.get_fixture(index)
     one, other = (make(spec, seed=fixture.seed, patience=contest.patience) for spec in fixture.players)
-    return _make_result(fixture, play_out(contest.get_table(fixture), (one, other)))
+    return _make_result(fixture, play_out(contest.tables[fixture.game, fixture.players], (one, other)))
 
 
 def _make_result(fixture: Fixture, playout: Playout) -> GameResult:
@@ -121,26 +114,15 @@ class ArenaJournal(Journal[GameResult]):
 
     def __init__(self, path: str | os.PathLike[str], contest: Contest, *, resume: bool = False) -> None:
         self._contest = contest
-        super().__init__(path, len(contest), build_settings(contest), resume=resume)
+        games = [entry.to_document() for entry in contest.entries]
+        settings = {"number_tower_arena": FORMAT, "version": __version__, "games": games}
+        super().__init__(path, contest, settings, resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> GameResult:
         """Replay the game of a line."""
         fixture = self._contest.get_fixture(range(len(self._contest))[document["index"]])
-        start, forfeit = self._contest.get_table(fixture), document["forfeit"]
+        start, forfeit = self._contest.tables[fixture.game, fixture.players], document["forfeit"]
         table = replace(start, game=Game(start.game.rules, moves=tuple(document["moves"])))
         if forfeit is not None:
             table = table.declare("forfeit", table.game.to_move)
         return _make_result(fixture, Playout(table, forfeit))
-
-
-def build_settings(contest: Contest) -> dict[str, object]:
-    """Return the settings of an arena, from which all its games follow."""
-    return {
-        "number_tower_arena": FORMAT,
-        "version": __version__,
-        "games": [entry.to_document() for entry in contest.entries],
-        "players": list(contest.players),
-        "number": contest.number,
-        "seed": contest.seed,
-        "patience": contest.patience,
-    }

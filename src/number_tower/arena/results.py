@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from number_tower.arena.playout import GameResult
 from number_tower.arena.ratings import Rating, compute_interval, compute_ratings
 from number_tower.arena.schedule import Contest
 from number_tower.match import Tally
-
-if TYPE_CHECKING:
-    from number_tower.arena.playout import GameResult
 
 
 class Score(Tally):
@@ -80,9 +78,7 @@ class ArenaResults:
 
     def score(self, player: str, opponent: str) -> Score:
         """Return the score of a player against another."""
-        return (
-            self.pairs[player, opponent] if (player, opponent) in self.pairs else self.pairs[opponent, player].opposite
-        )
+        return self.pairs.get((player, opponent)) or self.pairs[opponent, player].opposite
 
     def to_json(self) -> str:
         """Return all figures, without the games, as one line of JSON."""

@@ -8,22 +8,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from number_tower.batch import BatchError
 from number_tower.catalogue import CatalogueError, load
 from number_tower.game import Game
-from number_tower.players import DEFAULT_PATIENCE, is_command, make_player
+from number_tower.players import DEFAULT_PATIENCE, Player, is_command, make_player
 from number_tower.record import RecordError, from_line, to_line
 from number_tower.rules import Rules
 from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import format_value
 
-if TYPE_CHECKING:
-    from number_tower.arena.playout import PlayerFactory
-
 _SEED_BYTES = 6
 """Seeds stay below 2**48, which every JSON reader represents exactly."""
+
+
+class PlayerFactory(Protocol):
+    """Makes players by their names, as `number_tower.players.make_player` does."""
+
+    def __call__(self, spec: str, *, seed: int, patience: float) -> Player:
+        """Return a player for one game."""
 
 
 class GameEntry(NamedTuple):
@@ -89,12 +93,9 @@ class Contest:
         seed = derive_seed(self.seed, text, one, other, turn)
         return Fixture(index, text, seed, (other, one) if turn % 2 else (one, other))
 
-    def get_table(self, fixture: Fixture) -> Table:
-        """Return the table of a fixture before its first move."""
-        return self._tables[fixture.game, fixture.players]
-
     @cached_property
-    def _tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
+    def tables(self) -> dict[tuple[str, tuple[str, str]], Table]:
+        """The tables before the first move, by game and players."""
         return {
             (entry.text, players): seat_players(entry.table, players)
             for entry in self.entries

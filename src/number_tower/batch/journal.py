@@ -13,7 +13,7 @@ import stat
 import sys
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from io import UnsupportedOperation
 from itertools import pairwise
@@ -67,15 +67,16 @@ class Journal(ABC, Generic[EntryT]):
     """The words for each setting; the first setting is the format of the file, by which its kind is known."""
 
     def __init__(
-        self, path: str | os.PathLike[str], size: int, settings: Mapping[str, object], *, resume: bool = False
+        self, path: str | os.PathLike[str], run: Sized, settings: Mapping[str, object], *, resume: bool = False
     ) -> None:
+        """Open the journal of a run, of which all settings but the given ones are attributes."""
         self.path = os.fspath(path)
         self.name = format_path(self.path)
         self.is_kept = self.path != os.devnull
         """Whether entries can be read again."""
-        self._settings = settings
-        self._header = format_header(settings)
-        self._offsets = array("q", bytes(8 * size))
+        own = {name: getattr(run, name) for name in self.setting_labels if name not in settings}
+        self._header = json.dumps({**settings, **own}).encode() + b"\n"
+        self._offsets = array("q", bytes(8 * len(run)))
         try:
             self._stream = open(self.path, "a+b")  # noqa: SIM115 - closed by __exit__
         except UnsupportedOperation:
@@ -179,19 +180,17 @@ class Journal(ABC, Generic[EntryT]):
 
     def _explain_mismatch(self, header: bytes) -> BatchError:
         """Return an error that names the first setting in which the file differs."""
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError, StopIteration):
             theirs = json.loads(header)
             if isinstance(theirs, dict) and next(iter(self.setting_labels)) in theirs:
-                for key, value in self._settings.items():
-                    if theirs.get(key) != value:
-                        problem = self._describe_setting(key, _format_names(value), _format_names(theirs.get(key)))
-                        return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
+                ours = json.loads(self._header)
+                key = next(key for key in ours if theirs.get(key) != ours[key])
+                here, there = _format_names(ours[key]), _format_names(theirs.get(key))
+                problem = f"{self.setting_labels[key]} {there}, and not {here}"
+                if here == there:
+                    problem = "the rules of its games have changed since"
+                return BatchError(f"{self.name} holds another {self.run_noun}: {problem}")
         return JournalDamagedError(f"{self.name} is not the file of an {self.run_noun}")
-
-    def _describe_setting(self, key: str, ours: str, theirs: str) -> str:
-        if ours == theirs:
-            return "the rules of its games have changed since"
-        return f"{self.setting_labels[key]} {theirs}, and not {ours}"
 
     def _parse_line(self, line: bytes, number: int) -> EntryT:
         """Rebuild the entry of a line, or raise an error if it does not belong to this run."""
@@ -217,11 +216,6 @@ class Journal(ABC, Generic[EntryT]):
             raise BatchError(f"another {self.run_noun} is being kept in {self.name} at this moment") from None
         except OSError:
             return
-
-
-def format_header(settings: Mapping[str, object]) -> bytes:
-    """Return the first line of a journal."""
-    return json.dumps(settings).encode() + b"\n"
 
 
 def _format_line(entry: JournalEntry) -> bytes:

@@ -12,16 +12,10 @@ from functools import partial
 from itertools import chain, count
 from typing import Any, TypeVar
 
-from number_tower.arena import (
-    ArenaJournal,
-    ArenaResults,
-    ArenaStanding,
-    BatchError,
-    Score,
-    arrange,
-    compute_results,
-    play_games,
-)
+from number_tower.arena import BatchError, play_games
+from number_tower.arena.playout import ArenaJournal
+from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compute_results
+from number_tower.arena.schedule import arrange
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
 from number_tower.cli import options

@@ -30,7 +30,7 @@ from number_tower.files import open_replacing
 from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
 from number_tower.store.backup import create_backup, name_backup, restore_backup
 from number_tower.store.database import Store, count_contents
-from number_tower.store.engine import make_engine
+from number_tower.store.engine import use_once
 from number_tower.store.games import DamagedEntry, GameFilter
 from number_tower.store.maintenance import CheckReport, check_database
 from number_tower.store.schema import NEWEST
@@ -98,11 +98,8 @@ def _describe(args: Namespace, terminal: Terminal) -> int:
 def _upgrade(args: Namespace, terminal: Terminal) -> int:
     store = LazyStore(args.db)
     backup = _choose_backup(args, store)
-    engine = make_engine(store.location)
-    try:
+    with use_once(store.location) as engine:
         before, after = upgrade(engine, store.location, backup)
-    finally:
-        engine.dispose()
     if before == after:
         terminal.show(f"{store.name} is up to date (form {after}).\n")
         return FINISHED
@@ -173,11 +170,11 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
         advice = f"to see them: tower db check {name}; to restore it all the same: --force"
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=DAMAGED_DATABASE)
     with show_progress("parts", "stops; then everything is as it was") as update:
-        restored = restore_backup(store.location, Path(args.file), update)
+        replaced = restore_backup(store.location, Path(args.file), update)
     contents = _format_contents(report.games, report.matches, report.puzzles)
-    terminal.show(f"Restored {store.name} from {name}: {contents} (form {restored.summary.version}).\n")
-    if restored.replaced is not None:
-        terminal.show(f"The database that was there before is saved as {format_path(str(restored.replaced))}\n")
+    terminal.show(f"Restored {store.name} from {name}: {contents} (form {report.version}).\n")
+    if replaced is not None:
+        terminal.show(f"The database that was there before is saved as {format_path(str(replaced))}\n")
     return FINISHED
 
 

@@ -19,23 +19,19 @@ from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, sh
 from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
 from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
-from number_tower.evaluation import (
-    BASELINES,
-    EvaluationJournal,
-    RespondentFactory,
-    Suite,
-    arrange_suite,
-    run_tasks,
-)
+from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
+from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.report import write
-from number_tower.evaluation.run import read_settings
+from number_tower.evaluation.run import EvaluationJournal, read_settings
 from number_tower.evaluation.scores import REASON_WORDS, PlayerScore, Scores, compute_scores
 from number_tower.evaluation.suite import (
     DEFAULT_OPPONENT,
     DEFAULT_PATIENCE,
     DEFAULT_POSITIONS,
     DEFAULT_TRIES,
+    Suite,
+    arrange_suite,
     restore_suite,
 )
 from number_tower.players import UnknownPlayerError

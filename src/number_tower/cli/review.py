@@ -22,7 +22,6 @@ from number_tower.files import open_replacing
 from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import format_path
-from number_tower.voice import get_voice
 
 SECONDS = 20.0
 """How long to work on each position, unless the call says otherwise."""
@@ -65,8 +64,7 @@ def run(args: Namespace) -> int:
     if printed and args.json:
         raise CommandError("--json and --svg - would both be printed; give --svg a file, or leave one out")
     file = None if args.svg is None or printed else _check_picture_file(args.svg)
-    voice = get_voice(table.book)
-    words = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
+    words = ReviewText.for_table(table)
     seconds = SECONDS if args.seconds is None else args.seconds
     with SearchProgress() as progress:
         reviewed = review(table.game, declared=table.declared, seconds=seconds, progress=progress.update)

@@ -83,6 +83,7 @@ def add_arguments(parser: options.CommandParser) -> None:
     )
     parser.add_argument(
         "--max-db",
+        default="4G",
         metavar="SIZE",
         help="start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
     )
@@ -127,7 +128,9 @@ def _read_settings(args: argparse.Namespace) -> Settings:
         advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
         raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
 
-    def read(option: str, parse: Callable[[Any], T], value: object) -> T:
+    def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:
+        if value is None:
+            return default
         with report_as(f"{option}: {{}}", SettingError):
             return parse(value)
 
@@ -135,17 +138,17 @@ def _read_settings(args: argparse.Namespace) -> Settings:
         place=LazyStore(args.db).location,
         host=HOST if args.host is None else args.host,
         port=args.port,
-        proxy=read("--proxy", parse_proxies, ",".join(LOOPBACK) if args.proxy == "" else args.proxy),
-        public_url=read("--public-url", parse_public_url, args.public_url),
-        host_names=read("--host-name", parse_host_names, args.host_name),
+        proxy=read("--proxy", parse_proxies, ",".join(LOOPBACK) if args.proxy == "" else args.proxy, ()),
+        public_url=read("--public-url", parse_public_url, args.public_url, None),
+        host_names=read("--host-name", parse_host_names, args.host_name, ()),
         drain=args.drain,
         limits=not args.no_limits,
         workers=args.workers or get_default_workers(),
         log=args.log,
         quiet=args.quiet,
-        metrics=read("--metrics", parse_metrics_address, args.metrics),
-        keep_days=read("--keep-days", parse_days, args.keep_days),
-        max_db=read("--max-db", parse_size, args.max_db),
+        metrics=read("--metrics", parse_metrics_address, args.metrics, None),
+        keep_days=read("--keep-days", parse_days, args.keep_days, None),
+        max_db=read("--max-db", parse_size, args.max_db, None),
     )
 
 

@@ -18,9 +18,16 @@ from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, cou
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError
-from number_tower.store.accuracy import judge_games
 from number_tower.store.database import Store
-from number_tower.store.statistics import Period, ResultsByGame, Statistics, Streak, compute_statistics, list_names
+from number_tower.store.statistics import (
+    Period,
+    ResultsByGame,
+    Statistics,
+    Streak,
+    compute_statistics,
+    judge_games,
+    list_names,
+)
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0

@@ -282,7 +282,7 @@ def reduce_position(position: Position) -> object:
     rules = position.rules
     if len(rules.blocks) > _MAX_BLOCKS_TO_REDUCE:
         return position
-    live = [_find_reachable_blocks(position, player) for player in (0, 1)]
+    live = [position.find_reachable(player) for player in (0, 1)]
     if "shared" in {rules.supply, rules.towers}:
         live = [live[0] | live[1]] * 2
     height_counts = rules.target is not None or rules.stuck == "skips"
@@ -294,21 +294,6 @@ def reduce_position(position: Position) -> object:
         )
         for player in (position.to_move, 1 - position.to_move)
     )
-
-
-def _find_reachable_blocks(position: Position, player: int) -> int:
-    """Return the blocks that can still be placed on a player's tower, now or after others."""
-    rules = position.rules
-    left = position.left[player] if rules.towers == "own" else position.left[0] | position.left[1]
-    within = left & rules.room(position.heights[player])
-    live = new = within & rules.fits(position.tops[player])
-    while new:
-        beyond = 0
-        for block in rules.numbers(new):
-            beyond |= rules.fits(block)
-        new = within & beyond & ~live
-        live |= new
-    return live
 
 
 def _vary_rules(book: Rulebook, rng: Random) -> Rules:

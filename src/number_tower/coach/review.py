@@ -20,7 +20,9 @@ from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver, Worth, get_final_worth
+from number_tower.table import Table
 from number_tower.text import format_count
+from number_tower.voice import get_voice
 
 _MAX_MISSED = 2
 """Unsolved positions in a row after which the earlier ones, which are larger, are not tried."""
@@ -135,6 +137,11 @@ class GameReview:
     def unsolved(self) -> int:
         """How many positions are not known."""
         return self.worths.count(None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every position was solved."""
+        return not self.unsolved
 
 
 def review(
@@ -252,6 +259,12 @@ class ReviewText(NamedTuple):
     names: tuple[str, str]
     noun: str = "block"
 
+    @classmethod
+    def for_table(cls, table: Table) -> ReviewText:
+        """Return the writer of a table's review: its names and its word for a block."""
+        voice = get_voice(table.book)
+        return cls((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
+
     def format_headline(self, review: GameReview) -> str:
         """Write who won and how, or that the game is not over."""
         outcome, game = review.outcome, review.game
@@ -297,6 +310,12 @@ class ReviewText(NamedTuple):
             yield f"{move.block} leaves only a draw."
         elif move.refutation is not None:
             yield f"{move.block} {self.format_reason(move, move.refutation)}."
+
+    def list_remarks(self, move: JudgedMove) -> Iterator[str]:
+        """Write all there is to say about a move."""
+        yield from self.format_mistake(move)
+        if move.skips:
+            yield f"{self.names[1 - move.player]} cannot place a {self.noun} and skips."
 
     def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
         """Write what a block does, to be read after its number."""

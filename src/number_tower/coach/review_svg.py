@@ -294,15 +294,16 @@ class _TowerArea(NamedTuple):
 
 def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterator[Panel]:
     """Draw the shared tower, or each player's own."""
-    unit, height = _measure_towers(review)
+    owners: list[tuple[int, ...]] = [(0, 1)] if review.game.rules.towers == "shared" else [(0,), (1,)]
+    towers = [_stack_blocks(review, seats) for seats in owners]
+    unit, height = _measure_towers(review.game, [block for blocks in towers for block in blocks])
     area = _TowerArea(layout, _HEADROOM + height, unit)
-    for seats in _list_owners(review.game):
+    for seats, blocks in zip(owners, towers, strict=True):
         drawn = []
         if len(seats) == 1:
             y = _HEADROOM + height / 2
             name = svg.draw_label(layout, y + 16, svg.shorten_name(text.names[seats[0]]))
             drawn.append(make_element("g", svg.draw_swatch(seats[0], layout.left - 20, y - 4), name, class_="owner"))
-        blocks = _stack_blocks(review, seats)
         for ply in range(1, layout.columns):
             drawn += _draw_earlier_blocks([block for block in blocks if block.move.ply < ply], ply, area)
             drawn += [_draw_block(block, text, area) for block in blocks if block.move.ply == ply]
@@ -322,25 +323,20 @@ def _label_target(review: GameReview) -> str:
     return "" if target is None else f"target {target}"
 
 
-def _list_owners(game: Game) -> list[tuple[int, ...]]:
-    return [(0, 1)] if game.rules.towers == "shared" else [(0,), (1,)]
-
-
 def _stack_blocks(review: GameReview, seats: tuple[int, ...]) -> list[_StackedBlock]:
     moves = [move for move in review.moves if move.player in seats]
     heights = [move.block if _has_height(review.game) else 1 for move in moves]
     return [_StackedBlock(*each) for each in zip(moves, [0, *accumulate(heights)], heights, strict=False)]
 
 
-def _measure_towers(review: GameReview) -> tuple[float, float]:
+def _measure_towers(game: Game, blocks: list[_StackedBlock]) -> tuple[float, float]:
     """Return the height of one unit, and of the whole area: up to the target, where that is near enough."""
-    blocks = [block for seats in _list_owners(review.game) for block in _stack_blocks(review, seats)]
     tallest = max((block.base + block.tall for block in blocks), default=1)
-    if not _has_height(review.game):
+    if not _has_height(game):
         unit = min(_STOREY, 1.5 * _TALL / tallest)
         return unit, max(3 * _STOREY, tallest * unit)
-    height = _TALL if review.game.rules.towers == "shared" else _SHORT
-    target = review.game.rules.target
+    height = _TALL if game.rules.towers == "shared" else _SHORT
+    target = game.rules.target
     largest = max((block.tall for block in blocks), default=target or 1)
     if target is not None and (target <= 2 * tallest or target * _FLATTEST <= height * largest):
         return height / target, height

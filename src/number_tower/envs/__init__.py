@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from numpy.typing import NDArray
-
 from number_tower.catalogue import list_names
 from number_tower.rules import Rules
 from number_tower.table import Table
@@ -21,12 +19,17 @@ from number_tower.voice import narrate
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 GameSource = str | os.PathLike[str] | Rules | Mapping[str, object]
 """A game of the catalogue by its name, a rule file by its path, or rules, which may be written as JSON takes them."""
 
 SeatOrder = int | Literal["alternating", "random"]
 """A seat, 0 or 1; or how it changes from game to game."""
+
+_SEAT_ORDERS = (0, 1, "alternating", "random")
+ALTERNATING, AT_RANDOM = 2, 3
+"""The numbers of the orders that are no seats; Numba's cache of `kernel` does not notice if they change."""
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
 
@@ -58,18 +61,18 @@ def parse_action(action: object) -> int:
         raise TypeError(f"expected an action, which is a whole number; got {format_value(action)}") from None
 
 
-def check_seat_order(key: str, order: SeatOrder) -> None:
-    """Raise ValueError unless there is such an order."""
-    if type(order) not in {int, str} or order not in {0, 1, "alternating", "random"}:
+def encode_seat_order(key: str, order: SeatOrder) -> int:
+    """Return the number of an order: a seat, `ALTERNATING` or `AT_RANDOM`."""
+    if type(order) not in {int, str} or order not in _SEAT_ORDERS:
         raise ValueError(f'{key}: expected 0, 1, "alternating" or "random"; got {format_value(order)}')
+    return _SEAT_ORDERS.index(order)
 
 
 class SeatRotation:
     """Who has a seat in game after game. A seed restarts it, so that the same seed gives the same games."""
 
     def __init__(self, key: str, order: SeatOrder) -> None:
-        check_seat_order(key, order)
-        self._order = order
+        self._order = encode_seat_order(key, order)
         self._next = 0
 
     def next_seat(self, rng: np.random.Generator, seed: int | None) -> int:
@@ -78,10 +81,10 @@ class SeatRotation:
         Alternating, it is 0 first and then the other. After a seed it is 0 if that is even and 1 if it is odd: so seats
         alternate as well where every game has its own seed.
         """
-        if isinstance(self._order, int):
-            return self._order
-        if self._order == "random":
+        if self._order == AT_RANDOM:
             return int(rng.integers(2))
+        if self._order != ALTERNATING:
+            return self._order
         seat = self._next if seed is None else seed % 2
         self._next = 1 - seat
         return seat

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import GameSource, SeatOrder, check_seat_order, kernel, parse_action
+from number_tower.envs import GameSource, SeatOrder, encode_seat_order, kernel, parse_action
 from number_tower.envs.observation import ObservationEncoder, make_value_info
 from number_tower.position import Position
 from number_tower.rules import EMPTY, Rules, RulesError
@@ -87,6 +87,7 @@ class ExactValues(NamedTuple):
 class Games:
     """Many games by the same rules, played all at once.
 
+    Where who starts alternates, it is player 0 in the first game of the first row, 1 in that of the second, and so on.
     Their arrays are read-only views that change with every step: copy what you keep.
     """
 
@@ -342,16 +343,6 @@ def allocate_state(number: int) -> BatchState:
         winners=np.full(each, kernel.NOBODY, np.int8),
         refusals=np.zeros(each, np.int8),
     )
-
-
-def encode_seat_order(key: str, order: SeatOrder) -> int:
-    """Return the kernel's number for who has a seat: 0, 1, "alternating" or "random".
-
-    Alternating, it is player 0 in the first game of the first row, 1 in that of the second row, and so on.
-    """
-    check_seat_order(key, order)
-    codes = {"alternating": kernel.ALTERNATING, "random": kernel.AT_RANDOM}
-    return order if isinstance(order, int) else codes[order]
 
 
 def _check_arguments(rules: Rules, number: int, threads: int | None) -> None:

@@ -167,9 +167,6 @@ class _PolicyPlayer(Player):
             return cast("int", block)  # the table refuses anything that is no block
         return index(block)
 
-    def close(self) -> None:
-        pass
-
 
 def _make_player(opponent: Player | Callable[[Game], SupportsIndex]) -> Player:
     if hasattr(opponent, "choose"):

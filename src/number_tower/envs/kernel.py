@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numba
 import numpy as np
 
+from number_tower.envs import ALTERNATING, AT_RANDOM
 from number_tower.position import Ending, Refusal
 from number_tower.solve.jit import Function, compile_function
 
@@ -33,9 +34,6 @@ EXACT, STUCK, HIGHER, LEVEL, FORFEIT = 1, 2, 3, 4, 5
 REFUSALS: tuple[Refusal | None, ...] = (None, "not_a_block", "used", "opening", "fit", "target")
 """Why an action was illegal, by its number in `BatchState.refusals`; None if it was legal."""
 NOT_A_BLOCK, USED, OPENING, FIT, TARGET = 1, 2, 3, 4, 5
-
-ALTERNATING, AT_RANDOM = 2, 3
-"""Who starts, where it is not always player 0 or always player 1."""
 
 STARTS, CHOICES = 0, 1
 """The two dice of a game: one decides who starts, the other chooses actions, so that they are independent."""
@@ -279,10 +277,11 @@ def store_game(now: BatchState, i: Any, game: GameState) -> None:
 
 
 @compile_inline
-def unpack_mask(legal: Any, i: Any, masks: Any) -> None:
-    """Write a game's legal actions, a 1 or 0 for each."""
+def update_game(now: BatchState, masks: Any, i: Any, game: GameState) -> None:
+    """Write one game that goes on, and its legal actions, a 1 or 0 for each."""
+    store_game(now, i, game)
     for block in range(masks.shape[1]):
-        masks[i, block] = (legal >> np.uint64(block)) & _ONE
+        masks[i, block] = (game.turn.legal >> np.uint64(block)) & _ONE
 
 
 @compile_function
@@ -295,8 +294,7 @@ def begin_some(start: int, stop: int, batch: Batch, selected: Any) -> None:
             if now.endings[i]:
                 store_game(last, i, load_game(now, i))
             game = start_game(rules, choose_first(starts, np.int64(now.first[i]), dice, i))
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -307,8 +305,7 @@ def act_in_some(start: int, stop: int, batch: Batch, selected: Any, actions: Any
         i = np.uint64(number)
         if selected[i]:
             game = apply_action(rules, load_game(now, i), actions[i])
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -319,8 +316,7 @@ def answer_all(start: int, stop: int, batch: Batch, seats: Any) -> None:
         i = np.uint64(number)
         if now.to_move[i] != seats[i] and now.endings[i] == 0:
             game = answer_randomly(rules, load_game(now, i), np.int64(seats[i]), dice, i)
-            store_game(now, i, game)
-            unpack_mask(game.turn.legal, i, masks)
+            update_game(now, masks, i, game)
 
 
 @compile_function
@@ -337,8 +333,7 @@ def step_all(start: int, stop: int, batch: Batch, actions: Any, rewards: Any, en
         if game.turn.ending:
             store_game(last, i, game)
             game = start_game(rules, choose_first(starts, game.first, dice, i))
-        store_game(now, i, game)
-        unpack_mask(game.turn.legal, i, masks)
+        update_game(now, masks, i, game)
 
 
 @compile_function
@@ -358,8 +353,7 @@ def step_and_answer_all(  # noqa: PLR0913, PLR0917 - a loop has no self to keep 
             store_game(last, i, game)
             game = start_game(rules, choose_first(starts, game.first, dice, i))
             game = answer_randomly(rules, game, np.int64(next_seats[i]), dice, i)
-        store_game(now, i, game)
-        unpack_mask(game.turn.legal, i, masks)
+        update_game(now, masks, i, game)
 
 
 @compile_function

@@ -37,9 +37,6 @@ _MAX_CACHED_NUMBERS = 1 << 20
 
 _ONE, _ZERO = np.float32(1).tobytes(), np.float32(0).tobytes()
 
-_ENCODED_BYTES = [b"".join(_ONE if byte >> bit & 1 else _ZERO for bit in range(8)) for byte in range(256)]
-"""Eight blocks of a pool as they are encoded, by their bits."""
-
 
 class ObservationEncoder:
     """Encodes the positions of one game."""
@@ -86,7 +83,7 @@ class ObservationEncoder:
         return (("turn", 1), *pools, *towers)
 
     def _encode_new_pool(self, left: int) -> bytes:
-        return b"".join(map(_ENCODED_BYTES.__getitem__, left.to_bytes(self._bytes, "little")))[: 4 * self.actions]
+        return self._unpack_new_mask(left).astype(np.float32).tobytes()
 
     def _encode_new_tower(self, top: int, height: int) -> bytes:
         encoded = np.zeros(self.actions + 2, np.float32)

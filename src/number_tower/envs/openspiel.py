@@ -2,12 +2,18 @@
 
 Importing this module registers it; then `pyspiel.load_game("number_tower(game=NAME,target=21)")` gives a game of the
 catalogue with options, `number_tower(game=PATH)` that of a rule file, and without `game` the parameters are the rules.
+
+OpenSpiel reads a game from one line of text, in which commas separate the parameters and anything like a number is
+parsed as one: it fails on `1-9`, and takes `9` for no set of blocks. So a set is written in brackets, with semicolons:
+`number_tower(blocks=[1-6;8;9;11-30],fit=ascending,step=5)`. Its integers end at 2,147,483,647; a target or a step above
+that is written in brackets under another name, as in `large_target=[10000000000]`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import lru_cache
 from itertools import compress
 from typing import Any
@@ -18,12 +24,29 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from number_tower import catalogue
+from number_tower.blocks import parse_number
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.envs import GameSource, observation
-from number_tower.envs import openspiel_text as text
 from number_tower.envs.observation import ObservationEncoder
 from number_tower.position import NotABlockError, Position
-from number_tower.rules import Rules
+from number_tower.rules import EMPTY, Rules, RulesError
 from number_tower.text import format_runs, format_value
+
+_LARGEST_INT, _SMALLEST_INT = 2**31 - 1, -(2**31)
+_SETS = ("blocks", "opening")
+_NUMBERS = ("step", "target")
+_LARGE = {f"large_{key}": key for key in _NUMBERS}
+
+_PARAMETERS: dict[str, str | int] = {
+    "game": "",
+    **dict.fromkeys((field.name for field in fields(Rules)), ""),
+    **dict.fromkeys(_NUMBERS, _SMALLEST_INT),
+    **dict.fromkeys(_LARGE, ""),
+}
+"""The parameters, each with the value that means "not given": OpenSpiel fills it in, and takes its type from it."""
+
+_MAX_PRUNED = 1000
+"""Blocks up to which those that can never be placed again are left out of a position's text."""
 
 _TYPE = pyspiel.GameType(
     short_name="number_tower",
@@ -39,7 +62,7 @@ _TYPE = pyspiel.GameType(
     provides_information_state_tensor=False,
     provides_observation_string=True,
     provides_observation_tensor=True,
-    parameter_specification=text.PARAMETERS,
+    parameter_specification=_PARAMETERS,
 )
 _TERMINAL = int(pyspiel.PlayerId.TERMINAL)
 _BITS = bytes.maketrans(b"01", b"\0\1")
@@ -48,7 +71,7 @@ _BITS = bytes.maketrans(b"01", b"\0\1")
 def game(source: GameSource, **options: object) -> TowerGame:
     """Return an OpenSpiel game: by its name, by a rule file's path, or by its rules; with options if any."""
     book, rules = catalogue.choose(source, options)[:2]
-    return _load_game("number_tower", text.format_parameters(book, rules))
+    return _load_game("number_tower", _format_parameters(book, rules))
 
 
 class StatePosition:
@@ -144,7 +167,7 @@ class TowerState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
         return [self._now.result, 0.0 - self._now.result]
 
     def __str__(self) -> str:
-        return text.format_position(self._now.position)
+        return _format_position(self._now.position)
 
     # The same as JSON --------------------------------------------------------------------------------------
 
@@ -172,7 +195,7 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
     """Number Tower by some rules: `rules`. Two games are equal if their text is."""
 
     def __init__(self, params: Mapping[str, object] | None = None) -> None:
-        book, self.rules = text.parse_parameters(params or {})[:2]
+        book, self.rules = _parse_parameters(params or {})[:2]
         self.encoder = ObservationEncoder(self.rules)
         self.start = StatePosition(Position.start(self.rules))
         information = pyspiel.GameInfo(
@@ -182,9 +205,9 @@ class TowerGame(pyspiel.Game):  # type: ignore[misc]  # likewise
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=min(self.rules.most_plies, text.LARGEST_INT),
+            max_game_length=min(self.rules.most_plies, _LARGEST_INT),
         )
-        super().__init__(_TYPE, information, text.format_parameters(book, self.rules))
+        super().__init__(_TYPE, information, _format_parameters(book, self.rules))
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle the line that loads the game: OpenSpiel's own way loses the attributes of a game in Python."""
@@ -223,8 +246,15 @@ class TowerObserver:
         self.tensor[:] = self._encoder.encode(state.position, player)
 
     def string_from(self, state: TowerState, player: int) -> str:
-        """Return what a player sees as text."""
-        return text.format_observation(self._encoder, state.position, player)
+        """Return what a player sees as text: the parts of the vector, under the same names and in the same order."""
+        position = state.position
+        over = not position.legal_mask
+        parts = {"turn": "over" if over else "yours" if position.to_move == player else "the other's"}
+        for whose, side in (("", player), (" of the other", 1 - player)):
+            parts[f"left{whose}"] = _format_blocks(position.rules, position.left[side])
+            parts[f"top{whose}"] = str(position.tops[side] or "none")
+            parts[f"height{whose}"] = str(position.heights[side])
+        return "\n".join(f"{part}: {parts[part]}" for part, _ in self._encoder.layout)
 
 
 def _find_block(rules: Rules, action: int) -> int:
@@ -253,9 +283,7 @@ def _read_moves(state: Any) -> list[object]:
 def _compute_result(position: Position) -> float:
     """Return what player 0 has won."""
     outcome = position.outcome
-    if outcome is None or outcome.winner is None:
-        return 0.0
-    return 1.0 if outcome.winner == 0 else -1.0
+    return 0.0 if outcome is None or outcome.winner is None else 1.0 - 2.0 * outcome.winner
 
 
 def _load_game(*arguments: object) -> TowerGame:
@@ -272,6 +300,99 @@ def _restore_position(text: str, *numbers: int) -> StatePosition:
 @lru_cache(maxsize=64)
 def _parse_rules(text: str) -> Rules:
     return Rules.read(json.loads(text))
+
+
+# Rules as parameters -----------------------------------------------------------------------------------------------
+
+
+def _parse_parameters(parameters: Mapping[str, object]) -> GameChoice:
+    """Return the game that parameters name, with its options, or the rules that they write out."""
+    given = {key: value for key, value in parameters.items() if value != _PARAMETERS.get(key)}
+    source = given.pop("game", None)
+    for large, key in _LARGE.items():
+        if large in given and key in given:
+            raise RulesError(large, f"expected either this or {key}; got both")
+    try:
+        options = dict(_parse_parameter(key, value) for key, value in given.items())
+        return catalogue.choose(options) if source is None else catalogue.choose(str(source), options)
+    except RulesError as error:
+        if error.key not in _SETS:
+            raise
+        raise RulesError(error.key, f"{error.problem}; in a line for OpenSpiel written as [1-9] or [1;3;5]") from None
+
+
+def _format_parameters(book: Rulebook, rules: Rules) -> dict[str, str | int]:
+    """Return rules as parameters, as few as possible; parsed, they are the same rules without any rule file."""
+    if book.source in catalogue.list_names() and (options := book.find_options(rules)) is not None:
+        return {"game": book.name, **dict(_format_parameter(key, value) for key, value in options.items())}
+    usual = Rules().written()
+    return dict(_format_parameter(key, value) for key, value in rules.written().items() if value != usual.get(key))
+
+
+def _parse_parameter(key: str, given: object) -> tuple[str, object]:
+    text = str(given).strip()
+    bare = text[1:-1] if text[:1] + text[-1:] == "[]" else text
+    if key in _LARGE:
+        number = parse_number(bare)
+        if number is None:
+            expected = f"expected a whole number in brackets, as in [{_LARGEST_INT + 1}]"
+            raise RulesError(key, f"{expected}; got {format_value(given)}")
+        return _LARGE[key], number
+    return key, bare.replace(";", ",") if key in _SETS else given
+
+
+def _format_parameter(key: str, value: object) -> tuple[str, str | int]:
+    if isinstance(value, int):
+        return (key, value) if value <= _LARGEST_INT else (f"large_{key}", f"[{value}]")
+    return key, f"[{value}]".replace(",", ";") if key in _SETS else str(value)
+
+
+# Positions as text -------------------------------------------------------------------------------------------------
+
+
+def _format_position(position: Position) -> str:
+    """Return what play from a position depends on, and no more: solvers take equal texts for equal positions.
+
+    Blocks that can never be placed again are left out, and so are tops and heights that make no difference.
+    """
+    rules, outcome = position.rules, position.outcome
+    heights = rules.target is not None or (rules.stuck, rules.towers) == ("skips", "own")
+    lines = [f"left{whose}: {_format_blocks(rules, mask)}" for whose, mask in _find_live_blocks(position)]
+    for player, whose in ((0, ""),) if rules.towers == "shared" else ((0, " 1"), (1, " 2")):
+        facts = [_format_top(rules, position.tops[player]), f"height {position.heights[player]}" if heights else ""]
+        if any(facts):
+            lines.append(f"tower{whose}: {', '.join(filter(None, facts))}")
+    if outcome is None:
+        turn = f"player {position.to_move + 1} to move"
+    else:
+        turn = "drawn" if outcome.winner is None else f"player {outcome.winner + 1} has won"
+    return "\n".join([*lines, turn])
+
+
+def _find_live_blocks(position: Position) -> list[tuple[str, int]]:
+    """Return the blocks that can still be placed, for each player or for both."""
+    rules, (mine, yours) = position.rules, position.left
+    if rules.supply == "endless":
+        return []
+    if len(rules.blocks) > _MAX_PRUNED:
+        first, second = map(rules.room, position.heights)
+    else:
+        first, second = map(position.find_reachable, (0, 1))
+    if rules.supply == "shared":
+        return [("", mine & (first | second))]
+    return [(" to player 1", mine & first), (" to player 2", yours & second)]
+
+
+def _format_top(rules: Rules, top: int) -> str:
+    if rules.fit == "any" and rules.opening is None:
+        return ""
+    if top == EMPTY:
+        return "empty"
+    return "begun" if rules.fit == "any" else f"{top} on top"
+
+
+def _format_blocks(rules: Rules, mask: int) -> str:
+    return format_runs(rules.numbers(mask)) or "none"
 
 
 pyspiel.register_game(_TYPE, TowerGame)

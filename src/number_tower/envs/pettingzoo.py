@@ -148,9 +148,6 @@ class raw_env(pettingzoo.AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZ
         """Return the last move and whose turn it is as text, or a picture; people were shown it already."""
         return self._renderer.render(self.table, self._table_before)
 
-    def close(self) -> None:
-        """Do nothing: there is nothing to close."""
-
     def __getattr__(self, name: str) -> Any:
         """Explain that attributes of a game are missing before `reset`."""
         if name in _GAME_ATTRIBUTES:

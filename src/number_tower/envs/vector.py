@@ -17,8 +17,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from number_tower.catalogue import choose
-from number_tower.envs import GameSource, SeatOrder, kernel, register
-from number_tower.envs.games import Games, StepResult, encode_seat_order
+from number_tower.envs import ALTERNATING, AT_RANDOM, GameSource, SeatOrder, encode_seat_order, kernel, register
+from number_tower.envs.games import Games, StepResult
 from number_tower.game import Game
 from number_tower.players import LEVELS, RANDOM, Computer, Level
 from number_tower.text import format_value
@@ -109,9 +109,9 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
 
     def _choose_next_seats(self) -> NDArray[np.int8]:
         """Return the seat that the agent would have in each game that started now."""
-        if self._seat_code == kernel.ALTERNATING:
+        if self._seat_code == ALTERNATING:
             return 1 - self.seats
-        if self._seat_code == kernel.AT_RANDOM:
+        if self._seat_code == AT_RANDOM:
             return self.np_random.integers(2, size=self.num_envs, dtype=np.int8)
         return np.full(self.num_envs, self._seat_code, np.int8)
 

@@ -8,41 +8,17 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from number_tower.batch.executor import StoppedError, run_journaled
-from number_tower.evaluation.players import RespondentFactory
-from number_tower.evaluation.questions import AnswerAttempt, Decision
+from number_tower.evaluation.players import Function, RespondentFactory
 from number_tower.evaluation.run import CompletedTask, EvaluationJournal, run_task
 from number_tower.evaluation.scores import Scores, compute_scores
-from number_tower.evaluation.suite import (
-    Suite,
-    Task,
-    arrange_suite,
-    check_integer,
-)
+from number_tower.evaluation.suite import Suite, SuiteOptions, arrange_suite, check_integer
 from number_tower.players import ALL_LEVELS
 from number_tower.rules import Rules
 
-if TYPE_CHECKING:
-    from number_tower.evaluation.players import Function
-    from number_tower.evaluation.suite import SuiteOptions
-
-__all__ = [
-    "BASELINES",
-    "AnswerAttempt",
-    "CompletedTask",
-    "Decision",
-    "Evaluation",
-    "EvaluationJournal",
-    "RespondentFactory",
-    "StoppedError",
-    "Suite",
-    "Task",
-    "arrange_suite",
-    "evaluate",
-    "run_tasks",
-]
+__all__ = ["BASELINES", "Evaluation", "StoppedError", "evaluate", "run_tasks"]
 
 BASELINES = tuple(ALL_LEVELS)
 """Players to compare with, from the weakest to one that never errs."""

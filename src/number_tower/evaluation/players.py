@@ -97,10 +97,6 @@ class LevelRespondent(Respondent):
         """Return the block that it chooses."""
         return str(self._level.choose(game))
 
-    def close(self) -> None:
-        """Close the level."""
-        self._level.close()
-
 
 class CommandRespondent(Conversation, Respondent):
     """A program that is asked by lines of JSON; after a problem the next question starts another run."""

@@ -6,26 +6,23 @@ import json
 import os
 from collections import deque
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from number_tower import __version__
 from number_tower.arena.playout import play_out
 from number_tower.arena.schedule import derive_seed, seat_players
 from number_tower.batch import BatchError
 from number_tower.batch.journal import Journal, JournalDamagedError
+from number_tower.evaluation.players import RespondentFactory
 from number_tower.evaluation.positions import POINTS, Values
-from number_tower.evaluation.questions import QuestionedPlayer, Respondent
+from number_tower.evaluation.questions import Decision, QuestionedPlayer, Respondent
+from number_tower.evaluation.suite import Suite, Task
 from number_tower.game import Game
 from number_tower.players import ForfeitError, Player, let_move, make_player
 from number_tower.position import Ending
 from number_tower.record import to_line
 from number_tower.text import format_path
-
-if TYPE_CHECKING:
-    from number_tower.evaluation.players import RespondentFactory
-    from number_tower.evaluation.questions import Decision
-    from number_tower.evaluation.suite import Suite, Task
 
 FORMAT = 2
 """The version of the journal's format."""
@@ -33,21 +30,21 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class CompletedTask:
-    """A task with every decision of the player, and its result."""
+    """A task with its result and every decision of the player, in the order of its line of JSON."""
 
     task: Task
-    decisions: tuple[Decision, ...]
     points: float | None
     """The points of a game: win 1, draw 1/2, loss 0; None for a position."""
     reason: Ending | None
     """Why a game ended."""
     forfeit: str | None
     """Why the player forfeited a game, or gave no block for a position: the problem of its last answer."""
-    record: str
-    moves: tuple[int, ...] = ()
-    """All moves, including those that led to a position."""
-    conceded: str | None = None
+    conceded: str | None
     """Why the opponent forfeited."""
+    moves: tuple[int, ...]
+    """All moves, including those that led to a position."""
+    record: str
+    decisions: tuple[Decision, ...]
 
     @property
     def index(self) -> int:
@@ -56,17 +53,9 @@ class CompletedTask:
 
     def to_json(self) -> str:
         """Return the task as one line of JSON, where seats are 1 and 2."""
-        document = {
-            **asdict(self.task),
-            "seat": self.task.seat + 1,
-            "points": self.points,
-            "reason": self.reason,
-            "forfeit": self.forfeit,
-            "conceded": self.conceded,
-            "moves": self.moves,
-            "record": self.record,
-            "decisions": [decision.to_document() for decision in self.decisions],
-        }
+        document = {**asdict(self.task), "seat": self.task.seat + 1}
+        document |= {field.name: getattr(self, field.name) for field in fields(self)[1:]}
+        document["decisions"] = [decision.to_document() for decision in self.decisions]
         return json.dumps(document)
 
 
@@ -88,8 +77,8 @@ def _run_position(task: Task, suite: Suite, player: QuestionedPlayer) -> Complet
             table = let_move(table, player)
         except ForfeitError as error:
             table, forfeit = table.declare("forfeit", task.seat), str(error)
-    record = to_line(table, files=True)
-    return CompletedTask(task, tuple(player.decisions), None, None, forfeit, record, table.game.moves)
+    decisions, record = tuple(player.decisions), to_line(table, files=True)
+    return CompletedTask(task, None, None, forfeit, None, table.game.moves, record, decisions)
 
 
 def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Player) -> CompletedTask:
@@ -102,13 +91,13 @@ def _run_game(task: Task, suite: Suite, player: QuestionedPlayer, opponent: Play
     specs = (task.opponent, task.player) if task.seat else (task.player, task.opponent)
     return CompletedTask(
         task,
-        tuple(player.decisions),
         0.5 if winner is None else float(has_won),
         reason,
         None if has_won else forfeit,
-        to_line(seat_players(table, specs), files=True),
-        table.game.moves,
         forfeit if has_won else None,
+        table.game.moves,
+        to_line(seat_players(table, specs), files=True),
+        tuple(player.decisions),
     )
 
 
@@ -138,21 +127,9 @@ class EvaluationJournal(Journal[CompletedTask]):
 
     def __init__(self, path: str | os.PathLike[str], suite: Suite, *, resume: bool = False) -> None:
         self._suite = suite
-        settings = {
-            "number_tower_eval": FORMAT,
-            "version": __version__,
-            "games": [entry.to_document() for entry in suite.games],
-            "fresh": suite.fresh,
-            "players": list(suite.players),
-            "number": suite.number,
-            "positions": len(suite.spots),
-            "against": suite.against,
-            "seed": suite.seed,
-            "tries": suite.tries,
-            "legal": suite.legal,
-            "patience": suite.patience,
-        }
-        super().__init__(path, len(suite), settings, resume=resume)
+        games = [entry.to_document() for entry in suite.games]
+        settings = {"number_tower_eval": FORMAT, "version": __version__, "games": games}
+        super().__init__(path, suite, settings, resume=resume)
 
     def parse_entry(self, document: dict[str, Any]) -> CompletedTask:
         """Run the task of a line again, with the recorded answers and moves of the opponent."""
@@ -221,6 +198,3 @@ class _RecordedOpponent(Player):
         if self._conceded is not None and len(game.moves) == len(self._moves):
             raise ForfeitError(self._conceded)
         return self._moves[len(game.moves)]
-
-    def close(self) -> None:
-        """Do nothing."""

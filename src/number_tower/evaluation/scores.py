@@ -8,16 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from number_tower.brief import REFUSALS
 from number_tower.evaluation.intervals import Estimate, estimate_difference, estimate_mean
-from number_tower.evaluation.questions import IllegalReason
-
-if TYPE_CHECKING:
-    from number_tower.evaluation.questions import Decision
-    from number_tower.evaluation.run import CompletedTask
-    from number_tower.evaluation.suite import Suite, Task
+from number_tower.evaluation.questions import Decision, IllegalReason
+from number_tower.evaluation.run import CompletedTask
+from number_tower.evaluation.suite import Suite, Task
 
 KINDS = ("game", "position")
 REASONS: tuple[str, ...] = tuple(word for each in get_args(IllegalReason) for word in get_args(each))

@@ -90,6 +90,11 @@ class Suite:
             raise BatchError("expected games or positions, or both; there are none")
         _check_seconds(self.patience)
 
+    @property
+    def positions(self) -> int:
+        """The number of positions that each player is asked about."""
+        return len(self.spots)
+
     def __len__(self) -> int:
         return (self.number + len(self.spots)) * len(self.players)
 
@@ -98,17 +103,14 @@ class Suite:
         place, player = divmod(index, len(self.players))
         return replace(self._tasks[place], index=index, player=self.players[player])
 
-    def get_entry(self, task: Task) -> GameEntry:
-        """Return the game of a task."""
-        return self._entries[task.game]
-
     def make_table(self, task: Task) -> Table:
         """Return the table of a task before it begins, without names."""
-        table = self.get_entry(task).table
+        table = self.games_by_text[task.game].table
         return replace(table, game=Game(table.game.rules, moves=task.start)) if task.start else table
 
     @cached_property
-    def _entries(self) -> dict[str, GameEntry]:
+    def games_by_text(self) -> dict[str, GameEntry]:
+        """The games by their texts, which are the games of tasks."""
         return {entry.text: entry for entry in self.games}
 
     @cached_property

@@ -35,7 +35,8 @@ class Player(Protocol):
         """Return the block to place for the player to move; the game is not over."""
 
     def close(self) -> None:
-        """Release all resources."""
+        """Release all resources; by default there are none."""
+        return
 
 
 def let_move(table: Table, player: Player) -> Table:

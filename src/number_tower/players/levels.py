@@ -82,9 +82,6 @@ class Computer(Player):
         candidates = self._find_candidates(game, 1 if slips else self.level.plies, rng)
         return candidates[int(rng.random() * len(candidates))]
 
-    def close(self) -> None:
-        """Do nothing."""
-
     def _find_candidates(self, game: Game, plies: int | None, rng: Random) -> Sequence[int]:
         if plies is not None:
             return _find_best_looking(game, plies, rng)

@@ -27,6 +27,7 @@ EXPECTED = "expected a file, postgresql://USER@HOST/NAME, or none"
 
 _SERVER_SCHEMES = ("postgresql://", "postgresql+psycopg://", "postgres://")
 _FILE_SCHEME = "sqlite:///"
+_NO_TEXT = re.compile(r"[\ud800-\udfff]")  # an argument may contain bytes that are no Unicode
 _PASSWORD = re.compile(r"(?<=password=)[^&]*")
 
 
@@ -93,7 +94,7 @@ def find_location(given: str | None) -> Location | None:
         return None
     if not source:
         return locate_file(os.path.join(get_data_folder(), "games.db"))
-    if source.startswith(_SERVER_SCHEMES) and _is_text(source):
+    if source.startswith(_SERVER_SCHEMES) and not _NO_TEXT.search(source):
         url = f"postgresql+psycopg://{source.partition('://')[2]}"
         return Location(url, None, format_text(_mask_password(source)))
     if source.startswith(_FILE_SCHEME):
@@ -119,15 +120,6 @@ def get_data_folder() -> str:
     from platformdirs import user_data_dir  # noqa: PLC0415 - only for the default location
 
     return user_data_dir("number-tower", appauthor=False)
-
-
-def _is_text(source: str) -> bool:
-    """Say whether a URL is valid Unicode: an argument may contain bytes that are not."""
-    try:
-        source.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _mask_password(url: str) -> str:

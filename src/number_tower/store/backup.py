@@ -17,20 +17,21 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, MetaData, Table, create_engine, func, insert, select
+from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, select
 
 from number_tower.files import replace_file, sync
 from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.engine import (
     UPGRADE_LOCK,
     begin_snapshot,
+    count_rows,
     create_private,
     describe_error,
     is_damage,
     is_locked,
-    make_engine,
     make_private_folders,
     translate_errors,
+    use_once,
 )
 from number_tower.store.schema import NEWEST, metadata
 from number_tower.store.upgrade import BackupChoice, check_version, migrate, read_version, require_version
@@ -56,13 +57,6 @@ class BackupSummary(NamedTuple):
     rows: Mapping[str, int]
 
 
-class RestoreResult(NamedTuple):
-    """What a database holds after a restore, and where the database that it replaced is saved."""
-
-    summary: BackupSummary
-    replaced: Path | None
-
-
 def create_backup(
     location: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
 ) -> BackupSummary:
@@ -81,12 +75,8 @@ def copy_database(location: Location, file: Path, progress: Progress | None = No
     """Copy a database as it is at one moment to a new SQLite file."""
     if location.file is not None:
         return _copy_file(Path(location.file), file, location.name, progress)
-    engine = make_engine(location)
-    try:
-        with translate_errors(location.name), begin_snapshot(engine) as connection:
-            return _copy_tables(connection, file, require_version(connection, location), progress)
-    finally:
-        engine.dispose()
+    with use_once(location) as engine, begin_snapshot(engine) as connection:
+        return _copy_tables(connection, file, require_version(connection, location), progress)
 
 
 def back_up_before_upgrade(
@@ -113,16 +103,16 @@ def name_backup(file: Path) -> Path:
     return _find_free_name(file, f"before-{NEWEST}")
 
 
-def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> RestoreResult:
+def restore_backup(location: Location, source: Path, progress: Progress | None = None) -> Path | None:
     """Replace a database by a backup, in one step: a failure leaves the database as it was.
 
     The caller has checked the backup. The replaced database is saved: beside the file, or, if it is on a server, as a
-    backup beside the one that is restored.
+    backup beside the one that is restored; return where, if there was one.
     """
     summary = read_summary(source)
     check_version(summary.version, locate_file(source))
     restore = _restore_server if location.file is None else _restore_file
-    return RestoreResult(summary, restore(location, source, summary, progress))
+    return restore(location, source, summary, progress)
 
 
 def read_summary(file: Path) -> BackupSummary:
@@ -138,16 +128,12 @@ def read_summary(file: Path) -> BackupSummary:
 
 
 def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-    tables = [table for (table,) in found]
-    if not {_VERSION_TABLE, "games"} <= set(tables):
+    tables = {table for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {_VERSION_TABLE, "games"} <= tables:
         raise StoreError(f"{name} holds other things than games of Number Tower")
     version = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()  # noqa: S608 - a constant
-    counts: dict[str, int] = {}
-    for table in tables:
-        if not table.startswith("sqlite_") and table != _VERSION_TABLE:
-            quoted = table.replace('"', '""')
-            counts[table] = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 - quoted
+    ours = tables & metadata.tables.keys()
+    counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ours}  # noqa: S608 - constants
     return BackupSummary("" if version is None else str(version[0]), counts)
 
 
@@ -215,50 +201,36 @@ def _restore_file(location: Location, source: Path, summary: BackupSummary, prog
                 _copy_pages(connection, part, progress)
             _check_copied(read_summary(part).rows, summary.rows, source, location)
             if target.exists():
-                lock.enter_context(_lock_exclusively(target, location.name))
+                _lock_exclusively(lock, target, location.name)
                 shutil.copymode(target, part)
                 replaced = _keep_replaced(target)
     return replaced
 
 
-@contextmanager
-def _lock_exclusively(file: Path, name: str) -> Iterator[None]:
+def _lock_exclusively(lock: ExitStack, file: Path, name: str) -> None:
     """Keep all others from a database file; refuse if a program has it open, even if it is doing nothing.
 
     A connection in write-ahead mode holds a lock for as long as it is open. Leaving that mode needs the opposite lock.
-    It also moves everything from the log into the file and removes the log. A damaged file is only locked.
+    It also moves everything from the log into the file and removes the log. Of a damaged file, only the bytes that
+    SQLite locks are locked.
     """
     in_use = StoreError(f"the database {name} is in use; stop the server or the game that uses it, then try again")
-    with closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)) as connection:
-        try:
-            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-            connection.execute("BEGIN EXCLUSIVE")
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if is_locked(error):
-                raise in_use from None
-            if not is_damage(error):
-                raise
-            locked = False
-        else:
-            locked = True
-            yield
-    if not locked:
-        with _lock_bytes(file, in_use):
-            yield
-
-
-@contextmanager
-def _lock_bytes(file: Path, in_use: StoreError) -> Iterator[None]:
-    """Lock the bytes of a file that SQLite locks, without reading the file."""
-    if sys.platform == "win32":  # a file that is open cannot be replaced there
-        yield
-        return
-    with file.open("r+b") as stream:
-        try:
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
-        except OSError:
+    connection = lock.enter_context(closing(sqlite3.connect(file, timeout=0.5, isolation_level=None)))
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        connection.execute("BEGIN EXCLUSIVE")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if is_locked(error):
             raise in_use from None
-        yield
+        if not is_damage(error):
+            raise
+        connection.close()
+        if sys.platform != "win32":  # a file that is open cannot be replaced there
+            stream = lock.enter_context(file.open("r+b"))
+            try:
+                fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB, 512, 0x40000000)
+            except OSError:
+                raise in_use from None
 
 
 def _keep_replaced(file: Path) -> Path:
@@ -280,24 +252,21 @@ def _keep_replaced(file: Path) -> Path:
 
 def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> BackupSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
-    engine = create_engine(URL.create("sqlite", database=str(part)))
-    try:
-        with engine.begin() as target:
-            migrate(target, version)
-            _copy_rows(source, target, progress)
-            return BackupSummary(version, _count_rows(source))
-    finally:
-        engine.dispose()
+    with _make_copy_engine(part).begin() as target:
+        migrate(target, version)
+        _copy_rows(source, target, progress)
+    return BackupSummary(version, _count_rows(source))
+
+
+def _make_copy_engine(file: Path) -> Engine:
+    return create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
 
 
 def _restore_server(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
-    file = f"file:{quote(os.fsencode(source.absolute()))}"
-    backup = create_engine(URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"}))
-    engine = make_engine(location)
     replaced: Path | None = None
     try:
-        with translate_errors(location.name), engine.begin() as target:
+        with use_once(location) as engine, engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, location)
             before = read_version(target)
@@ -309,7 +278,7 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
                 for name in (*metadata.tables, _VERSION_TABLE):
                     target.exec_driver_sql(f'DROP TABLE IF EXISTS "{name}" CASCADE')
             migrate(target, summary.version)
-            with backup.connect() as connection:
+            with _make_copy_engine(source).connect() as connection:
                 _copy_rows(connection, target, progress)
             _check_copied(_count_rows(target), summary.rows, source, location)
     except BaseException:
@@ -317,9 +286,6 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
             with suppress(OSError):
                 replaced.unlink()
         raise
-    finally:
-        engine.dispose()
-        backup.dispose()
     return replaced
 
 
@@ -373,7 +339,7 @@ def _count_rows(connection: Connection) -> dict[str, int]:
     stored = MetaData()
     stored.reflect(connection)
     ours = [table for name, table in stored.tables.items() if name in metadata.tables]
-    return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in ours}
+    return {table.name: count_rows(connection, table) for table in ours}
 
 
 def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:

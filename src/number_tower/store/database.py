@@ -13,17 +13,17 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
-from number_tower.store.engine import FileGuard, LogBusyError, begin_snapshot, make_engine, read_state, translate_errors
+from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
 from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
 from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
-from number_tower.table import Change, StaleError, Table
+from number_tower.table import StaleError, Table
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Store:
                 ensure_newest_version(self.engine, self.location)
                 if file is not None:
                     with translate_errors(name):
-                        self._guard = FileGuard(self.engine, file)
+                        self._guard = FileGuard(self.engine, file, name)
             except BaseException:
                 self.close()
                 raise
@@ -130,11 +130,7 @@ class Store:
         name = self.location.name
         moved = read_state(file).database != guard.state.database
         with translate_errors(name):
-            try:
-                saved = guard.save_log()
-            except LogBusyError:
-                busy = "a file beside it was deleted or replaced, and another program keeps it locked"
-                raise StoreError(f"the database {name} cannot be used: {busy}") from None
+            saved = guard.save_log()
         if moved:
             _LOG.warning("the database %s was deleted or replaced; the file that is there now is used", name)
         elif saved:
@@ -208,13 +204,6 @@ class Store:
                     return current
             return update_game(connection, replace(current, seats=seats or current.seats), table)
 
-    def change(self, identity: int, version: int, change: Change) -> StoredGame:
-        """Make one change that answers a version of a stored table."""
-        with self.write() as connection:
-            current = load_game(connection, identity, lock=True)
-            table = current.table.answer(version, change)
-            return current if table is current.table else update_game(connection, current, table)
-
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""
         with self.read() as connection:
@@ -267,11 +256,9 @@ class DatabaseCounts(NamedTuple):
 
 def count_contents(store: Store) -> DatabaseCounts:
     """Count what a database holds."""
-    all_games = select(func.count()).select_from(games)
-    others = [select(func.count()).select_from(table) for table in (matches, puzzles)]
     with store.read() as connection:
-        queries = (all_games, all_games.where(games.c.reason.is_(None)), *others)
-        return DatabaseCounts(*(connection.execute(query).scalar_one() for query in queries))
+        played, unfinished = count_rows(connection, games), count_rows(connection, games, games.c.reason.is_(None))
+        return DatabaseCounts(played, unfinished, count_rows(connection, matches), count_rows(connection, puzzles))
 
 
 class _Job(NamedTuple):

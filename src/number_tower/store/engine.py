@@ -7,12 +7,13 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine, event, func, make_url, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from number_tower.store import EXPECTED, Location, StoreError
@@ -40,7 +41,7 @@ _FOLDER_MODE = 0o700
 
 _FileId = tuple[int, int]
 
-_SQLITE_ERRORS = {
+_ERRORS = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR_SHMSIZE": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
@@ -51,8 +52,6 @@ _SQLITE_ERRORS = {
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
-}
-_POSTGRESQL_ERRORS = {
     "55P03": "another program keeps it locked",
     "40P01": "others changed it at the same moment",
     "53100": "the disk of its server is full",
@@ -63,9 +62,7 @@ _SERVER_UNREACHABLE = "its server cannot be reached"
 _FATAL_MESSAGE = re.compile(r"connection failed: .*?FATAL: +")
 _CONNECT_MESSAGE = re.compile(r"connection failed: connection to server .* failed: (?P<why>(?!FATAL).*)")
 
-PUBLIC_REASONS = (
-    *dict.fromkeys((*_SQLITE_ERRORS.values(), *_POSTGRESQL_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),
-)
+PUBLIC_REASONS = (*dict.fromkeys((*_ERRORS.values(), _SERVER_GONE, _SERVER_UNREACHABLE)),)
 """Reasons that name nothing of the machine: no path, address, user or database. Others are only for the log."""
 
 
@@ -118,20 +115,13 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     """Say in a few words what an error means."""
     if isinstance(error, OSError):
         return format_text(error.strerror or str(error))
-    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
-        return _SQLITE_ERRORS["SQLITE_CORRUPT"]
-    return _describe_database_error(error)
-
-
-def _describe_database_error(error: SQLAlchemyError | sqlite3.Error) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, sqlite3.Error):
-        name = getattr(cause, "sqlite_errorname", "")
-        for prefix, words in _SQLITE_ERRORS.items():
-            if f"{name}_".startswith(f"{prefix}_"):
-                return words
-    if (state := getattr(cause, "sqlstate", None)) in _POSTGRESQL_ERRORS:
-        return _POSTGRESQL_ERRORS[state]
+    code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if isinstance(cause, UnicodeDecodeError):  # SQLite quotes the damaged schema in a message that is no text
+        code = "SQLITE_CORRUPT"
+    for prefix, words in _ERRORS.items():
+        if f"{code}_".startswith(f"{prefix}_"):
+            return words
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return _SERVER_GONE
     message = format_text(str(cause or error).strip().partition("\n")[0])
@@ -163,8 +153,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
 
 def _make_file_url(file: str) -> URL:
     """Return the URL of a file; a read-only one if it cannot be written, and no log shows that it is in use."""
+    is_new = not os.path.isfile(file)  # asked first: another process may create the file at any moment
     writable = os.access(file, os.W_OK) and os.access(os.path.dirname(file), os.W_OK)
-    if writable or not os.path.isfile(file) or os.path.exists(f"{file}-wal"):
+    if is_new or writable or os.path.exists(f"{file}-wal"):
         return URL.create("sqlite", database=file)
     read_only = {"mode": "ro", "immutable": "1", "uri": "true"}
     return URL.create("sqlite", database=f"file:{quote(os.fsencode(file))}", query=read_only)
@@ -232,6 +223,22 @@ def begin_snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def use_once(location: Location) -> Iterator[Engine]:
+    """Give an engine for one task; errors of the database are StoreErrors."""
+    engine = make_engine(location)
+    try:
+        with translate_errors(location.name):
+            yield engine
+    finally:
+        engine.dispose()
+
+
+def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
+    """Return how many rows of a table fulfil some conditions."""
+    return connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+
+
 def lock_bulk_writes(connection: Connection) -> None:
     """Let transactions that write many games wait for each other, so that they do not wait in a circle."""
     if connection.dialect.name == "postgresql":
@@ -247,32 +254,17 @@ def create_private(file: str) -> None:
     SQLite gives the files that it keeps beside it (`-wal`, `-shm`, `-journal`) the same permissions.
     """
     target = os.path.realpath(file)
-    try:
-        descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE)
-    except OSError:
-        return  # it exists, or SQLite says what is wrong when it opens it
-    try:
-        if hasattr(os, "fchmod"):
-            os.fchmod(descriptor, _FILE_MODE)  # regardless of the umask
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):  # it exists, or SQLite says what is wrong when it opens it
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, _FILE_MODE))
+        os.chmod(target, _FILE_MODE)  # regardless of the umask
 
 
 def make_private_folders(folder: str) -> None:
     """Create the missing folders of a path, for their owner alone."""
-    if not folder or os.path.isdir(folder):
-        return
-    parent = os.path.dirname(folder)
-    if parent != folder:
-        make_private_folders(parent)
-    try:
-        os.mkdir(folder, _FOLDER_MODE)
-    except FileExistsError:
-        if not os.path.isdir(folder):
-            raise
-    else:
-        with suppress(OSError):
-            os.chmod(folder, _FOLDER_MODE)  # regardless of the umask
+    for path in reversed((Path(folder), *Path(folder).parents)):
+        if not path.is_dir():
+            path.mkdir(_FOLDER_MODE, exist_ok=True)
+            path.chmod(_FOLDER_MODE)  # regardless of the umask
 
 
 class FileState(NamedTuple):
@@ -296,10 +288,6 @@ def _identify(file: str) -> _FileId | None:
     return found.st_dev, found.st_ino
 
 
-class LogBusyError(Exception):
-    """The write-ahead log cannot be emptied because another connection is using it."""
-
-
 class FileGuard:
     """One idle connection to a database file, which notices that a file was deleted or replaced, and saves the log.
 
@@ -312,8 +300,9 @@ class FileGuard:
     A log that stays behind when the database file is replaced is emptied too: SQLite would apply it to the new file.
     """
 
-    def __init__(self, engine: Engine, file: str) -> None:
+    def __init__(self, engine: Engine, file: str, name: str) -> None:
         self._file = file
+        self._name = name
         self._lock = Lock()
         connection = engine.raw_connection()
         self._connection = cast("sqlite3.Connection", connection.driver_connection)
@@ -350,13 +339,14 @@ class FileGuard:
         with self._lock:
             busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
-            raise LogBusyError
+            problem = "a file beside it was deleted or replaced, and another program keeps it locked"
+            raise StoreError(f"the database {self._name} cannot be used: {problem}")
         return True
 
     def close(self) -> None:
         """Close the connection; if a file was deleted or replaced, save the log first as far as that is possible."""
         if not self.is_intact():
-            with suppress(sqlite3.Error, LogBusyError):
+            with suppress(sqlite3.Error, StoreError):
                 self.save_log()
         with self._lock:
             self._connection.close()

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
 from sqlalchemy import Table as SqlTable
 
 from number_tower.catalogue import Rulebook
 from number_tower.match import Match
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError, rows
-from number_tower.store.engine import detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage, report_damage
 from number_tower.store.rows import MatchSlot, StoredGame, load_rulebook, make_row, make_state_columns
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import Table
@@ -99,7 +99,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         **make_row(game.table, game.seats),
         **make_state_columns(game.table),
         "key": game.key,
-        "book": rows.store_rulebook(connection, game.book),
+        "book": rows.store_rulebook(connection, game.table.book),
         "started": game.started,
         "changed": game.changed,
         "match": game.slot and game.slot.match,
@@ -107,45 +107,8 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
-    _insert_changes(connection, game)
+    insert_changes(connection, game)
     return game
-
-
-UPDATE_IF_UNCHANGED = update(games).where(
-    games.c.id == bindparam("of_id"),
-    games.c.key == bindparam("of_key"),
-    games.c.version == bindparam("of_version"),
-    games.c.moves == bindparam("of_moves"),
-)
-"""Updates a game if it is as it is known. Built once: that takes longer than running it."""
-
-
-def advance_game(
-    connection: Connection,
-    known: StoredGame,
-    table: Table,
-    statement: Update = UPDATE_IF_UNCHANGED,
-    parameters: Mapping[str, object] | None = None,
-) -> StoredGame | None:
-    """Store the changes from a known game to a table in one statement; None if the game was changed meanwhile.
-
-    This is the fast way for a server. `statement` may have more conditions, with `parameters`.
-    """
-    after = known.advance(table)
-    state = make_state_columns(known.table)
-    values = {
-        **make_state_columns(table),
-        "changed": after.changed,
-        "of_id": known.id,
-        "of_key": known.key,
-        "of_version": state["version"],
-        "of_moves": state["moves"],
-        **(parameters or {}),
-    }
-    if connection.execute(statement, values).rowcount != 1:
-        return None
-    _insert_changes(connection, after, known)
-    return after
 
 
 def update_game(
@@ -155,14 +118,14 @@ def update_game(
     after = current.advance(table, times)
     values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
     connection.execute(update(games).where(games.c.id == current.id).values(values))
-    _insert_changes(connection, after, current)
+    insert_changes(connection, after, current)
     if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
         notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(notify, {"game": current.id})
     return after
 
 
-def _insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
+def insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:
     """Insert the changes since an earlier state; settle the match if the game was ended, or is no longer over."""
     since, over = (0, False) if before is None else (before.table.version, before.table.outcome is not None)
     entries = [
@@ -183,18 +146,12 @@ def load_match_score(connection: Connection, row: Mapping[Any, Any]) -> Match:
     """Return a match with the results of its games, up to the first that is not over."""
     query = select(games.c.number, games.c.winner).where(games.c.match == row["id"], games.c.reason.is_not(None))
     entries = connection.execute(query).all()
-    match = read_match(row)
     with report_damage(f"match m{row['id']}", ValueError, TypeError):
+        match = Match(row["best_of"], row["first"] - 1)
         winners = {entry.number: None if entry.winner is None else entry.winner - 1 for entry in entries}
         while not match.over and match.number in winners:
             match = match.after(winners[match.number])
     return match
-
-
-def read_match(row: Mapping[Any, Any]) -> Match:
-    """Return a match as it was before its first game."""
-    with report_damage(f"match m{row['id']}", ValueError, TypeError):
-        return Match(row["best_of"], row["first"] - 1)
 
 
 def _settle_match(connection: Connection, identity: int, at: str) -> None:
@@ -267,7 +224,7 @@ class GamePage(NamedTuple):
 def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
     """Return a page of the games that match a filter, the last changed first."""
     conditions = tuple(wanted.make_conditions())
-    total = connection.execute(select(func.count()).select_from(games).where(*conditions)).scalar_one()
+    total = count_rows(connection, games, *conditions)
     newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
     return GamePage(tuple(load_games(connection, found)), total)

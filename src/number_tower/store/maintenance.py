@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from sqlalchemy import (
-    URL,
-    ColumnElement,
-    Connection,
-    Select,
-    Table,
-    and_,
-    create_engine,
-    delete,
-    exists,
-    false,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, false, func, or_, select
 from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
-from number_tower.store import Location, StoreError
+from number_tower.store import Location, StoreError, locate_file
 from number_tower.store.backup import Progress, copy_database
 from number_tower.store.database import Store
-from number_tower.store.engine import begin_snapshot, make_engine, translate_errors
+from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
-from number_tower.store.matches import list_matches
+from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
@@ -59,8 +45,6 @@ _CONCURRENT_MATCHES = 1_000
 _MAX_PROBLEMS = 100
 """Problems of a file itself that are listed."""
 
-_MATCHES_PER_QUERY = 100
-
 _USED_BY_GAME = exists().where(games.c.book == rulebooks.c.id)
 _RULEBOOK_ID = re.compile(r'"book": ([0-9]{1,18})')
 _MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
@@ -84,15 +68,11 @@ class CheckReport(NamedTuple):
 
 def check_database(location: Location, progress: Progress | None = None) -> CheckReport:
     """Check a database without changing it; one that cannot be opened at all is a StoreError."""
-    engine = make_engine(location)
-    try:
-        with translate_errors(location.name), begin_snapshot(engine) as connection:
-            version = require_version(connection, location)
-            problems = tuple(_check_file(connection)) if location.file is not None else ()
-            report = _read_everything(connection, progress) if version == NEWEST else _read_copy(location, progress)
-            return report._replace(version=version, problems=(*problems, *report.problems))
-    finally:
-        engine.dispose()
+    with use_once(location) as engine, begin_snapshot(engine) as connection:
+        version = require_version(connection, location)
+        problems = tuple(_check_file(connection)) if location.file is not None else ()
+        report = _read_everything(connection, progress) if version == NEWEST else _read_copy(location, progress)
+        return report._replace(version=version, problems=(*problems, *report.problems))
 
 
 def _check_file(connection: Connection) -> Iterator[str]:
@@ -110,34 +90,34 @@ def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy.db")
         copy_database(location, copy)
-        engine = create_engine(URL.create("sqlite", database=str(copy)))
-        try:
-            with engine.begin() as connection:
-                migrate(connection, NEWEST)
-                return _read_everything(connection, progress)
-        finally:
-            engine.dispose()
+        with use_once(locate_file(copy)) as engine, engine.begin() as connection:
+            migrate(connection, NEWEST)
+            return _read_everything(connection, progress)
 
 
 def _read_everything(connection: Connection, progress: Progress | None) -> CheckReport:
-    held_games, held_matches, held_puzzles = (_count_rows(connection, table) for table in (games, matches, puzzles))
-    problems = [*_check_rule_files(connection), *_check_games(connection, held_games, progress)]
-    problems += _check_matches(connection, held_matches)
-    problems += _check_rooms(connection, frozenset(problems))
+    held_games, held_matches, held_puzzles = (count_rows(connection, table) for table in (games, matches, puzzles))
+    problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
+    problems += _check_games(connection, held_games, progress)
+    problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
+    known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
+    damaged_rooms = _find_damage(connection, rooms, load_room)
+    problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
     problems += _check_puzzles(connection)
     return CheckReport("", held_games, held_matches, held_puzzles, tuple(problems))
 
 
-def _count_rows(connection: Connection, table: Table) -> int:
-    return connection.execute(select(func.count()).select_from(table)).scalar_one()
-
-
-def _check_rule_files(connection: Connection) -> Iterator[str]:
-    for identity in connection.execute(select(rulebooks.c.id)).scalars().all():
+def _find_damage(
+    connection: Connection, table: Table, load: Callable[[Connection, int], object]
+) -> Iterator[tuple[int, str]]:
+    """Load every row of a table; give the ids of those that are damaged, and what is wrong."""
+    for identity in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
         try:
-            load_rulebook(connection, identity)
+            load(connection, identity)
+        except RoomNotFoundError:
+            pass  # its game was deleted, which is allowed
         except StoreError as damaged:
-            yield str(damaged)
+            yield identity, str(damaged)
 
 
 def _check_games(connection: Connection, total: int, progress: Progress | None) -> Iterator[str]:
@@ -146,24 +126,6 @@ def _check_games(connection: Connection, total: int, progress: Progress | None) 
             yield game.problem
         if progress is not None:
             progress(number, max(number, total))
-
-
-def _check_matches(connection: Connection, total: int) -> Iterator[str]:
-    for skip in range(0, total, _MATCHES_PER_QUERY):
-        some, _ = list_matches(connection, _MATCHES_PER_QUERY, skip)
-        yield from (each.match.problem for each in some if isinstance(each.match, DamagedEntry))
-
-
-def _check_rooms(connection: Connection, known: frozenset[str]) -> Iterator[str]:
-    """Check the rooms; one whose game is damaged is not a problem of its own."""
-    for identity in connection.execute(select(rooms.c.id)).scalars().all():
-        try:
-            load_room(connection, identity)
-        except RoomNotFoundError:
-            pass  # its game was deleted, which is allowed
-        except StoreError as damaged:
-            if str(damaged) not in known:
-                yield f"room {identity}: {damaged}"
 
 
 def _check_puzzles(connection: Connection) -> Iterator[str]:
@@ -279,20 +241,13 @@ def _shares_match() -> ColumnElement[bool]:
 # Rule files and size --------------------------------------------------------------------------------------------------
 
 
-class UnusedRulebooks(NamedTuple):
-    """Rule files that were not used when they were looked for, and the newest match at that time."""
-
-    ids: list[int]
-    newest_match: int
-
-
-def find_unused_rulebooks(connection: Connection) -> UnusedRulebooks:
-    """Return the rule files that no game and no match uses."""
+def find_unused_rulebooks(connection: Connection) -> tuple[list[int], int]:
+    """Return the rule files that no game and no match uses, and the newest match at this time."""
     ids = set(connection.execute(select(rulebooks.c.id).where(~_USED_BY_GAME)).scalars())
     newest = connection.execute(select(func.max(matches.c.id))).scalar() or 0
     if ids:
         ids -= _find_used_by_matches(connection.execute(_MATCHES_WITH_RULEBOOKS).scalars())
-    return UnusedRulebooks(sorted(ids), newest)
+    return sorted(ids), newest
 
 
 def delete_unused_rulebooks(connection: Connection, ids: Collection[int], newest_match: int) -> int:

@@ -16,7 +16,7 @@ from number_tower.record import RecordError
 from number_tower.rules import Rules
 from number_tower.store import GameNotFoundError, StoreError, rows
 from number_tower.store.database import Store
-from number_tower.store.engine import detect_damage, report_damage
+from number_tower.store.engine import count_rows, detect_damage, report_damage
 from number_tower.store.games import (
     DamagedEntry,
     check_columns,
@@ -24,14 +24,12 @@ from number_tower.store.games import (
     load_game,
     load_games,
     load_match_score,
-    read_match,
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.store.schema import changes, games, matches
 from number_tower.table import Table, TableError, check_player_names
 
 _KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
-_READ_ERRORS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -65,20 +63,22 @@ def find_unfinished_match(store: Store) -> UnfinishedMatch | None:
 def get_match(store: Store, identity: int) -> StoredMatch:
     """Return a match by its id, with the players and names of its last game."""
     with store.read() as connection:
-        return _load_match(connection, identity)
+        return load_match(connection, identity)
 
 
-def _load_match(connection: Connection, identity: int) -> StoredMatch:
+def load_match(connection: Connection, identity: int) -> StoredMatch:
+    """Return a match by its id, with the players and names of its last game."""
     with detect_damage(f"match m{identity}"):
         row = _fetch_row(connection, identity)
         check_columns(row, matches)
-        match = load_match_score(connection, row)
-        current = _find_game(connection, MatchSlot(identity, match.number))
-        last = current or _find_game(connection, MatchSlot(identity, match.number - 1))
-        series, seats = _read_series(connection, row, match), _read_seats(row)
+        score = load_match_score(connection, row)
+        current = _find_game(connection, MatchSlot(identity, score.number))
+        last = current or _find_game(connection, MatchSlot(identity, score.number - 1))
+        stored = _read_match(connection, row)
+        series, seats = replace(stored.series, match=score), stored.seats
         if last is not None:
             series, seats = replace(series, names=last.table.names), Seats(last.seats.players, seats.seed)
-        return StoredMatch(identity, row["key"], series, seats, row["started"], current)
+        return replace(stored, series=series, seats=seats, current=current)
 
 
 def find_game(store: Store, slot: MatchSlot) -> StoredGame | None:
@@ -122,7 +122,7 @@ class ListedMatch(NamedTuple):
 
 def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tuple[ListedMatch, ...], int]:
     """Return a page of the matches, the last played first, and how many there are."""
-    total = connection.execute(select(func.count()).select_from(matches)).scalar_one()
+    total = count_rows(connection, matches)
     played = func.coalesce(select(func.max(games.c.changed)).where(games.c.match == matches.c.id).scalar_subquery(), "")
     newest = select(matches.c.id, played).order_by(played.desc(), matches.c.id.desc()).limit(count).offset(skip)
     found = connection.execute(newest).all()
@@ -131,7 +131,7 @@ def list_matches(connection: Connection, count: int, skip: int = 0) -> tuple[tup
 
 def _load_or_report(connection: Connection, identity: int) -> StoredMatch | DamagedEntry:
     try:
-        return _load_match(connection, identity)
+        return load_match(connection, identity)
     except StoreError as damaged:
         return DamagedEntry(identity, str(damaged))
 
@@ -141,11 +141,10 @@ def _load_or_report(connection: Connection, identity: int) -> StoredMatch | Dama
 
 def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object]:
     """Return what a line with a game of a match says of the match."""
-    row = _fetch_row(connection, slot.match)
-    series = _read_series(connection, row, read_match(row))
-    seats = _read_seats(row)
+    match = _read_match(connection, _fetch_row(connection, slot.match))
+    series = match.series
     return {
-        "key": row["key"],
+        "key": match.key,
         "games": [
             {"name": entry.book.name, "rules": entry.rules.written(), "rulebook": rows.serialize_rulebook(entry.book)}
             for entry in series.games
@@ -154,9 +153,9 @@ def serialize_match(connection: Connection, slot: MatchSlot) -> dict[str, object
         "first": series.match.first + 1,
         "hidden": series.hidden,
         "names": series.names,
-        "players": seats.players,
-        "seed": seats.seed,
-        "started": row["started"],
+        "players": match.seats.players,
+        "seed": match.seats.seed,
+        "started": match.started,
         "number": slot.number,
     }
 
@@ -171,8 +170,8 @@ class ImportedMatch(NamedTuple):
         """Find the place of the game, storing the match if it is new; None if another match has its key here."""
         found = connection.execute(select(matches).where(matches.c.key == self.match.key)).mappings().one_or_none()
         if found is not None:
-            here = _read_series(connection, found, read_match(found))
-            if (here, found["started"]) != (self.match.series, self.match.started):
+            here = _read_match(connection, found)
+            if (here.series, here.started) != (self.match.series, self.match.started):
                 return None
         return claim_slot(connection, self.match)._replace(number=self.number)
 
@@ -238,16 +237,13 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
         {"name": entry.book.name, "rules": entry.rules.written(), "book": rows.store_rulebook(connection, entry.book)}
         for entry in series.games
     ]
-    names = series.names or (None, None)
     row = {
         "key": match.key,
         "games": json.dumps(entries),
         "best_of": series.match.best_of,
         "first": series.match.first + 1,
         "hidden": series.hidden,
-        "name_1": names[0],
-        "name_2": names[1],
-        **rows.make_seat_columns(match.seats),
+        **rows.make_player_columns(series.names, match.seats),
         "started": at,
         "changed": at,
         "finished": False,
@@ -256,17 +252,14 @@ def _insert_match(connection: Connection, match: StoredMatch) -> int:
     return identity
 
 
-def _read_series(connection: Connection, row: Mapping[Any, Any], match: Match) -> Series:
-    with report_damage(f"match m{row['id']}", *_READ_ERRORS):
+def _read_match(connection: Connection, row: Mapping[Any, Any]) -> StoredMatch:
+    """Return a match as it was before its first game."""
+    with report_damage(f"match m{row['id']}", ValueError, TypeError, KeyError, AttributeError, RecursionError):
         entries = tuple(
             _make_entry(entry, rows.load_rulebook(connection, entry["book"])) for entry in json.loads(row["games"])
         )
-        names = None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
         if not entries:
             raise ValueError("nothing is played in it")
-    return Series(entries, match, names, hidden=row["hidden"])
-
-
-def _read_seats(row: Mapping[Any, Any]) -> Seats:
-    with report_damage(f"match m{row['id']}", ValueError):
-        return rows.read_seats(row)
+        names = None if row["name_1"] is None else check_player_names((row["name_1"], row["name_2"]))
+        series = Series(entries, Match(row["best_of"], row["first"] - 1), names, hidden=row["hidden"])
+        return StoredMatch(row["id"], row["key"], series, rows.read_seats(row), row["started"])

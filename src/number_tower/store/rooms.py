@@ -17,10 +17,11 @@ from number_tower.match import Match, Series
 from number_tower.room import Offer, OfferKind, Room, Seat
 from number_tower.store import GameNotFoundError, GameStartedError, StoreError
 from number_tower.store.engine import detect_damage
-from number_tower.store.games import UPDATE_IF_UNCHANGED, advance_game, check_columns, insert_game, load_game
+from number_tower.store.games import check_columns, insert_changes, insert_game, load_game, lock_unchanged
 from number_tower.store.matches import StoredMatch, claim_slot
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
+from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now, make_state_columns
 from number_tower.store.schema import games, rooms, rounds, seats
+from number_tower.table import Table
 from number_tower.voice import get_voice
 
 CHANNEL = "number_tower"
@@ -32,9 +33,15 @@ Revision = tuple[int, int, int]
 TAG_PATTERN = r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}"
 """A revision as text."""
 
-_UPDATE_GAME_IF_UNCHANGED = UPDATE_IF_UNCHANGED.where(
-    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version"))
+_UPDATE_IF_UNCHANGED = update(games).where(
+    games.c.id == bindparam("of_id"),
+    games.c.key == bindparam("of_key"),
+    games.c.version == bindparam("of_version"),
+    games.c.moves == bindparam("of_moves"),
+    exists().where(rooms.c.id == bindparam("of_room"), rooms.c.version == bindparam("of_room_version")),
 )
+"""Updates a game if it and its room are as they are known. Built once: that takes longer than running it."""
+
 _LOCK_ROOM = select(rooms.c.id).where(rooms.c.id == bindparam("of_room")).with_for_update(read=True)
 """Locks a room while its game changes: on a server, two transactions would each see the old row of the other."""
 
@@ -133,7 +140,7 @@ def insert_room(
 
     If the secret of a browser is given, it holds them as well.
     """
-    token, at = token_urlsafe(32), format_now()
+    token = token_urlsafe(32)
     row = {
         "address": token_urlsafe(9),
         "watch": f"w{token_urlsafe(9)}",
@@ -142,16 +149,15 @@ def insert_room(
         "best_of": room.best_of,
         "hints": room.hints,
         "version": 0,
-        "opened": at,
+        "opened": format_now(),
     }
     identity = connection.execute(insert(rooms).values(row).returning(rooms.c.id)).scalar_one()
-    taken = [place for place, seat in enumerate(room.seats) if seat.kind == "person"]
-    for place in taken:
-        insert_seat(connection, identity, place, token, browser)
+    for place, seat in enumerate(room.seats):
+        if seat.kind == "person":
+            insert_seat(connection, identity, place, token, browser)
     room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
-    game = _start_game(connection, identity, room, StoredGame(0, "", room.table, players, ()), since=1)
-    stored = StoredRoom(identity, str(row["address"]), str(row["watch"]), 0, 1, game, room, (None, None))
-    return replace_holder(stored, taken, token, browser), token
+    _start_game(connection, identity, room, StoredGame(0, "", room.table, players, ()), since=1)
+    return load_room(connection, identity), token
 
 
 def find_room(connection: Connection, address: str) -> StoredRoom:
@@ -178,11 +184,12 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
     is_next = after.number != before.number
     if is_next or (after.offer, after.declined, after.seats) != (before.offer, before.declined, before.seats):
         stored = raise_version(connection, stored, after)
-        _check_game_unchanged(connection, stored.game)
+        if not lock_unchanged(connection, stored.game):
+            raise RoomChangedError
     if is_next:
         game = _start_game(connection, stored.id, after, replace(stored.game, table=after.table), stored.since)
     else:
-        game = _advance_game(connection, stored, after)
+        game = _advance_game(connection, stored, after.table)
         if game is stored.game:
             touch_game(connection, game)
     return announce_change(connection, replace(stored, game=game, room=replace(after, table=game.table)))
@@ -259,21 +266,6 @@ def insert_seat(connection: Connection, identity: int, place: int, token: str, b
     connection.execute(insert(seats).values(room=identity, seat=place + 1, **make_holder_columns(token, browser)))
 
 
-def replace_holder(known: StoredRoom, places: Collection[int], token: str, browser: str | None) -> StoredRoom:
-    """Return a room with another holder of some seats."""
-    holder = make_holder_columns(token, browser)
-    tokens = [holder["token"] if place in places else old for place, old in enumerate(known.tokens)]
-    browsers = [holder["browser"] if place in places else old for place, old in enumerate(known.browsers)]
-    return replace(known, tokens=(tokens[0], tokens[1]), browsers=(browsers[0], browsers[1]))
-
-
-def _check_game_unchanged(connection: Connection, known: StoredGame) -> None:
-    """Check that a game is as it is known, and lock it."""
-    query = select(games.c.version).where(games.c.id == known.id, games.c.key == known.key).with_for_update()
-    if connection.execute(query).scalar() != known.table.version:
-        raise RoomChangedError
-
-
 def raise_version(connection: Connection, known: StoredRoom, after: Room) -> StoredRoom:
     """Store what is no change of the game, under a higher version; RoomChangedError if another process was faster."""
     since = after.number if after.number != known.room.number and not after.winners else known.since
@@ -284,17 +276,28 @@ def raise_version(connection: Connection, known: StoredRoom, after: Room) -> Sto
     return replace(known, version=known.version + 1, since=since)
 
 
-def _advance_game(connection: Connection, known: StoredRoom, after: Room) -> StoredGame:
+def _advance_game(connection: Connection, known: StoredRoom, table: Table) -> StoredGame:
     """Store what was done at the table; RoomChangedError if another process changed it, or the room."""
-    if after.table.version == known.game.table.version:
+    if table.version == known.game.table.version:
         return known.game
     if connection.dialect.name == "postgresql":
         connection.execute(_LOCK_ROOM, {"of_room": known.id})
-    parameters = {"of_room": known.id, "of_room_version": known.version}
-    advanced = advance_game(connection, known.game, after.table, _UPDATE_GAME_IF_UNCHANGED, parameters)
-    if advanced is None:
+    after = known.game.advance(table)
+    state = make_state_columns(known.game.table)
+    values = {
+        **make_state_columns(table),
+        "changed": after.changed,
+        "of_id": known.game.id,
+        "of_key": known.game.key,
+        "of_version": state["version"],
+        "of_moves": state["moves"],
+        "of_room": known.id,
+        "of_room_version": known.version,
+    }
+    if connection.execute(_UPDATE_IF_UNCHANGED, values).rowcount != 1:
         raise RoomChangedError
-    return advanced
+    insert_changes(connection, after, known.game)
+    return after
 
 
 def load_earlier_game(connection: Connection, known: StoredRoom, number: int) -> StoredGame:
@@ -328,7 +331,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
         return model.slot._replace(number=model.slot.number + 1)
     table = room.table
     match = Match(room.best_of or 1, table.game.first)
-    series = Series((GameChoice(model.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    series = Series((GameChoice(model.table.book, table.game.rules),), match, table.names, hidden=table.hidden)
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 
@@ -346,7 +349,7 @@ def _build_room(connection: Connection, row: Mapping[Any, Any]) -> StoredRoom:
     holders = connection.execute(select(seats.c.seat, seats.c.token, seats.c.browser).where(seats.c.room == row["id"]))
     held = {holder.seat: (holder.token, holder.browser) for holder in holders}
     tokens, browsers = zip(held.get(1, (None, None)), held.get(2, (None, None)), strict=True)
-    names = game.table.names or get_voice(game.book).players
+    names = game.table.names or get_voice(game.table.book).players
     room = Room(
         game.table,
         (_build_seat(0, names, game, tokens), _build_seat(1, names, game, tokens)),

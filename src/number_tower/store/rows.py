@@ -75,11 +75,6 @@ class StoredGame:
     slot: MatchSlot | None = None
 
     @property
-    def book(self) -> Rulebook:
-        """The rulebook."""
-        return self.table.book
-
-    @property
     def started(self) -> str:
         """When the game began."""
         return self.times[0]
@@ -129,25 +124,24 @@ def sanitize_text(text: str) -> str:
 
 def make_row(table: Table, seats: Seats) -> dict[str, Any]:
     """Return the columns of a game that do not depend on its moves."""
-    names = table.names or (None, None)
     first, second = table.names or get_voice(table.book).players
     return {
         "rulebook": table.rulebook,
         "rules": json.dumps(table.game.rules.written()),
         "first": table.game.first + 1,
         "hidden": table.hidden,
-        "name_1": names[0],
-        "name_2": names[1],
         "player_1": first.casefold(),
         "player_2": second.casefold(),
-        **make_seat_columns(seats),
+        **make_player_columns(table.names, seats),
     }
 
 
-def make_seat_columns(seats: Seats) -> dict[str, Any]:
-    """Return the columns of the players' specifications and seed."""
+def make_player_columns(names: tuple[str, str] | None, seats: Seats) -> dict[str, Any]:
+    """Return the columns of the players' names, specifications and seed."""
     first, second = (None if player is None else sanitize_text(player) for player in seats.players)
-    return {"seat_1": first, "seat_2": second, "seed": None if seats.seed is None else str(seats.seed)}
+    name_1, name_2 = names or (None, None)
+    seed = None if seats.seed is None else str(seats.seed)
+    return {"name_1": name_1, "name_2": name_2, "seat_1": first, "seat_2": second, "seed": seed}
 
 
 def make_state_columns(table: Table) -> dict[str, Any]:

@@ -1,8 +1,11 @@
-"""The tables of the database, as the newest migration leaves them."""
+"""The tables of the database and their columns, as the newest migration leaves them.
+
+References between them, indexes and what is unique are only in the migrations.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, MetaData, SmallInteger, Table, Text, text
+from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
 
 NEWEST = "0005"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
@@ -13,7 +16,7 @@ rulebooks = Table(
     "rulebooks",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("digest", Text, nullable=False, unique=True),
+    Column("digest", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("source", Text, nullable=False),
     Column("content", Text, nullable=False),
@@ -24,7 +27,7 @@ matches = Table(
     "matches",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
+    Column("key", Text, nullable=False),
     Column("games", Text, nullable=False),
     Column("best_of", Integer, nullable=False),
     Column("first", SmallInteger, nullable=False),
@@ -37,18 +40,16 @@ matches = Table(
     Column("started", Text, nullable=False),
     Column("changed", Text, nullable=False),
     Column("finished", Boolean, nullable=False),
-    Index("matches_unfinished", "changed", sqlite_where=text("NOT finished"), postgresql_where=text("NOT finished")),
-    sqlite_autoincrement=True,
 )
 
 games = Table(
     "games",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
+    Column("key", Text, nullable=False),
     Column("rulebook", Text, nullable=False),
     Column("rules", Text, nullable=False),
-    Column("book", Integer, ForeignKey("rulebooks.id")),
+    Column("book", Integer),
     Column("first", SmallInteger, nullable=False),
     Column("hidden", Boolean, nullable=False),
     Column("name_1", Text),
@@ -64,20 +65,12 @@ games = Table(
     Column("version", Integer, nullable=False),
     Column("started", Text, nullable=False),
     Column("changed", Text, nullable=False),
-    Column("match", Integer, ForeignKey("matches.id")),
+    Column("match", Integer),
     Column("number", Integer),
     Column("mattered_1", Integer),
     Column("kept_1", Integer),
     Column("mattered_2", Integer),
     Column("kept_2", Integer),
-    Index("games_changed", "changed", "id"),
-    Index("games_rulebook", "rulebook", "changed"),
-    Index("games_player_1", "player_1", "changed"),
-    Index("games_player_2", "player_2", "changed"),
-    Index("games_match", "match", "number", unique=True),
-    Index("games_unfinished", "changed", sqlite_where=text("reason IS NULL"), postgresql_where=text("reason IS NULL")),
-    Index("games_book", "book", sqlite_where=text("book IS NOT NULL"), postgresql_where=text("book IS NOT NULL")),
-    sqlite_autoincrement=True,
 )
 """Games. `seat_1` is the computer's level or program, or null for a person; `player_1` is the player's casefolded name,
 for searching. A game without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
@@ -86,8 +79,8 @@ computed when it is first needed."""
 changes = Table(
     "changes",
     metadata,
-    Column("game", Integer, ForeignKey("games.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("game", Integer, primary_key=True),
+    Column("version", Integer, primary_key=True),
     Column("change", Text, nullable=False),
     Column("at", Text, nullable=False),
 )
@@ -97,7 +90,7 @@ puzzles = Table(
     "puzzles",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
+    Column("key", Text, nullable=False),
     Column("name", Text),
     Column("player", Text),
     Column("position", Text, nullable=False),
@@ -105,8 +98,6 @@ puzzles = Table(
     Column("grade", SmallInteger, nullable=False),
     Column("result", Text, nullable=False),
     Column("at", Text, nullable=False),
-    Index("puzzles_player", "player"),
-    sqlite_autoincrement=True,
 )
 """Attempts at puzzles: the position as a line, and whether the answer was right, wrong, or skipped."""
 
@@ -114,8 +105,8 @@ rooms = Table(
     "rooms",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("address", Text, nullable=False, unique=True),
-    Column("watch", Text, nullable=False, unique=True),
+    Column("address", Text, nullable=False),
+    Column("watch", Text, nullable=False),
     Column("number", Integer, nullable=False),
     Column("since", Integer, nullable=False),
     Column("best_of", Integer),
@@ -123,7 +114,6 @@ rooms = Table(
     Column("offer", Text),
     Column("version", Integer, nullable=False),
     Column("opened", Text, nullable=False),
-    sqlite_autoincrement=True,
 )
 """Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
 no change of a game: seats, offers, rematches."""
@@ -131,13 +121,12 @@ no change of a game: seats, offers, rematches."""
 seats = Table(
     "seats",
     metadata,
-    Column("room", Integer, ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+    Column("room", Integer, primary_key=True),
     Column("seat", SmallInteger, primary_key=True),
     Column("token", Text, nullable=False),
     Column("code", Text),
     Column("until", Text),
     Column("browser", Text),
-    Index("seats_browser", "browser"),
 )
 """Holders of seats. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
 one does; `code` lets another device take over the seat, until a time."""
@@ -145,8 +134,8 @@ one does; `code` lets another device take over the seat, until a time."""
 rounds = Table(
     "rounds",
     metadata,
-    Column("room", Integer, ForeignKey("rooms.id", ondelete="CASCADE"), primary_key=True),
+    Column("room", Integer, primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("game", Integer, ForeignKey("games.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column("game", Integer, nullable=False),
 )
 """The games of rooms."""

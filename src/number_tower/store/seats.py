@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 from typing import NamedTuple
@@ -107,12 +107,12 @@ def sit(
 ) -> tuple[StoredRoom, str]:
     """Take the free seat, for a browser if its secret is given; return the room, and the token of the seat."""
     after, place = known.room.sit(name)
-    stored = room_store.raise_version(connection, known, after)
+    room_store.raise_version(connection, known, after)
     token = token_urlsafe(32)
     room_store.insert_seat(connection, known.id, place, token, browser)
     if after.table.names != known.room.table.names:
-        stored = replace(stored, game=update_game(connection, stored.game, after.table))
-    return _announce_holder(connection, replace(stored, room=after), [place], token, browser), token
+        update_game(connection, known.game, after.table)
+    return _announce_holder(connection, known), token
 
 
 def hand_over(
@@ -150,15 +150,14 @@ def take_over(
     connection.execute(
         _update_seats(known, held).values(**room_store.make_holder_columns(token, browser), code=None, until=None)
     )
-    stored = room_store.raise_version(connection, known, known.room)
-    return _announce_holder(connection, stored, held, token, browser), token
+    room_store.raise_version(connection, known, known.room)
+    return _announce_holder(connection, known), token
 
 
-def _announce_holder(
-    connection: Connection, stored: StoredRoom, places: Collection[int], token: str, browser: str | None
-) -> StoredRoom:
-    room_store.touch_game(connection, stored.game)
-    return room_store.announce_change(connection, room_store.replace_holder(stored, places, token, browser))
+def _announce_holder(connection: Connection, known: StoredRoom) -> StoredRoom:
+    """Notify other processes that a room has another holder; return the room as it is now."""
+    room_store.touch_game(connection, known.game)
+    return room_store.announce_change(connection, room_store.load_room(connection, known.id))
 
 
 def _update_seats(known: StoredRoom, held: Collection[int]) -> Update:

@@ -1,19 +1,26 @@
-"""Statistics of the stored games and puzzles, counted by the database: for one player, or for all."""
+"""Statistics of the stored games and puzzles, counted by the database: for one player, or for all.
+
+The accuracy of finished games is computed once, a few games at a time, and stored with them.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Subquery, and_, case, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal, or_, select, union_all, update
 
-from number_tower.coach.review import Accuracy
+from number_tower.coach.review import Accuracy, review
+from number_tower.game import Game
 from number_tower.match import Tally
 from number_tower.players import is_command
+from number_tower.rules import Rules
 from number_tower.store import StoreError
-from number_tower.store.accuracy import count_unjudged
-from number_tower.store.engine import detect_damage
+from number_tower.store.database import Store
+from number_tower.store.engine import count_rows, detect_damage, lock_bulk_writes
 from number_tower.store.games import load_game, make_player_condition
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
@@ -25,10 +32,13 @@ PeriodKind = Literal["games", "month", "quarter", "year"]
 MAX_PERIODS = 12
 """Periods that accuracy over time is divided into at most."""
 
-# In a Tally here a finished game without a winner is drawn, also if it was abandoned.
+SECONDS_PER_POSITION = 0.5
+"""Time for each position: one that takes longer is not judged, so that no game takes long."""
 
-_HAS_PERSON = or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None))
-"""Whether a person played: games between computers count only in the statistics of these computers."""
+BATCH = 50
+"""Games that are judged between two transactions."""
+
+# In a Tally here a finished game without a winner is drawn, also if it was abandoned.
 
 
 class PlayerStatistics(NamedTuple):
@@ -117,22 +127,22 @@ class Statistics(NamedTuple):
 def compute_statistics(connection: Connection, name: str | None = None) -> Statistics:
     """Compute the statistics of a player, by the name in upper or lower case, or of all."""
     player = None if name is None else name.casefold()
-    mine = _select_games(player)
+    mine = _SIDES.c.seat.is_(None) if player is None else _SIDES.c.player == player
     with detect_damage("a game or a puzzle"):
         players = _load_players(connection, player)
-        results, ends = _count_results(connection, mine, players_seat_only=player is not None)
+        results, ends, among_computers = _count_results(connection, player)
         by, periods = _compute_periods(connection, mine)
         return Statistics(
             None if player is None else _find_name(connection, player, players) or name,
             ends.total() - ends[None],
             ends[None],
             ends["abandoned"],
-            _count_computer_games(connection, player),
+            among_computers,
             tuple(players.values()),
             results,
             by,
             periods,
-            _find_streak(connection, player, players),
+            _find_streak(connection, mine, player, players),
             _count_puzzles(connection, player),
             count_unjudged(connection, player),
         )
@@ -155,76 +165,70 @@ def list_names(connection: Connection) -> list[str]:
 # Games ---------------------------------------------------------------------------------------------------------------
 
 
-def _select_games(player: str | None) -> Subquery:
-    """Return the games that count, with the seat and decisions of the player; or with seat 1, and those of all people.
+def _select_side(place: int) -> Select[Any]:
+    """Return the query for one seat of every game: who played there, and what came of it."""
+    own = (games.c[f"{name}_{place}"].label(name) for name in ("player", "name", "seat", "mattered", "kept"))
+    result = case((games.c.winner == place, "won"), (games.c.winner.is_not(None), "lost"), else_="drawn")
+    return select(
+        games.c.id,
+        games.c.changed,
+        games.c.rulebook,
+        games.c.reason,
+        literal(place).label("place"),
+        (games.c.first == place).label("began"),
+        or_(games.c.seat_1.is_(None), games.c.seat_2.is_(None)).label("has_person"),
+        case((games.c.reason.is_not(None), result)).label("result"),
+        *own,
+    )
 
-    The decisions are null until a game is judged.
-    """
-    seat: ColumnElement[int] = literal(1)
-    condition = _HAS_PERSON if player is None else make_player_condition(player)
-    if player is None:
-        mattered, kept = (
-            case((games.c.seat_1.is_(None), games.c[f"{what}_1"]), else_=0)
-            + case((games.c.seat_2.is_(None), games.c[f"{what}_2"]), else_=0)
-            for what in ("mattered", "kept")
-        )
-    else:
-        first = games.c.player_1 == player
-        seat, mattered, kept = (
-            case((first, one), else_=other)
-            for one, other in ((1, 2), (games.c.mattered_1, games.c.mattered_2), (games.c.kept_1, games.c.kept_2))
-        )
-    columns = (games.c.id, games.c.changed, games.c.rulebook, games.c.first, games.c.winner, games.c.reason)
-    own = (seat.label("seat"), mattered.label("mattered"), kept.label("kept"))
-    return select(*columns, *own).where(condition).subquery()
+
+_SIDES = union_all(_select_side(1), _select_side(2)).subquery()
 
 
 def _count_results(
-    connection: Connection, mine: Subquery, *, players_seat_only: bool
-) -> tuple[tuple[ResultsByGame, ...], Counter[str | None]]:
-    """Return the results by game, the one played most first; and the number of games by how they ended (None: not)."""
-    columns = (mine.c.reason, mine.c.winner, mine.c.first, mine.c.seat, mine.c.rulebook)
+    connection: Connection, player: str | None
+) -> tuple[tuple[ResultsByGame, ...], Counter[str | None], int]:
+    """Return the results by game, the one played most first; how many games ended how (None: not); those of computers.
+
+    Games between computers count only in the statistics of these computers.
+    """
+    sides = _SIDES.c
+    columns = (sides.has_person, sides.reason, sides.result, sides.began, sides.place, sides.rulebook)
+    query = select(*columns, func.count()).group_by(*columns)
     seats: dict[tuple[str, int], Tally] = defaultdict(Tally)
     turns: dict[tuple[str, bool], Tally] = defaultdict(Tally)
     ends: Counter[str | None] = Counter()
     played: Counter[str] = Counter()
-    for reason, winner, first, own, game, number in connection.execute(
-        select(*columns, func.count()).group_by(*columns)
+    among_computers = 0
+    for has_person, reason, result, began, place, game, number in connection.execute(
+        query if player is None else query.where(sides.player == player)
     ):
-        ends[reason] += number
-        if reason is None:
+        once = number if player is not None or place == 1 else 0  # of all players, both seats of a game are here
+        among_computers += 0 if has_person else once
+        if not has_person and player is None:
             continue
-        played[game] += number
-        for seat in (own,) if players_seat_only else (1, 2):
-            result = "drawn" if winner is None else "won" if winner == seat else "lost"
+        ends[reason] += once
+        if reason is not None:
+            played[game] += number
             tally = Tally(**{result: number})
-            seats[game, seat] = Tally.add_up((seats[game, seat], tally))
-            turns[game, seat == first] = Tally.add_up((turns[game, seat == first], tally))
-    return tuple(
+            seats[game, place] = Tally.add_up((seats[game, place], tally))
+            turns[game, bool(began)] = Tally.add_up((turns[game, bool(began)], tally))
+    results = tuple(
         ResultsByGame(game, (seats[game, 1], seats[game, 2]), turns[game, True], turns[game, False])
         for game in sorted(played, key=lambda game: (-played[game], game))
-    ), ends
+    )
+    return results, ends, among_computers
 
 
-def _count_computer_games(connection: Connection, player: str | None) -> int:
-    both = and_(games.c.seat_1.is_not(None), games.c.seat_2.is_not(None))
-    query = select(func.count()).select_from(games).where(both, make_player_condition(player))
-    return connection.execute(query).scalar_one()
-
-
-def _find_streak(connection: Connection, player: str | None, players: _Players) -> Streak:
+def _find_streak(connection: Connection, mine: ColumnElement[bool], player: str | None, players: _Players) -> Streak:
     """Find the longest row of wins, in the order in which games ended; of equals, the first."""
-    sides = ((games.c.player_1, games.c.seat_1), (games.c.player_2, games.c.seat_2))
-    where = _HAS_PERSON if player is None else make_player_condition(player)
-    query = select(*sides[0], *sides[1], games.c.winner).where(games.c.reason.is_not(None), where)
-    runs: dict[str, int] = defaultdict(int)
+    query = select(_SIDES.c.player, _SIDES.c.result).where(_SIDES.c.reason.is_not(None), mine)
+    runs: Counter[str] = Counter()
     best, by = 0, None
-    for one, level, other, another, winner in connection.execute(query.order_by(games.c.changed, games.c.id)):
-        for who, computer, seat in ((one, level, 1), (other, another, 2)):
-            if computer is None if player is None else who == player:
-                runs[who] = run = runs[who] + 1 if winner == seat else 0
-                if run > best:
-                    best, by = run, who
+    for who, result in connection.execute(query.order_by(_SIDES.c.changed, _SIDES.c.id, _SIDES.c.place)):
+        runs[who] = runs[who] + 1 if result == "won" else 0
+        if runs[who] > best:
+            best, by = runs[who], who
     if by is None:
         return Streak()
     return Streak(best, _find_name(connection, by, players) or by, 0 if player is None else runs[player])
@@ -235,34 +239,27 @@ def _find_streak(connection: Connection, player: str | None, players: _Players) 
 
 def _load_players(connection: Connection, player: str | None) -> _Players:
     """Return the players, or one, those who played most first. A computer is not the person whose name it has."""
+    sides = _SIDES.c
+    query = select(
+        sides.player,
+        sides.name,
+        sides.seat,
+        sides.place,
+        func.count().label("games"),
+        func.count(sides.reason).label("finished"),
+        func.count(case((sides.result == "won", 1))).label("won"),
+        func.count(case((sides.result == "lost", 1))).label("lost"),
+        func.count(sides.mattered).label("judged"),
+        func.sum(sides.mattered).label("mattered"),
+        func.sum(sides.kept).label("kept"),
+        func.max(sides.changed).label("changed"),
+        func.max(sides.id).label("last"),
+    ).group_by(sides.seat, sides.name, sides.player, sides.place)
     rows: dict[tuple[str, PlayerKind], list[Row[Any]]] = defaultdict(list)
-    for seat in (1, 2):
-        for row in connection.execute(_select_players(seat, player)):
-            rows[row.player, _classify_player(row.spec)].append(row)
+    for row in connection.execute(query if player is None else query.where(sides.player == player)):
+        rows[row.player, _classify_player(row.seat)].append(row)
     found = {key: _summarize_player(connection, key[1], parts) for key, parts in rows.items()}
     return dict(sorted(found.items(), key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0])))
-
-
-def _select_players(seat: int, player: str | None) -> Select[Any]:
-    """Return the query for the players of a seat; grouped by columns without an index, as all rows are read anyway."""
-    who = (games.c[f"player_{seat}"], games.c[f"name_{seat}"], games.c[f"seat_{seat}"])
-    mattered, kept = games.c[f"mattered_{seat}"], games.c[f"kept_{seat}"]
-    query = select(
-        who[0].label("player"),
-        who[1].label("name"),
-        who[2].label("spec"),
-        literal(seat).label("seat"),
-        func.count().label("games"),
-        func.count(games.c.reason).label("finished"),
-        func.count(case((games.c.winner == seat, 1))).label("won"),
-        func.count(case((games.c.winner == 3 - seat, 1))).label("lost"),
-        func.count(mattered).label("judged"),
-        func.sum(mattered).label("mattered"),
-        func.sum(kept).label("kept"),
-        func.max(games.c.changed).label("changed"),
-        func.max(games.c.id).label("last"),
-    ).group_by(*reversed(who))
-    return query if player is None else query.where(who[0] == player)
 
 
 def _summarize_player(connection: Connection, kind: PlayerKind, rows: list[Row[Any]]) -> PlayerStatistics:
@@ -290,7 +287,7 @@ def _find_display_name(connection: Connection, row: Row[Any]) -> str:
         game = load_game(connection, row.last)
     except StoreError:
         return str(row.player)
-    return get_voice(game.book).get_name(game.table, row.seat - 1)
+    return get_voice(game.table.book).get_name(game.table, row.place - 1)
 
 
 def _find_name(connection: Connection, player: str, players: _Players) -> str | None:
@@ -305,14 +302,14 @@ def _find_name(connection: Connection, player: str, players: _Players) -> str | 
 # Over time -----------------------------------------------------------------------------------------------------------
 
 
-def _compute_periods(connection: Connection, mine: Subquery) -> tuple[PeriodKind, tuple[Period, ...]]:
+def _compute_periods(connection: Connection, mine: ColumnElement[bool]) -> tuple[PeriodKind, tuple[Period, ...]]:
     """Return the accuracy by month, or by quarter or year if those are too many; within one month, by games."""
-    months = _sum_by(connection, mine, func.substr(mine.c.changed, 1, 7))
+    months = _sum_by(connection, mine, func.substr(_SIDES.c.changed, 1, 7))
     if len(months) > 1:
         choices = [(by, _merge_periods(months, label)) for by, label in _LABELS.items()]
         return next((choice for choice in choices if len(choice[1]) <= MAX_PERIODS), choices[-1])
     size = -(-sum(period.games for period in months) // MAX_PERIODS) or 1
-    place = func.row_number().over(order_by=(mine.c.changed, mine.c.id)) - 1
+    place = func.dense_rank().over(order_by=(_SIDES.c.changed, _SIDES.c.id)) - 1
     parts = _sum_by(connection, mine, place // size)
     return "games", tuple(
         period._replace(label=_format_range(size * part + 1, size * part + period.games))
@@ -320,12 +317,12 @@ def _compute_periods(connection: Connection, mine: Subquery) -> tuple[PeriodKind
     )
 
 
-def _sum_by(connection: Connection, mine: Subquery, key: ColumnElement[Any]) -> list[Period]:
+def _sum_by(connection: Connection, mine: ColumnElement[bool], key: ColumnElement[Any]) -> list[Period]:
     """Add up the judged games that have the same key."""
-    columns = select(key.label("key"), mine.c.kept, mine.c.mattered)
-    judged = columns.where((mine.c.mattered + mine.c.kept).is_not(None)).subquery()
-    sums = select(judged.c.key, func.count(), func.sum(judged.c.kept), func.sum(judged.c.mattered))
-    rows = connection.execute(sums.group_by(judged.c.key).order_by(judged.c.key))
+    columns = select(key.label("key"), _SIDES.c.id, _SIDES.c.kept, _SIDES.c.mattered)
+    judged = columns.where(mine, (_SIDES.c.mattered + _SIDES.c.kept).is_not(None)).subquery().c
+    sums = select(judged.key, func.count(judged.id.distinct()), func.sum(judged.kept), func.sum(judged.mattered))
+    rows = connection.execute(sums.group_by(judged.key).order_by(judged.key))
     return [Period(str(label), number, Accuracy(int(kept), int(mattered))) for label, number, kept, mattered in rows]
 
 
@@ -373,3 +370,71 @@ def _count_puzzles(connection: Connection, player: str | None) -> tuple[PuzzleSt
         PuzzleStatistics(grade, *(found[grade].get(result, 0) for result in get_args(PuzzleResult)))
         for grade in sorted(found)
     )
+
+
+# Accuracy ------------------------------------------------------------------------------------------------------------
+
+
+def count_unjudged(connection: Connection, player: str | None = None) -> int:
+    """Return how many finished games are not judged yet, and can be."""
+    return count_rows(connection, games, *_make_unjudged_conditions(player))
+
+
+def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int, int]]:
+    """Judge the games that were not yet, the newest first; after each, give how many are done, and of how many.
+
+    When the generator is closed, or interrupted, what was found so far is stored.
+    """
+    with store.read() as connection:
+        total = count_unjudged(connection, player)
+    done = 0
+    found: list[tuple[Any, tuple[Accuracy, Accuracy]]] = []
+    try:
+        for row in _load_unjudged(store, player):
+            if (accuracy := _compute_accuracy(row.rules, row.first, row.moves)) is not None:
+                found.append((row, accuracy))
+            if len(found) >= BATCH:
+                _save(store, found)
+            done += 1
+            yield done, max(done, total)
+    finally:
+        _save(store, found)
+
+
+def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:
+    return games.c.reason.is_not(None), games.c.mattered_1.is_(None), make_player_condition(player)
+
+
+def _load_unjudged(store: Store, player: str | None) -> Iterator[Any]:
+    """Give the games to be judged, with a transaction for each batch, so that writers do not wait."""
+    columns = (games.c.id, games.c.version, games.c.rules, games.c.first, games.c.moves)
+    query = select(*columns).where(*_make_unjudged_conditions(player)).order_by(games.c.id.desc()).limit(BATCH)
+    rows = None
+    while rows is None or len(rows) == BATCH:
+        earlier = () if rows is None else (games.c.id < rows[-1].id,)
+        with store.read() as connection:
+            rows = connection.execute(query.where(*earlier)).all()
+        yield from rows
+
+
+@lru_cache(maxsize=10_000)
+def _compute_accuracy(rules: str, first: int, moves: str) -> tuple[Accuracy, Accuracy] | None:
+    """Judge a game; None if it is damaged. It is cached since the same short games are played again and again."""
+    try:
+        game = Game(Rules.read(json.loads(rules)), first - 1, tuple(int(move) for move in moves.split(",") if move))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    return review(game, seconds=SECONDS_PER_POSITION).accuracy
+
+
+def _save(store: Store, found: list[tuple[Any, tuple[Accuracy, Accuracy]]]) -> None:
+    """Store the accuracies of games that were not changed since, and empty the list."""
+    if not found:
+        return
+    with store.write() as connection:
+        lock_bulk_writes(connection)
+        for row, (one, other) in found:
+            same = update(games).where(games.c.id == row.id, games.c.version == row.version)
+            kept = {"kept_1": one.kept, "kept_2": other.kept}
+            connection.execute(same.values(mattered_1=one.mattered, mattered_2=other.mattered, **kept))
+    found.clear()

@@ -98,7 +98,7 @@ def _format_line(connection: Connection, game: StoredGame) -> str:
         "seed": game.seats.seed,
         "log": [change.written() for change in game.table.log],
         "times": game.times,
-        "rulebook": rows.serialize_rulebook(game.book),
+        "rulebook": rows.serialize_rulebook(game.table.book),
         "match": None if game.slot is None else matches.serialize_match(connection, game.slot),
     }
     return json.format_document({**json.make_document(game.table), "kept": kept})

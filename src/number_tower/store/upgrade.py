@@ -131,11 +131,9 @@ def require_version(connection: Connection, location: Location) -> str:
 
 def check_version(version: str | None, location: Location) -> None:
     """Refuse a database that is not ours, or of a version that is newer than this program."""
-    problem = None
+    unusable = f"the database {location.name} cannot be used"
     if version == "":
-        problem = "it holds other things than games of Number Tower"
-    elif version is not None and version not in _VERSIONS:
+        raise StoreError(f"{unusable}: it holds other things than games of Number Tower")
+    if version is not None and version not in _VERSIONS:
         newer = f"it has a newer form ({format_text(version, 40)}) than this Number Tower knows ({NEWEST})"
-        problem = f"{newer}; update Number Tower"
-    if problem is not None:
-        raise StoreError(f"the database {location.name} cannot be used: {problem}")
+        raise StoreError(f"{unusable}: {newer}; update Number Tower")

@@ -19,15 +19,15 @@ from number_tower.store.database import Store, Writer
 from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
 from number_tower.web.health import Watchdog
-from number_tower.web.limits import DailyQuota, DatabaseLimit, Quota
-from number_tower.web.live import Hub, start_listener
+from number_tower.web.limits import DailyQuota, Quota
+from number_tower.web.live import ChangeListener, Hub
 from number_tower.web.lobby import Lobby
-from number_tower.web.metrics import Metrics
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
 from number_tower.web.middleware.browser_cookie import BrowserCookieMiddleware
+from number_tower.web.middleware.cross_site import CrossSiteMiddleware
 from number_tower.web.middleware.rate_limit import RateLimitMiddleware
-from number_tower.web.middleware.security import CrossSiteMiddleware, SecurityHeadersMiddleware
+from number_tower.web.middleware.security_headers import SecurityHeadersMiddleware
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.middleware.trusted_host import TrustedHostMiddleware
 from number_tower.web.pages import analysis, docs, games, home, new_game, puzzles, room
@@ -47,22 +47,20 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     @asynccontextmanager
     async def run_parts(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
-        metrics: Metrics | None = app.state.metrics
+        metrics = app.state.metrics
         writer, hub = Writer(store, None if metrics is None else metrics.observe_write), Hub()
         workers = Workers(settings.workers + 1, expensive=settings.workers, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
-        database = DatabaseLimit(partial(measure_size, store), settings.max_db)
-        await database.measure()
-        quota = Quota(database, DailyQuota() if settings.limits else None)
-        lobby = Lobby(store, writer, hub, workers, timing, quota)
-        listener = start_listener(store, lobby.note_change)
-        jobs = _sweep_rooms(lobby, settings), database.watch(), workers.warm()
+        quota = Quota(partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None)
+        await quota.measure()
+        lobby = Lobby(store, writer, hub, workers, quota, timing)
+        listener = ChangeListener(store, lobby.note_change)
+        jobs = _sweep_rooms(lobby, settings), quota.watch(), workers.warm()
         background = [asyncio.create_task(job) for job in jobs]
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
         app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
-        app.state.quota = quota
         try:
             yield
         finally:
@@ -86,7 +84,11 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
         lifespan=run_parts,
     )
     app.state.settings = settings
-    app.state.metrics = _make_metrics(app) if settings.metrics is not None else None
+    app.state.metrics = None
+    if settings.metrics is not None:
+        from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
+
+        app.state.metrics = Metrics(app.state)
     api.install_api(app)
     for part in (room, home, new_game, analysis, puzzles, games, docs, health):
         app.include_router(part.router)
@@ -109,12 +111,6 @@ def install_middleware(app: Starlette, settings: Settings) -> None:
     app.add_middleware(TrustedHostMiddleware, settings=settings)
     app.add_middleware(AccessLogMiddleware, metrics=getattr(app.state, "metrics", None))
     app.add_middleware(SecurityHeadersMiddleware)
-
-
-def _make_metrics(app: FastAPI) -> Metrics:
-    from number_tower.web.metrics import Metrics  # noqa: PLC0415 - the library is optional
-
-    return Metrics(app.state)
 
 
 async def _sweep_rooms(lobby: Lobby, settings: Settings) -> None:

@@ -12,6 +12,7 @@ import os
 import socket
 import struct
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from math import ceil
 from time import monotonic
 from typing import Any
@@ -79,16 +80,14 @@ _ALL_IN_USE = _format_refusal(
 )
 
 
+@dataclass(eq=False, slots=True)
 class _Address:
     """The connections of one address: how many, and which of them are idle, the idlest first."""
 
-    __slots__ = ("count", "exempt", "idle", "name")
-
-    def __init__(self, name: str, *, exempt: bool) -> None:
-        self.name = name
-        self.exempt = exempt
-        self.count = 0
-        self.idle: dict[HttpConnection, None] = {}
+    name: str
+    exempt: bool
+    count: int = 0
+    idle: dict[HttpConnection, None] = field(default_factory=dict)
 
     @property
     def rank(self) -> int:
@@ -96,6 +95,7 @@ class _Address:
         return 0 if self.exempt else self.count
 
 
+@dataclass(eq=False)
 class ConnectionRegistry:
     """Count the connections, make room for new ones, and check all of them for slow clients.
 
@@ -105,17 +105,12 @@ class ConnectionRegistry:
     is refused. All operations take constant time (`max` looks at the distinct numbers, at most 110 for 6,000).
     """
 
-    def __init__(
-        self,
-        total: int | None = MAX_CONNECTIONS,
-        per_address: int | None = MAX_PER_ADDRESS,
-        is_proxy: Callable[[str], bool] = lambda _: False,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._total = total
-        self._per_address = per_address
-        self.is_proxy = is_proxy
-        self.clock = clock
+    total: int | None = MAX_CONNECTIONS
+    per_address: int | None = MAX_PER_ADDRESS
+    is_proxy: Callable[[str], bool] = lambda _: False
+    clock: Callable[[], float] = monotonic
+
+    def __post_init__(self) -> None:
         self._count = 0
         self._addresses: dict[str, _Address] = {}
         self._ranks: dict[int, dict[_Address, None]] = {}  # the addresses with idle connections
@@ -134,7 +129,7 @@ class ConnectionRegistry:
         if self._timer is None:
             self._timer = connection.loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, connection.loop)
         name = "proxy" if connection.from_proxy else identify_client({"client": connection.client})
-        address = self._addresses.get(name) or _Address(name, exempt=connection.from_proxy)
+        address = self._addresses.get(name) or _Address(name, connection.from_proxy)
         if not self._make_room(address):
             self._open[connection] = None
             return False
@@ -193,11 +188,11 @@ class ConnectionRegistry:
         self._timer = loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, loop) if self._open else None
 
     def _make_room(self, address: _Address) -> bool:
-        if self._per_address is not None and not address.exempt and address.count >= self._per_address:
+        if self.per_address is not None and not address.exempt and address.count >= self.per_address:
             self._warn(f"one address has {address.count} connections")
             return self._evict(address)
-        if self._total is not None and self._count >= self._total:
-            self._warn(f"all {self._total} connections are in use")
+        if self.total is not None and self._count >= self.total:
+            self._warn(f"all {self.total} connections are in use")
             return bool(self._ranks) and self._evict(next(iter(self._ranks[max(self._ranks)])))
         return True
 

@@ -6,13 +6,13 @@ against a ruler; where it has none, it is as wide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
 
 from number_tower.brief import describe_tower
 from number_tower.catalogue import Rulebook
 from number_tower.game import Game
-from number_tower.rules import Rules
 from number_tower.table import Table
 from number_tower.text import summarize_numbers
 from number_tower.voice import Message, get_voice
@@ -39,14 +39,6 @@ _LARGEST_TEXT = 15.0
 _MOST_DESCRIBED = 12
 
 
-class PlacedBlock(NamedTuple):
-    """A block, the seat that placed it, and its ply."""
-
-    ply: int
-    number: int
-    seat: int
-
-
 class BlockShape(NamedTuple):
     """A drawn block; its label has size 0 where there is no room for one."""
 
@@ -65,22 +57,7 @@ class BlockShape(NamedTuple):
     @property
     def middle(self) -> float:
         """The vertical position of its label."""
-        return _round(self.y + self.height / 2)
-
-
-class Tick(NamedTuple):
-    """A mark on the ruler."""
-
-    number: int
-    y: float
-
-
-class LowerBlocks(NamedTuple):
-    """The lower blocks of a long tower, drawn as one."""
-
-    amount: int
-    y: float
-    height: float
+        return round(self.y + self.height / 2, 2)
 
 
 class Tower(NamedTuple):
@@ -90,15 +67,20 @@ class Tower(NamedTuple):
     width: float
     left: float
     blocks: tuple[BlockShape, ...]
-    lower: LowerBlocks | None
-    ticks: tuple[Tick, ...]
-    target: Tick | None
+    lower: int
+    """How many lower blocks of a long tower are drawn as one."""
+    base: float
+    """Where the blocks begin that are drawn one by one."""
+    ticks: tuple[tuple[int, float], ...]
+    """The numbers on the ruler, and where they stand."""
+    target: int | None
     caption: str
     description: str
     """The tower in words, for screen readers."""
 
     height: float = HEIGHT
     ground: float = _GROUND
+    top: float = _TOP
 
 
 class BlockOption(NamedTuple):
@@ -122,11 +104,11 @@ class BlockMenu(NamedTuple):
 def draw_towers(table: Table, names: tuple[str, str]) -> tuple[Tower, ...]:
     """Return the towers on a table: one that both players build, or each player's own."""
     game = table.game
-    placed = [PlacedBlock(ply, *move) for ply, move in enumerate(zip(game.moves, game.movers, strict=True), 1)]
+    placed = [*zip(count(1), game.moves, game.movers, strict=False)]
     if game.rules.towers == "shared":
         return (_draw_tower(game, None, placed, "The tower"),)
     return tuple(
-        _draw_tower(game, seat, [block for block in placed if block.seat == seat], f"{names[seat]}'s tower")
+        _draw_tower(game, seat, [block for block in placed if block[-1] == seat], f"{names[seat]}'s tower")
         for seat in (0, 1)
     )
 
@@ -142,65 +124,64 @@ def draw_sample(book: Rulebook) -> tuple[Tower, ...]:
     return draw_towers(Table(game), ("", ""))
 
 
-def _draw_tower(game: Game, seat: int | None, placed: list[PlacedBlock], title: str) -> Tower:
-    rules = game.rules
+def _draw_tower(game: Game, seat: int | None, placed: list[tuple[int, int, int]], title: str) -> Tower:
+    """Draw a tower of blocks, each with its ply, its number and the seat that placed it."""
+    target = game.rules.target
     width = WIDE if seat is None else NARROW
-    left = max(_RULER, 10 + 6.5 * len(f"{rules.target}")) if rules.target else 6.0
-    shown = placed[-(MOST_SCALED_BLOCKS if rules.target else MOST_ROWS) :]
-    hidden = placed[: len(placed) - len(shown)]
-    if rules.target:
-        unit = (_GROUND - _TOP) / rules.target
-        lower_height = sum(block.number for block in hidden) * unit
-        heights = [block.number * unit for block in shown]
+    left = max(_RULER, 10 + 6.5 * len(f"{target}")) if target else 6.0
+    most = MOST_SCALED_BLOCKS if target else MOST_ROWS
+    numbers = [number for _, number, _ in placed]
+    if target:
+        unit = (_GROUND - _TOP) / target
+        heights = [number * unit for number in numbers]
+        lower_height = sum(numbers[:-most]) * unit
     else:
-        lower_height = _ROW * 0.7 if hidden else 0.0
-        heights = [_ROW] * len(shown)
-    lower = LowerBlocks(len(hidden), _round(_GROUND - lower_height), _round(lower_height)) if hidden else None
+        heights = [_ROW] * len(placed)
+        lower_height = _ROW * 0.7 if placed[:-most] else 0.0
+    base = _GROUND - lower_height
     caption = describe_tower(game, seat or 0)
     return Tower(
         seat=seat,
         width=width,
         left=left,
-        blocks=_lay_blocks(rules, shown, heights, _GROUND - lower_height, (left, width), len(game.moves)),
-        lower=lower,
-        ticks=tuple(_make_ticks(rules.target)) if rules.target else (),
-        target=Tick(rules.target, _TOP) if rules.target else None,
+        blocks=_lay_blocks(game, placed[-most:], heights[-most:], base, (left, width)),
+        lower=len(placed[:-most]),
+        base=round(base, 2),
+        ticks=tuple(_make_ticks(target)) if target else (),
+        target=target,
         caption=caption,
-        description=f"{title}, {caption}{_describe_blocks(placed)}",
+        description=f"{title}, {caption}{_describe_blocks(numbers)}",
     )
 
 
 def _lay_blocks(
-    rules: Rules,
-    placed: list[PlacedBlock],
-    heights: list[float],
-    bottom: float,
-    sides: tuple[float, float],
-    newest: int,
+    game: Game, placed: list[tuple[int, int, int]], heights: list[float], bottom: float, sides: tuple[float, float]
 ) -> tuple[BlockShape, ...]:
     """Lay blocks on each other between the ruler and the right edge, centred, with room for labels beside thin ones."""
     left, right = sides
     widest = (right - left) * (0.62 if right == WIDE else 0.84)
     centre = (left + right) / 2
     shapes: list[BlockShape] = []
-    for block, height in zip(placed, heights, strict=True):
+    for (ply, number, seat), height in zip(placed, heights, strict=True):
         bottom -= height
-        text = len(f"{block.number}") * _LETTER
-        width = max(widest * (0.28 + 0.72 * block.number / rules.blocks[-1]), min(widest, text * _SMALLEST_TEXT + 8))
+        text = len(f"{number}") * _LETTER
+        width = max(widest * (0.28 + 0.72 * number / game.rules.blocks[-1]), min(widest, text * _SMALLEST_TEXT + 8))
         gap = min(_GAP, height / 4)
         size = min(_LARGEST_TEXT, (height - gap) * 0.8, (width - 6) / text)
         beside = size < _SMALLEST_TEXT
         shapes.append(
             BlockShape(
-                *block,
-                x=_round(centre - width / 2),
-                y=_round(bottom + gap),
-                width=_round(width),
-                height=_round(max(height - gap, 0.3)),
-                label_x=_round(centre),
-                label_size=0.0 if beside else _round(size),
+                ply,
+                number,
+                seat,
+                x=round(centre - width / 2, 2),
+                y=round(bottom + gap, 2),
+                width=round(width, 2),
+                height=round(max(height - gap, 0.3), 2),
+                label_x=round(centre, 2),
+                label_size=0.0 if beside else round(size, 2),
                 beside=beside,
-                newest=block.ply == newest,
+                newest=ply == len(game.moves),
             )
         )
     return tuple(_add_side_labels(shapes))
@@ -212,30 +193,26 @@ def _add_side_labels(shapes: list[BlockShape]) -> list[BlockShape]:
     labels: dict[int, BlockShape] = {}
     for shape in sorted((each for each in shapes if each.beside), key=lambda each: -each.number):
         if all(abs(shape.middle - other.middle) >= _SMALLEST_TEXT for other in labels.values()):
-            labels[shape.ply] = shape._replace(label_x=_round(right + 4), label_size=_SMALLEST_TEXT)
+            labels[shape.ply] = shape._replace(label_x=round(right + 4, 2), label_size=_SMALLEST_TEXT)
     return [labels.get(shape.ply, shape) for shape in shapes]
 
 
-def _make_ticks(target: int) -> Iterator[Tick]:
+def _make_ticks(target: int) -> Iterator[tuple[int, float]]:
     """Mark the ruler at four to eight round numbers, but not where the target is written."""
     step = next(10**power * times for power in range(20) for times in (1, 2, 5) if target / (10**power * times) <= 8)
     for number in range(step, target, step):
-        y = _round(_GROUND - number * (_GROUND - _TOP) / target)
+        y = round(_GROUND - number * (_GROUND - _TOP) / target, 2)
         if y - _TOP >= 12:
-            yield Tick(number, y)
+            yield number, y
 
 
-def _describe_blocks(placed: list[PlacedBlock]) -> str:
+def _describe_blocks(numbers: list[int]) -> str:
     """List the upper blocks of a tower, from the lowest of them up."""
-    if not placed:
+    if not numbers:
         return ""
-    upper = ", ".join(f"{block.number}" for block in placed[-_MOST_DESCRIBED:])
-    below = len(placed) - _MOST_DESCRIBED
-    return f": {f'{below} more below, then ' if below > 0 else ''}{upper}"
-
-
-def _round(number: float) -> float:
-    return round(number, 2)
+    below = len(numbers[:-_MOST_DESCRIBED])
+    upper = ", ".join(map(str, numbers[-_MOST_DESCRIBED:]))
+    return f": {f'{below} more below, then ' if below else ''}{upper}"
 
 
 # Blocks to choose from ------------------------------------------------------------------------------------------------
@@ -272,5 +249,5 @@ def format_remaining(table: Table, seat: int) -> str | None:
 
 def join_messages(*messages: Message) -> str:
     """Return the text of messages without the empty lines that a terminal needs around them."""
-    lines: Iterable[str] = "\n".join(message.text for message in messages).splitlines()
-    return "\n".join(line for line in lines if line.strip())
+    lines = "\n".join(message.text for message in messages).splitlines()
+    return "\n".join(filter(str.strip, lines))

@@ -31,7 +31,7 @@ from number_tower.text import format_text, make_sentence
 from number_tower.web.limits import QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
-from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.worker_process import GaveUpError
@@ -143,7 +143,6 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (UnreadableRecordError, 422, "bad_record"),
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
-    (UnansweredError, 422, ""),
     (NotSolvedError, 422, "too_hard"),
     (AbandonedError, 499, "client_gone"),
     (BusyError, 503, "busy"),
@@ -160,13 +159,6 @@ _HEADERS: dict[int | str, dict[str, str]] = {
 """Headers of a response by its status or reason."""
 
 
-class InvalidField(NamedTuple):
-    """Where in a request something is wrong, and what was expected there."""
-
-    pointer: str
-    detail: str
-
-
 class Problem(NamedTuple):
     """Why a request is refused."""
 
@@ -175,7 +167,8 @@ class Problem(NamedTuple):
     """For programs."""
     detail: str
     """For people: what is wrong, and what would be right."""
-    errors: Sequence[InvalidField] = ()
+    errors: Sequence[Mapping[str, str]] = ()
+    """Where in the request something is wrong (`pointer`), and what was expected there (`detail`)."""
     state: bytes | None = None
     """The current state of the game, if the request was made for an earlier one."""
     headers: Mapping[str, str] = {}
@@ -190,7 +183,7 @@ class Problem(NamedTuple):
     @property
     def content(self) -> dict[str, object]:
         """The problem as programs read it, without the state."""
-        errors = {"errors": [error._asdict() for error in self.errors]} if self.errors else {}
+        errors = {"errors": self.errors} if self.errors else {}
         about = {"type": "about:blank", "title": self.title, "status": self.status}
         return {**about, "reason": self.reason, "detail": self.detail, **errors}
 
@@ -246,7 +239,10 @@ def render_problem(request: Request, problem: Problem) -> Response:
         metrics.count_refusal(problem.limit)
     if _expects_json(request.scope["path"]):
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
-    page = render_page(request, "error.html", status=problem.status, heading=problem.title, text=problem.detail)
+    heading, text = problem.title, problem.detail
+    if problem.reason == "no_such_game":
+        heading, text = "No game here", "There is no game at this address. Perhaps a part of the link is missing?"
+    page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
     page.headers.update(problem.headers)
     return page
 
@@ -302,9 +298,10 @@ def _describe_invalid_request(error: RequestValidationError) -> Problem:
     if any(wrong["type"] == "json_invalid" for wrong in found):
         return _make_status_problem(400, "")
     fields = [
-        InvalidField(_format_pointer(wrong["loc"]), format_text(str(wrong["msg"]))) for wrong in found[:_MAX_ERRORS]
+        {"pointer": _format_pointer(wrong["loc"]), "detail": format_text(str(wrong["msg"]))}
+        for wrong in found[:_MAX_ERRORS]
     ]
-    text = "; ".join(f"{field.pointer or 'the body'}: {field.detail}" for field in fields[:3])
+    text = "; ".join(f"{field['pointer'] or 'the body'}: {field['detail']}" for field in fields[:3])
     return Problem(422, "bad_request", _format_detail(text), fields)
 
 

@@ -53,7 +53,6 @@ LAG_HISTORY = 60
 
 _MAX_FRAMES = 30
 _NO_NEWS = "the server does not hear of moves that are made at other servers"
-_NO_STORE = {"Cache-Control": "no-store"}
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +122,7 @@ async def check_readiness(state: State) -> dict[str, str | None]:
     """
     is_draining = getattr(state, "draining", False)
     lag = state.watchdog.worst_lag(LAG_WINDOW)
-    is_full = state.quota.full
+    is_full = state.lobby.quota.full
     return {
         "draining": "the server is stopping" if is_draining else None,
         **({} if is_draining else {"write": await state.writes.find_problem()}),
@@ -137,7 +136,7 @@ async def check_readiness(state: State) -> dict[str, str | None]:
 @router.get("/health/live", include_in_schema=False)
 async def report_live() -> Response:
     """Say that the process and its event loop answer. This is the cheapest answer there is."""
-    return Response(b'{"status":"ok"}', media_type="application/json", headers=_NO_STORE)
+    return Response(b'{"status":"ok"}', media_type="application/json")
 
 
 @router.get("/health/ready", include_in_schema=False)
@@ -152,7 +151,7 @@ async def report_ready(request: Request) -> JSONResponse:
         "status": "ready" if is_ready else "not ready",
         "checks": {part: problem or "ok" for part, problem in problems.items()},
     }
-    return JSONResponse(content, 200 if is_ready else 503, _NO_STORE)
+    return JSONResponse(content, 200 if is_ready else 503)
 
 
 @router.get("/health", include_in_schema=False)
@@ -166,7 +165,7 @@ async def report_health(request: Request) -> JSONResponse:
         "database": problem or "ok",
         "thinkers": state.settings.workers,
     }
-    return JSONResponse(content, 200 if problem is None else 503, _NO_STORE)
+    return JSONResponse(content, 200 if problem is None else 503)
 
 
 class Notifier:
@@ -198,44 +197,30 @@ class Notifier:
 class Watchdog:
     """Measures how late the event loop is.
 
-    The loop beats every `interval` seconds. A thread checks that the beats come. It works also while the loop is stuck;
-    only C code that holds the interpreter delays it, and then it reports as soon as that ends.
+    The loop beats every `BEAT_INTERVAL` seconds. A thread checks that the beats come. It works also while the loop is
+    stuck; only C code that holds the interpreter delays it, and then it reports as soon as that ends.
     """
 
-    def __init__(
-        self,
-        notifier: Notifier | None = None,
-        *,
-        stuck: float = STUCK_AFTER,
-        interval: float = BEAT_INTERVAL,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
+    def __init__(self, notifier: Notifier | None = None, clock: Callable[[], float] = monotonic) -> None:
         self._notifier = notifier or Notifier()
-        self._stuck = stuck
-        self._interval = interval
         self._clock = clock
-        self._due = clock() + interval
+        self._due = clock() + BEAT_INTERVAL
         self._seconds = [(float("-inf"), 0.0)] * LAG_HISTORY
         """The time and the worst lag of each of the last seconds; two threads read it, so its size is fixed."""
         self._is_stuck = False
         self._ended_after: float | None = None
         self._pinged_at = float("-inf")
-        self._timer: asyncio.TimerHandle | None = None
         self._closed = threading.Event()
         self._loop_thread = threading.get_ident()
 
     def start(self) -> None:
         """Start watching the event loop of the calling thread."""
-        self._loop_thread = threading.get_ident()
-        self._due = self._clock()
         self.beat()
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
 
     def close(self) -> None:
         """Stop watching."""
         self._closed.set()
-        if self._timer is not None:
-            self._timer.cancel()
 
     @property
     def lag(self) -> float:
@@ -254,11 +239,11 @@ class Watchdog:
         place = int(now) % LAG_HISTORY
         at, worst = self._seconds[place]
         self._seconds[place] = (now, max(late, worst) if now - at < 2 else late)
-        if late > self._stuck:
+        if late > STUCK_AFTER:
             self._ended_after = late
-        self._due = now + self._interval
+        self._due = now + BEAT_INTERVAL
         if not self._closed.is_set():
-            self._timer = asyncio.get_running_loop().call_later(self._interval, self.beat)
+            asyncio.get_running_loop().call_later(BEAT_INTERVAL, self.beat)
 
     def check(self) -> None:
         """Log where the loop is stuck, once, and when it turns again; while it turns, tell systemd so."""
@@ -267,7 +252,7 @@ class Watchdog:
         if ended_after is not None:
             self._is_stuck = False
             _log.warning("the event loop turns again", extra={"fields": {"seconds": round(ended_after, 2)}})
-        if lag > self._stuck:
+        if lag > STUCK_AFTER:
             if not self._is_stuck:
                 self._is_stuck = True
                 fields = {"seconds": round(lag, 2), "stack": self._describe_stack()}
@@ -276,7 +261,7 @@ class Watchdog:
             self._ping()
 
     def _watch(self) -> None:
-        while not self._closed.wait(self._interval):
+        while not self._closed.wait(BEAT_INTERVAL):
             self.check()
 
     def _ping(self) -> None:

@@ -10,9 +10,9 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from math import ceil
+from dataclasses import dataclass, field
+from math import ceil, inf
 from time import monotonic
-from typing import NamedTuple
 
 from number_tower import catalogue
 from number_tower.blocks import count_blocks
@@ -69,17 +69,19 @@ class TooLargeError(ValueError):
 def check_rules(rules: Rules) -> Rules:
     """Return rules that a server can play by, or raise what is too large about them."""
     blocks = len(rules.blocks)
-    if blocks > MAX_BLOCKS:
-        raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; this one has {blocks:,}")
-    if rules.fit in {"related", "unrelated"} and not rules.is_regular and blocks > MAX_IRREGULAR_BLOCKS:
-        most = f"at most {MAX_IRREGULAR_BLOCKS} blocks with gaps between them"
-        raise TooLargeError(f"here a game of divisors and multiples may have {most}; this one has {blocks:,}")
-    if rules.target is not None and rules.target > MAX_TARGET:
-        raise TooLargeError(f"here the target may be at most {MAX_TARGET:,}; this one is {rules.target:,}")
-    if rules.most_plies > MAX_MOVES:
-        most = f"at most {MAX_MOVES:,} moves"
-        raise TooLargeError(f"here a game may last {most}; this one can last {rules.most_plies:,}")
+    _check_size("a game may have", MAX_BLOCKS, " blocks; this one has", blocks)
+    if rules.fit in {"related", "unrelated"} and not rules.is_regular:
+        what = "a game of divisors and multiples may have"
+        _check_size(what, MAX_IRREGULAR_BLOCKS, " blocks with gaps between them; this one has", blocks)
+    _check_size("the target may be", MAX_TARGET, "; this one is", rules.target or 0)
+    _check_size("a game may last", MAX_MOVES, " moves; this one can last", rules.most_plies)
     return rules
+
+
+def _check_size(what: str, most: int, but: str, size: int) -> None:
+    """Raise if a size is larger than it may be, with the words before and between the two numbers."""
+    if size > most:
+        raise TooLargeError(f"here {what} at most {most:,}{but} {size:,}")
 
 
 def check_text(text: str) -> str:
@@ -105,17 +107,11 @@ def check_rule_table(rules: object) -> None:
 def check_voice(book: Rulebook) -> None:
     """Check that a server can render a game's texts again and again."""
     texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
-    fields = {key: text.count("{") for key, text in texts.items()}
-    if sum(fields.values()) > MAX_VOICE_FIELDS:
-        most = f"at most {MAX_VOICE_FIELDS} fields in braces"
-        raise TooLargeError(f"here all words of a game may have {most}; these have {sum(fields.values()):,}")
+    fields = sum(text.count("{") for text in texts.values())
+    _check_size("all words of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
     for key, text in texts.items():
-        if len(text) > MAX_TEXT_LENGTH:
-            most = f"at most {MAX_TEXT_LENGTH:,} characters"
-            raise TooLargeError(f"here voice.{key} may have {most}; it has {len(text):,}")
-        if fields[key] > MAX_TEXT_FIELDS:
-            most = f"at most {MAX_TEXT_FIELDS} fields in braces"
-            raise TooLargeError(f"here voice.{key} may have {most}; it has {fields[key]:,}")
+        _check_size(f"voice.{key} may have", MAX_TEXT_LENGTH, " characters; it has", len(text))
+        _check_size(f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{"))
 
 
 def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
@@ -167,7 +163,8 @@ class QuotaError(Exception):
         self.headers = {"Retry-After": str(ceil(retry_after))}
 
 
-class _Usage(NamedTuple):
+@dataclass
+class _Usage:
     """What an address has used in the day that began at some time."""
 
     began: float
@@ -175,24 +172,15 @@ class _Usage(NamedTuple):
     size: int = 0
 
 
+@dataclass
 class DailyQuota:
     """Counts new rooms and their bytes by address; a day begins with the first room after the last day."""
 
-    def __init__(
-        self,
-        rooms: int = MAX_ROOMS_PER_DAY,
-        size: int = MAX_BYTES_PER_DAY,
-        max_clients: int = MAX_CLIENTS,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._rooms = rooms
-        self._size = size
-        self._max_clients = max_clients
-        self._clock = clock
-        self._used: OrderedDict[str | None, _Usage] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._used)
+    rooms: int = MAX_ROOMS_PER_DAY
+    size: int = MAX_BYTES_PER_DAY
+    max_clients: int = MAX_CLIENTS
+    clock: Callable[[], float] = monotonic
+    _used: OrderedDict[str | None, _Usage] = field(default_factory=OrderedDict)
 
     @contextmanager
     def admit(self, client: str | None, size: int) -> Iterator[None]:
@@ -201,43 +189,48 @@ class DailyQuota:
         It is counted before, so that many requests at once cannot exceed the quota. One that is cancelled counts,
         since its room may be there.
         """
-        began = self._reserve(client, size)
+        used = self._reserve(client, size)
         try:
             yield
         except Exception:
-            used = self._used.get(client)
-            if used is not None and used.began == began:
-                self._used[client] = _Usage(began, used.rooms - 1, used.size - size)
+            used.rooms -= 1
+            used.size -= size
             raise
 
-    def _reserve(self, client: str | None, size: int) -> float:
-        """Count a room, or raise what says when there may be another; return when the day began."""
-        now = self._clock()
+    def _reserve(self, client: str | None, size: int) -> _Usage:
+        """Count a room, or raise what says when there may be another."""
+        now = self.clock()
         used = self._used.get(client)
         if used is None or now >= used.began + DAY:
             used = _Usage(now)
         problem = None
-        if used.rooms >= self._rooms:
-            problem = f"One address may start {self._rooms:,} new games a day here, and all of them are used up"
-        elif used.size + size > self._size:
-            most = format_size(self._size)
+        if used.rooms >= self.rooms:
+            problem = f"One address may start {self.rooms:,} new games a day here, and all of them are used up"
+        elif used.size + size > self.size:
+            most = format_size(self.size)
             problem = f"One address may fill {most} with new games a day here, and this one is too much"
         if problem is not None:
             wait = used.began + DAY - now
             raise QuotaError(429, "quota", f"{problem}. Try again in {_format_wait(wait)}.", wait)
-        self._used[client] = _Usage(used.began, used.rooms + 1, used.size + size)
+        used.rooms += 1
+        used.size += size
+        self._used[client] = used
         self._used.move_to_end(client)
-        if len(self._used) > self._max_clients:
+        if len(self._used) > self.max_clients:
             self._used.popitem(last=False)
-        return used.began
+        return used
 
 
-class DatabaseLimit:
-    """Knows whether a database has reached its maximal size; it is measured in the background, never by a request."""
+class Quota:
+    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database.
 
-    def __init__(self, measure: Callable[[], int], max_size: int | None) -> None:
+    The database is measured in the background, never by a request.
+    """
+
+    def __init__(self, measure: Callable[[], int], max_size: int | None, daily: DailyQuota | None = None) -> None:
         self._measure = measure
-        self._max_size = max_size
+        self._max_size = inf if max_size is None else max_size
+        self._daily = daily
         self._size = 0
         self._added = 0
         self._level = 0.0
@@ -246,23 +239,27 @@ class DatabaseLimit:
     @property
     def full(self) -> bool:
         """Whether the database is as large as it may be, with the rooms opened since it was measured."""
-        if self._max_size is None:
-            return False
         return self._level == 1.0 or self._size + self._added >= self._max_size
 
-    def add(self, size: int) -> None:
-        """Count a room that was opened since the last measurement."""
+    @contextmanager
+    def admit(self, client: str | None, size: int) -> Iterator[None]:
+        """Count a room while it is opened, or refuse it."""
+        if self.full:
+            message = "This server has no space for new games just now. Games that have begun can go on."
+            raise QuotaError(507, "full", message, RETRY_FULL)
+        with nullcontext() if self._daily is None else self._daily.admit(client, size):
+            yield
         self._added += size
 
     async def watch(self, seconds: float = MEASURE_INTERVAL) -> None:
         """Measure the database again and again."""
-        while self._max_size is not None:
+        while self._max_size < inf:
             await asyncio.sleep(seconds)
             await self.measure()
 
     async def measure(self) -> None:
         """Measure the database, and log when it becomes nearly full, full, or no longer so."""
-        if self._max_size is None:
+        if self._max_size == inf:
             return
         try:
             size = await asyncio.to_thread(self._measure)
@@ -273,9 +270,10 @@ class DatabaseLimit:
             return
         self._failing = False
         self._size, self._added = size, 0
-        self._log_change(size, self._max_size)
+        self._log_change(size)
 
-    def _log_change(self, size: int, max_size: int) -> None:
+    def _log_change(self, size: int) -> None:
+        max_size = self._max_size
         level = next((level for level in (1.0, _NEARLY_FULL) if size >= level * max_size), 0.0)
         has_barely_shrunk = level < self._level and size >= (self._level - _MARGIN) * max_size
         if level == self._level or has_barely_shrunk:
@@ -288,29 +286,6 @@ class DatabaseLimit:
         elif self._level == 1.0:
             _log.warning("the database has space again (%s): new games can be started", used)
         self._level = level
-
-
-class Quota:
-    """Admits new rooms: within the daily quota of an address, if there is one, and the size of the database."""
-
-    def __init__(self, database: DatabaseLimit, daily: DailyQuota | None) -> None:
-        self.database = database
-        self._daily = daily
-
-    @property
-    def full(self) -> bool:
-        """Whether no room can be opened, since the database is as large as it may be."""
-        return self.database.full
-
-    @contextmanager
-    def admit(self, client: str | None, size: int) -> Iterator[None]:
-        """Count a room while it is opened, or refuse it."""
-        if self.full:
-            message = "This server has no space for new games just now. Games that have begun can go on."
-            raise QuotaError(507, "full", message, RETRY_FULL)
-        with nullcontext() if self._daily is None else self._daily.admit(client, size):
-            yield
-        self.database.add(size)
 
 
 def _format_wait(seconds: float) -> str:

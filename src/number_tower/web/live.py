@@ -95,25 +95,15 @@ class RoomChange(NamedTuple):
     tag: str = ""
 
 
-def start_listener(store: Store, on_change: Callable[[RoomChange | None], None]) -> ChangeListener:
-    """Report every change that another process makes, on this event loop; None if any room may have changed.
-
-    None comes first, since nothing was heard before, and after every time in which the database could not be reached.
-    A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
-    """
-    receive = _listen_to_postgres if store.engine.dialect.name == "postgresql" else _poll_file
-    return ChangeListener(lambda closed: receive(store, closed), on_change)
-
-
 class ChangeListener:
-    """A thread that listens until it is closed, and reconnects when the database fails."""
+    """A thread that reports every change that another process makes, on this event loop, until it is closed.
 
-    def __init__(
-        self,
-        receive: Callable[[Event], Iterator[RoomChange | None]],
-        on_change: Callable[[RoomChange | None], None],
-    ) -> None:
-        self._receive = receive
+    It reports None if any room may have changed: first of all, since nothing was heard before, and after every time in
+    which the database could not be reached. A PostgreSQL server sends notices (`LISTEN`); a database file is polled.
+    """
+
+    def __init__(self, store: Store, on_change: Callable[[RoomChange | None], None]) -> None:
+        self._store = store
         self._on_change = on_change
         self._loop = asyncio.get_running_loop()
         self._closed = Event()
@@ -127,9 +117,10 @@ class ChangeListener:
 
     def _listen(self) -> None:
         pause = _MIN_RETRY
+        receive = _listen_to_postgres if self._store.engine.dialect.name == "postgresql" else _poll_file
         while not self._closed.is_set():
             try:
-                for change in self._receive(self._closed):
+                for change in receive(self._store, self._closed):
                     self.is_connected, pause = True, _MIN_RETRY
                     self._loop.call_soon_threadsafe(self._deliver, change)
             except Exception as error:  # noqa: BLE001 - whatever it is, the listener has to go on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -55,8 +55,8 @@ class Lobby:
         writer: Writer,
         hub: Hub,
         workers: Workers,
+        quota: Quota,
         timing: ReconcileTiming = DEFAULT_TIMING,
-        quota: Quota | None = None,
     ) -> None:
         self._store = store
         self._writer = writer
@@ -65,9 +65,9 @@ class Lobby:
         self._cache = RoomCache()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
-        self._reconciler = Reconciler(self._compare, hub.list_followed, timing)
+        self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
         self._state_timeout = timing.state_timeout
-        self._reads: dict[int, set[int | None]] = {}
+        self._heard = 0
 
     @property
     def cached(self) -> int:
@@ -88,13 +88,13 @@ class Lobby:
         later one. If the cache holds an earlier one, the database is read once, then a later state is waited for.
         """
         room = self._cache.find(address)
-        if room is not None and (seen is None or room.revision >= seen):
-            self._reconciler.note_use(room.id)
-        elif _ADDRESS.fullmatch(address):
-            room = self._remember(await self._read_room(address))
-            self._reconciler.note_use(room.id, fresh=True)
-        else:
-            raise RoomNotFoundError(address)
+        if room is None or (seen is not None and room.revision < seen):
+            if not _ADDRESS.fullmatch(address):
+                raise RoomNotFoundError(address)
+            heard = self._heard
+            room = self._remember(await self._read(lambda connection: rooms.find_room(connection, address)))
+            if self._heard != heard:  # it may have been changed while it was read
+                self._reconciler.mark((room.id,))
         if seen is not None and room.revision < seen:
             room = await self._wait_for_state(room.id, seen)
         self._computers.start(room)
@@ -159,7 +159,7 @@ class Lobby:
         book = rows.share_rulebook(new.table.book)
         room = new._replace(table=replace(new.table, book=book)).make_room()
         insert = partial(rooms.insert_room, room=room, book=book, players=new.players, browser=browser)
-        with nullcontext() if self.quota is None else self.quota.admit(CURRENT_CLIENT.get(), new.cost):
+        with self.quota.admit(CURRENT_CLIENT.get(), new.cost):
             stored, token = await self._write(insert)
         return self._announce(stored), token
 
@@ -206,10 +206,9 @@ class Lobby:
 
     def note_change(self, change: RoomChange | None) -> None:
         """Note that another process has changed a room, or perhaps any of them."""
-        for heard in self._reads.values():
-            heard.add(None if change is None else change.room)
+        self._heard += 1
         if change is None:
-            self._reconciler.mark(self._cache.keys() | self._hub.list_followed())
+            self._reconciler.mark(self._list_rooms())
         elif change.room not in self._cache or self._cache[change.room].tag != change.tag:
             self._reconciler.mark((change.room,))
 
@@ -223,10 +222,10 @@ class Lobby:
                 self._cache.remove(room_id)
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
-        unused = await self._read(maintenance.find_unused_rulebooks)
-        for start in range(0, len(unused.ids), maintenance.RULEBOOKS_PER_TRANSACTION):
-            some = unused.ids[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
-            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=unused.newest_match))
+        unused, newest = await self._read(maintenance.find_unused_rulebooks)
+        for start in range(0, len(unused), maintenance.RULEBOOKS_PER_TRANSACTION):
+            some = unused[start : start + maintenance.RULEBOOKS_PER_TRANSACTION]
+            await self._write(partial(maintenance.delete_unused_rulebooks, ids=some, newest_match=newest))
             await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:
@@ -252,21 +251,6 @@ class Lobby:
                     if room is not None and room.revision >= seen:
                         return room
         raise BehindError
-
-    async def _read_room(self, address: str) -> StoredRoom:
-        """Read a room; again, if it was changed while it was read."""
-        heard: set[int | None] = set()
-        self._reads[id(heard)] = heard
-        try:
-            room = await self._read(lambda connection: rooms.find_room(connection, address))
-            for _ in range(_MAX_TRIES):
-                if not heard & {None, room.id}:
-                    break
-                heard.clear()
-                room = await self._read(lambda connection: rooms.find_room(connection, address))
-        finally:
-            del self._reads[id(heard)]
-        return room
 
     async def _change_room(
         self, room: CachedRoom, change: Callable[[CachedRoom], Room], remark: str = ""
@@ -322,7 +306,7 @@ class Lobby:
         except (StoreError, RoomError, RoomChangedError):
             for _ in range(_MAX_TRIES if attempts else 0):
                 with suppress(StoreError):
-                    stored = await self._read_room(before.address)
+                    stored = await self._read(lambda connection: rooms.find_room(connection, before.address))
                     for _, token in attempts:
                         if stored.find_seats(token):
                             return stored, token
@@ -345,15 +329,18 @@ class Lobby:
         self._hub.publish(stored.id)
         return room
 
+    def _list_rooms(self) -> set[int]:
+        """Return the rooms that have to be equal to the database: all that are in memory or have followers."""
+        return self._cache.keys() | self._hub.list_followed()
+
     async def _compare(self, marked: set[int]) -> set[int]:
         """Compare rooms with the database; return those that are being changed here, to be compared again soon.
 
         A room that has changed is read again if it has followers; otherwise when it is asked for.
         """
-        followed = self._hub.list_followed()
-        wanted = [each for each in marked if each in self._cache or each in followed]
+        followed, wanted = self._hub.list_followed(), marked & self._list_rooms()
         busy = {each for each in wanted if self._is_busy(each)}
-        revisions = {each: self._get_revision(each) for each in wanted if each not in busy}
+        revisions = {each: self._get_revision(each) for each in wanted - busy}
         while revisions:
             some = {each: revisions.pop(each) for each in list(revisions)[:_COMPARE_BATCH]}
             changes = await self._read(lambda connection: rooms.read_changes(connection, some, followed))  # noqa: B023 - used at once

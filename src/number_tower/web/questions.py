@@ -6,37 +6,32 @@ import asyncio
 import logging
 import pickle
 from collections import OrderedDict
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from contextlib import suppress
+from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar
+
+from fastapi import Request
 
 from number_tower import record
 from number_tower.coach.analysis import PositionAnalysis, analyse_table
+from number_tower.coach.hints import HintText
+from number_tower.coach.review import GameReview
 from number_tower.players import LEVELS
-from number_tower.room import Move, RoomError
-from number_tower.solve.limits import NotSolvedError
+from number_tower.room import Move, Room, RoomError
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
-from number_tower.table import StaleError
+from number_tower.table import StaleError, Table
 from number_tower.web import limits, tasks
 from number_tower.web.middleware import CURRENT_CLIENT, identify_client
+from number_tower.web.room_cache import CachedRoom
+from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError, Lane, Requester
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Hashable
-
-    from fastapi import Request
-
-    from number_tower.coach.hints import HintText
-    from number_tower.room import Room
-    from number_tower.table import Table
-    from number_tower.web.room_cache import CachedRoom
-    from number_tower.web.workers import Workers
-
-    RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
+from number_tower.web.workers import BusyError, Lane, Requester, Workers
 
 T = TypeVar("T")
+RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
 
 MAX_INLINE_RECORD = 600
 """Characters of a record that is read on the event loop: to replay thousands of moves takes too long for that."""
@@ -51,9 +46,6 @@ _MAX_ANSWERS = 512
 _INCOMPLETE_TTL = 600.0
 """Seconds that an answer is cached which more time might have completed."""
 
-FALLBACK_LEVEL = next(iter(LEVELS))
-"""The level of a computer that has no time to think."""
-
 _THINKING_TIMEOUT, _MOVE_TIMEOUT = 5.0, 9.0
 """Seconds that a computer may think about a move, and until it makes one without thinking."""
 
@@ -63,54 +55,26 @@ _STORE_RETRY = 3.0
 _log = logging.getLogger(__name__)
 
 
-class UnansweredError(Exception):
-    """There is no answer; the message says why, and `is_temporary` whether to ask again later."""
-
-    def __init__(self, message: str, *, is_temporary: bool) -> None:
-        super().__init__(message)
-        self.message = message
-        self.is_temporary = is_temporary
-        self.reason = "busy" if is_temporary else "too_hard"
-        self.status = 503 if is_temporary else 200
-        """The status of a page without the answer."""
-
-
 async def ask_cached(request: Request, question: Hashable, task: Callable[..., T], *args: object, seconds: float) -> T:
     """Ask an expensive question for a client, unless the answer is in the cache."""
     state = request.app.state
     if not hasattr(state, "answers"):
         state.answers = AnswerCache()
     answers: AnswerCache = state.answers
-    workers: Workers = state.workers
     key = (task.__name__, question)
-
-    async def ask() -> T:
-        async with _track_requester(request) as requester:
-            return await workers.ask(task, *args, seconds=seconds, lane=Lane.EXPENSIVE, requester=requester, key=key)
-
-    try:
-        return await answers.get(key, ask)
-    except BusyError as busy:
-        raise UnansweredError(str(busy), is_temporary=True) from None
-    except (GaveUpError, NotSolvedError):
-        message = "This could not be worked out in the time and memory there is, and a guess would be no help."
-        raise UnansweredError(message, is_temporary=False) from None
+    return await answers.get(key, lambda: _ask(request, task, *args, seconds=seconds, lane=Lane.EXPENSIVE, key=key))
 
 
 async def read_record(request: Request, line: str) -> Table:
     """Return the table that a record describes; a long one is read in a worker process."""
     if not MAX_INLINE_RECORD < len(line) <= limits.MAX_RECORD_LENGTH:
         return tasks.parse_record(line)
-    workers: Workers = request.app.state.workers
-    async with _track_requester(request) as requester:
-        return await workers.ask(tasks.parse_record, line, requester=requester)
+    return await _ask(request, tasks.parse_record, line)
 
 
 async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
     """Ask for a hint in a room, for the holder of these seats."""
-    workers: Workers = request.app.state.workers
-    async with _track_requester(request, (room.id, *sorted(held))) as requester:
-        return await workers.ask(tasks.give_hint, room.room.table, step, requester=requester)
+    return await _ask(request, tasks.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
 
 
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
@@ -119,7 +83,7 @@ async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
     return await ask_cached(request, key, analyse_table, table, seconds=limits.POSITION_TIMEOUT)
 
 
-async def ask_review(request: Request, table: Table) -> tasks.GameReviewText:
+async def ask_review(request: Request, table: Table) -> GameReview:
     """Ask for a review of a game."""
     key = record.to_line(table), table.book.title
     return await ask_cached(request, key, tasks.review_table, table, seconds=limits.GAME_TIMEOUT)
@@ -138,12 +102,13 @@ async def ask_numbered_puzzle(
     return await ask_cached(request, key, tasks.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
 
 
-@asynccontextmanager
-async def _track_requester(request: Request, seat: Hashable = None) -> AsyncGenerator[Requester]:
-    """Yield a requester that is gone when the client closes the connection."""
+async def _ask(request: Request, task: Callable[..., T], *args: object, seat: Hashable = None, **terms: Any) -> T:
+    """Ask a question for a client; it is dropped if the client closes the connection before it begins."""
+    workers: Workers = request.app.state.workers
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
-        yield Requester(identify_client(request.scope), seat, gone)
+        requester = Requester(identify_client(request.scope), seat, gone)
+        return await workers.ask(task, *args, requester=requester, **terms)
     finally:
         gone.cancel()
 
@@ -155,12 +120,6 @@ async def _wait_for_disconnect(request: Request) -> None:
             pass
 
 
-class _CacheEntry(NamedTuple):
-    answer: object
-    expires: float
-    size: int
-
-
 class AnswerCache:
     """The latest answers, bounded by their number and size; errors are never cached.
 
@@ -170,31 +129,29 @@ class AnswerCache:
     def __init__(self, max_answers: int = _MAX_ANSWERS, max_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._max_answers = max_answers
         self._max_bytes = max_bytes
-        self._entries: OrderedDict[Hashable, _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[Any, float, int]] = OrderedDict()  # answer, end of its time, size
         self.bytes = 0
         """The size of all answers and questions."""
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the cached answer to a question, or ask for it."""
-        entry = self._entries.get(question)
-        if entry is not None and monotonic() < entry.expires:
+        known, expires, _ = self._entries.get(question, (None, 0.0, 0))
+        if monotonic() < expires:
             self._entries.move_to_end(question)
-            return cast("T", entry.answer)
+            return known  # type: ignore[no-any-return] # the answer to the same question
         answer = await ask()
-        expires = float("inf") if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
+        expires = inf if getattr(answer, "complete", True) else monotonic() + _INCOMPLETE_TTL
+        size = len(pickle.dumps((question, answer)))
         self._remove(question)
-        self._entries[question] = entry = _CacheEntry(answer, expires, len(pickle.dumps((question, answer))))
-        self.bytes += entry.size
+        self._entries[question] = answer, expires, size
+        self.bytes += size
         while len(self._entries) > self._max_answers or self.bytes > self._max_bytes:
             self._remove(next(iter(self._entries)))
         return answer
 
     def _remove(self, question: Hashable) -> None:
         if question in self._entries:
-            self.bytes -= self._entries.pop(question).size
+            self.bytes -= self._entries.pop(question)[2]
 
 
 class ComputerPlayers:

@@ -21,7 +21,7 @@ from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
 from number_tower.voice import Voice, get_voice
 from number_tower.web import view
-from number_tower.web.questions import FALLBACK_LEVEL
+from number_tower.web.tasks import FALLBACK_LEVEL
 
 MAX_ROOMS = 4_096
 MAX_CACHE_BYTES = 64 * 1024 * 1024
@@ -99,7 +99,7 @@ class CachedRoom(StoredRoom):
     @property
     def voice(self) -> Voice:
         """The voice of the room's rulebook."""
-        return get_voice(self.game.book)
+        return get_voice(self.game.table.book)
 
     @cached_property
     def state(self) -> bytes:
@@ -169,7 +169,7 @@ class RoomCache(Mapping[int, CachedRoom]):
         room = self._rooms[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
         self._ids[room.address] = self._ids[room.watch] = room.id
         self._sizes[room.id] = size = estimate_size(room)
-        self.bytes += size + self._count_rulebook(room.game.book, 1)
+        self.bytes += size + self._count_rulebook(room.game.table.book, 1)
         self._evict()
         return room
 
@@ -178,7 +178,7 @@ class RoomCache(Mapping[int, CachedRoom]):
         room = self._rooms.pop(room_id, None)
         if room is not None:
             del self._ids[room.address], self._ids[room.watch]
-            self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.book, -1)
+            self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.table.book, -1)
 
     def _count_rulebook(self, book: Rulebook, change: int) -> int:
         """Count a room more or less that uses a rulebook; return the bytes of the file if it is the first or last."""
@@ -207,7 +207,7 @@ class ReconcileTiming(NamedTuple):
     """How often rooms are compared with the database, in seconds; tests use shorter times."""
 
     interval: float = 15.0
-    """Between two comparisons of all rooms in use: a lost notice is made up for after this time."""
+    """Between two comparisons of all rooms in memory: a lost notice is made up for after this time."""
     first_retry: float = 0.1
     """After the first failure, and for rooms that are being changed at this moment."""
     max_retry: float = 5.0
@@ -224,28 +224,25 @@ class Reconciler:
 
     A room is marked when it may have changed, and stays marked until a comparison has succeeded. All rooms that are
     marked while a comparison runs are compared together by the next one, so the number of queries does not grow with
-    the number of notices. The task starts with the first use. It belongs to one event loop.
+    the number of notices. It belongs to one event loop.
     """
 
     def __init__(
         self,
         compare: Callable[[set[int]], Awaitable[set[int]]],
-        list_followed: Callable[[], Iterable[int]],
-        timing: ReconcileTiming = DEFAULT_TIMING,
+        list_rooms: Callable[[], Iterable[int]],
+        timing: ReconcileTiming,
     ) -> None:
         """Call `compare` with the marked rooms; it returns those to compare again soon, or raises to be called again.
 
-        `list_followed` returns the rooms that have streams: they are in use even if no request asks for them.
+        `list_rooms` returns those that are compared regularly.
         """
         self._compare = compare
-        self._list_followed = list_followed
+        self._list_rooms = list_rooms
         self._timing = timing
         self._marked: set[int] = set()
-        self._used: set[int] = set()
-        self._used_before: set[int] = set()
         self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._closed = False
+        self._task = asyncio.create_task(self._run())
         self._failing_since: float | None = None
         self._running_since: float | None = None
 
@@ -261,57 +258,30 @@ class Reconciler:
         """Compare these rooms as soon as possible, until it succeeds."""
         self._marked.update(rooms)
         self._wake.set()
-        self._start()
-
-    def note_use(self, room: int, *, fresh: bool = False) -> None:
-        """Note that a room is in use, so that it is compared regularly.
-
-        A room that was cached but not in use has not been compared for a while, so it is compared at once; a fresh one
-        has just been read.
-        """
-        if room in self._used:
-            return
-        self._used.add(room)
-        if not fresh and room not in self._used_before:
-            self.mark((room,))
-        self._start()
 
     async def close(self) -> None:
         """Stop comparing."""
-        self._closed = True
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-
-    def _start(self) -> None:
-        if self._task is None and not self._closed:
-            self._task = asyncio.create_task(self._run())
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
 
     async def _run(self) -> None:
         next_check = monotonic() + self._timing.interval
         pause = self._timing.first_retry
-        while not self._closed:
+        while True:
             if not self._marked:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, next_check - monotonic())):
                         await self._wake.wait()
             self._wake.clear()
             if monotonic() >= next_check:
-                self._mark_rooms_in_use()
+                self._marked.update(self._list_rooms())
                 next_check = monotonic() + self._timing.interval
-            if not self._marked:
-                continue
-            if await self._compare_marked():
+            if not self._marked or await self._compare_marked():
                 pause = self._timing.first_retry
             else:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, self._timing.max_retry)
-
-    def _mark_rooms_in_use(self) -> None:
-        self._marked |= self._used
-        self._marked.update(self._list_followed())
-        self._used_before, self._used = self._used, set()
 
     async def _compare_marked(self) -> bool:
         """Compare all marked rooms; return whether it succeeded. If not, they stay marked."""

@@ -13,8 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
@@ -24,14 +24,12 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.server import HANDLED_SIGNALS
 
-from number_tower.store import Location
 from number_tower.store.database import Store, probe_write
 from number_tower.text import format_value
 from number_tower.web import connections
 from number_tower.web.app import make_app
-from number_tower.web.connections import HttpConnection
+from number_tower.web.connections import ConnectionRegistry, HttpConnection
 from number_tower.web.health import Notifier
-from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import access_log
 from number_tower.web.settings import PORT, MetricsAddress, Settings
 
@@ -76,8 +74,9 @@ class ServerStartError(Exception):
 
 def run(settings: Settings, say: Callable[[str], object] = print) -> int:
     """Serve until told to stop, and return the exit code."""
-    _check_database(settings.place)
-    with open_listener(settings.host, settings.port) as listener:
+    with closing(Store(settings.place)) as store, store.write() as connection:
+        probe_write(connection)  # no server starts that could not save a game
+    with open_listener(settings.host, settings.port) as listener, ExitStack() as stack:
         port = listener.getsockname()[1]
         if settings.listens_everywhere and (near := _find_lan_address()):
             settings = replace(settings, lan=f"http://{near}:{port}")
@@ -85,30 +84,13 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
             settings = replace(settings, machine_names=find_machine_names())
         access_log.configure_logging(settings)
         app = make_app(settings)
-        with _serve_metrics(app.state.metrics, settings) as metrics_port:
-            if settings.metrics is not None:
-                settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
-            return serve(app, settings, listener, say)
-
-
-def _check_database(place: Location) -> None:
-    """Open a database and write to it, so that no server starts that could not save a game."""
-    with closing(Store(place)) as store, store.write() as connection:
-        probe_write(connection)
-
-
-@contextmanager
-def _serve_metrics(metrics: Metrics | None, settings: Settings) -> Iterator[int]:
-    """Serve metrics if they are asked for; yield their port."""
-    if metrics is None or settings.metrics is None:
-        yield 0
-        return
-    with ExitStack() as stack:
-        try:
-            port = stack.enter_context(metrics.serve(settings.metrics))
-        except (OSError, UnicodeError, OverflowError) as error:
-            raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
-        yield port
+        if settings.metrics is not None:
+            try:
+                metrics_port = stack.enter_context(app.state.metrics.serve(settings.metrics))
+            except (OSError, UnicodeError, OverflowError) as error:
+                raise ServerStartError(_explain_metrics_failure(error, settings.metrics)) from None
+            settings = replace(settings, metrics=settings.metrics._replace(port=metrics_port))
+        return serve(app, settings, listener, say)
 
 
 def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
@@ -141,17 +123,18 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
     server = _Server(config, settings.drain, lambda: _announce(settings, port, say))
     app.state.notifier = Notifier.from_environment()
     if app.state.notifier.watchdog_seconds is not None:
-        _print_stacks_when_aborted()
-    with _capture_signals() as taken:
-        try:
-            server.run([listener])
-        except SystemExit:
-            return 1
+        # The log shows where the server was stuck when systemd ends it (SIGABRT), even in C code.
+        with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
+            faulthandler.enable()
+    try:
+        server.run([listener])
+    except SystemExit:
+        return 1
     access_log.log_event("stopped")
-    by_hand = signal.SIGINT in taken
-    if by_hand:
-        say("\nStopped. Every game is kept.")
-    return INTERRUPTED if by_hand else 0
+    if server.stopped_by != signal.SIGINT:
+        return 0
+    say("\nStopped. Every game is kept.")
+    return INTERRUPTED
 
 
 def open_listener(host: str, port: int | None) -> socket.socket:
@@ -230,6 +213,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._drain = drain
         self._announce = announce
+        self.stopped_by: int | None = None
         self._stopping = threading.Event()
         threading.Thread(target=self._limit_stop, name="stop limit", daemon=True).start()
         self._app: Starlette = config.app  # type: ignore[assignment]  # it was given as one
@@ -241,8 +225,10 @@ class _Server(uvicorn.Server):
         self._announce()
         self._app.state.notifier.send("READY=1")
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        super().handle_exit(sig, frame)
+    def handle_exit(self, sig: int, _: FrameType | None) -> None:
+        # Not uvicorn's own method: that would raise the signal again once the server has stopped.
+        self.should_exit = True
+        self.stopped_by = sig
         self._stopping.set()
         for each in HANDLED_SIGNALS:  # the system itself ends the process on a second one, even if Python hangs
             signal.signal(each, signal.SIG_DFL)
@@ -270,14 +256,12 @@ class _Server(uvicorn.Server):
         os._exit(1)
 
 
-def _make_registry(settings: Settings, files: int | None) -> connections.ConnectionRegistry:
+def _make_registry(settings: Settings, files: int) -> ConnectionRegistry:
     """Return what bounds the connections: fewer than there may be open files, since the database needs some as well."""
     if not settings.limits:
-        return connections.ConnectionRegistry(None, None, settings.is_proxy)
-    total = connections.MAX_CONNECTIONS
-    if files is not None:
-        total = max(1, min(total, files - _OTHER_FILES))
-    return connections.ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
+        return ConnectionRegistry(None, None, settings.is_proxy)
+    total = max(1, min(connections.MAX_CONNECTIONS, files - _OTHER_FILES))
+    return ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
 
 
 def find_machine_names() -> tuple[str, ...]:
@@ -291,23 +275,6 @@ def find_machine_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([name, short, f"{short}.local", *found]))
 
 
-@contextmanager
-def _capture_signals() -> Iterator[list[int]]:
-    """Take the signals that uvicorn passes on once it has stopped, so that they end nothing but the server."""
-    seen: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield seen
-        return
-    before = {
-        each: signal.signal(each, lambda number, _: seen.append(number)) for each in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield seen
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-
-
 def _find_lan_address() -> str | None:
     """Return the address of this machine in its network, without sending anything."""
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -317,21 +284,14 @@ def _find_lan_address() -> str | None:
     return None
 
 
-def _raise_file_limit() -> int | None:
-    """Let this process open as many files as it may, and return how many; None if that is not limited or not known."""
+def _raise_file_limit() -> int:
+    """Let this process open as many files as it may, up to `_MAX_FILES`, and return how many."""
     if sys.platform == "win32":
-        return None
+        return _MAX_FILES
     with suppress(ValueError, OSError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(_MAX_FILES, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-            soft = wanted
-        return None if soft == resource.RLIM_INFINITY else soft
-    return None
-
-
-def _print_stacks_when_aborted() -> None:
-    """Let the log show where the server was stuck when systemd ends it (SIGABRT), even in C code."""
-    with suppress(OSError, ValueError, AttributeError, RuntimeError):  # there may be no standard error
-        faulthandler.enable()
+        return wanted
+    return _MAX_FILES

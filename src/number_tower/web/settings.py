@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from functools import cached_property, lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -65,8 +65,6 @@ class Settings:
     """Seconds for which a server that is told to stop goes on serving, with readiness down."""
     limits: bool = True
     workers: int = 1
-    secure: bool | None = None
-    """Whether cookies are only sent by https; None: where that is how the page came."""
     log: Literal["json", "text"] | None = None
     """None: text on a terminal, JSON elsewhere."""
     quiet: bool = False
@@ -94,13 +92,8 @@ class Settings:
 
     def is_proxy(self, host: str) -> bool:
         """Return whether an address is that of a trusted proxy."""
-        try:
-            address = ip_address(host.partition("%")[0])
-        except ValueError:
-            return False
-        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped  # an IPv4 peer of a socket that listens on both kinds of networks
-        return any(address in network for network in self._proxy_networks)
+        address = parse_address(host)
+        return address is not None and any(address in network for network in self._proxy_networks)
 
     @cached_property
     def _proxy_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -108,8 +101,6 @@ class Settings:
 
     def uses_secure_cookies(self, scheme: str) -> bool:
         """Return whether the cookies of a page that was loaded by this scheme are for https only."""
-        if self.secure is not None:
-            return self.secure
         return scheme == "https" or (self.public_url or "").startswith("https://")
 
     def get_origin(self, scheme: str, host: str) -> str:
@@ -125,15 +116,26 @@ class Settings:
         return self.public_url is None and self.lan is None and _is_loopback(host)
 
 
+@lru_cache(maxsize=4096)
+def parse_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return an IP address without its zone; None if it is none.
+
+    An IPv4 peer of a socket that listens on both kinds of networks has an IPv6 address that contains its own.
+    """
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 def get_default_workers() -> int:
     """Return the default number of worker processes: all cores but one, which serves, and few on a large machine."""
     return max(1, min((os.cpu_count() or 1) - 1, _MAX_DEFAULT_WORKERS))
 
 
-def parse_proxies(given: str | None) -> tuple[str, ...]:
+def parse_proxies(given: str) -> tuple[str, ...]:
     """Read the addresses of reverse proxies, with commas between."""
-    if given is None:
-        return ()
     found = tuple(part.strip() for part in given.split(","))
     for part in found:
         try:
@@ -144,19 +146,17 @@ def parse_proxies(given: str | None) -> tuple[str, ...]:
     return found
 
 
-def parse_host_names(given: list[str] | None) -> tuple[str, ...]:
+def parse_host_names(given: list[str]) -> tuple[str, ...]:
     """Read the names of a server, with commas between; the option may be given several times."""
-    names = tuple(part.strip().lower().removesuffix(".") for each in given or () for part in each.split(","))
+    names = tuple(part.strip().lower().removesuffix(".") for each in given for part in each.split(","))
     for name in names:
         if len(name) > _MAX_NAME_LENGTH or not _NAME.fullmatch(name):
             raise SettingError(f"expected names such as tower.example.org, without port; got {format_value(name)}")
     return names
 
 
-def parse_public_url(given: str | None) -> str | None:
+def parse_public_url(given: str) -> str:
     """Read the address by which people know the server."""
-    if given is None:
-        return None
     try:
         parts = urlsplit(given)
         right = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
@@ -169,10 +169,8 @@ def parse_public_url(given: str | None) -> str | None:
     return given.rstrip("/").lower()
 
 
-def parse_metrics_address(given: str | None) -> MetricsAddress | None:
+def parse_metrics_address(given: str) -> MetricsAddress:
     """Read `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, only this machine can read the metrics."""
-    if given is None:
-        return None
     host, colon, port = given.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -184,10 +182,8 @@ def parse_metrics_address(given: str | None) -> MetricsAddress | None:
     return MetricsAddress(host or HOST, int(port))
 
 
-def parse_days(given: str | None) -> int | None:
+def parse_days(given: str) -> int:
     """Read for how many days rooms are kept."""
-    if given is None:
-        return None
     number = parse_number(given)
     if not number or number > MAX_KEEP_DAYS:
         raise SettingError(
@@ -196,10 +192,8 @@ def parse_days(given: str | None) -> int | None:
     return number
 
 
-def parse_size(given: str | None) -> int | None:
+def parse_size(given: str) -> int | None:
     """Read how many bytes a database may have: a number with K, M, G or T for powers of 1,024; None for no limit."""
-    if given is None:
-        return DEFAULT_MAX_DB
     if given.lower() == "none":
         return None
     found = _SIZE.fullmatch(given)

@@ -14,7 +14,7 @@ from number_tower.coach.analysis import MEMORY, SECONDS
 from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, format_reason, hint
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.review import JudgedMove, ReviewText, review
+from number_tower.coach.review import GameReview, review
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
@@ -24,11 +24,14 @@ from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Value, Worth
+from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import limits
+
+FALLBACK_LEVEL = next(iter(LEVELS))
+"""The level of a computer that has no time to think."""
 
 
 def choose_block(level: str, seed: int, game: Game) -> tuple[int, str]:
@@ -77,70 +80,9 @@ def _parse_document(text: str) -> Table:
     return read_document(document)
 
 
-# Reviews --------------------------------------------------------------------------------------------------------------
-
-
-class ReviewedMove(NamedTuple):
-    """A move of a reviewed game."""
-
-    ply: int
-    player: int
-    block: int
-    before: Value | None
-    after: Value | None
-    mark: str
-    remarks: tuple[str, ...]
-    forced: bool
-    skips: bool
-
-
-class GameReviewText(NamedTuple):
-    """A reviewed game, in values and in words."""
-
-    headline: str
-    standing: str | None
-    values: tuple[int | None, ...]
-    """Of every position, from before the first move to now, as the first seat sees it: 1, 0 or -1."""
-
-    moves: tuple[ReviewedMove, ...]
-    turning: int | None
-    """The ply of the turning point."""
-
-    turning_point: str | None
-    accuracy: tuple[str, ...]
-    unsolved: str | None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every position was solved."""
-        return self.unsolved is None
-
-
-def review_table(table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS) -> GameReviewText:
+def review_table(table: Table, seconds: float = SECONDS, altogether: float = limits.REVIEW_SECONDS) -> GameReview:
     """Review a game move by move."""
-    voice = get_voice(table.book)
-    found = review(table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY)
-    text = ReviewText((voice.get_name(table, 0), voice.get_name(table, 1)), voice.noun)
-    return GameReviewText(
-        headline=text.format_headline(found),
-        standing=text.format_standing(found),
-        values=found.values,
-        moves=tuple(_describe_move(move, text) for move in found.moves),
-        turning=None if found.turning_point is None else found.turning_point.ply,
-        turning_point=text.format_turning_point(found),
-        accuracy=tuple(text.format_accuracy(found, seat) for seat in (0, 1)) if found.moves else (),
-        unsolved=text.format_unsolved(found),
-    )
-
-
-def _describe_move(move: JudgedMove, text: ReviewText) -> ReviewedMove:
-    remarks = tuple(text.format_mistake(move))
-    if move.skips:
-        remarks = (*remarks, f"{text.names[1 - move.player]} cannot place a {text.noun} and skips.")
-    before, after = (None if worth is None else worth.value for worth in (move.before, move.after))
-    return ReviewedMove(
-        move.ply, move.player, move.block, before, after, move.mark, remarks, forced=move.forced, skips=move.skips
-    )
+    return review(table.game, declared=table.declared, seconds=seconds, altogether=altogether, memory=MEMORY)
 
 
 # Puzzles and lessons --------------------------------------------------------------------------------------------------

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from number_tower import record
-from number_tower.brief import describe_rules
 from number_tower.room import Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
-from number_tower.voice import MatchStanding, Message, Voice, format_points, narrate
+from number_tower.voice import MatchStanding, Message, Voice, narrate
 from number_tower.web import drawing
-from number_tower.web.drawing import BlockMenu, Tower, join_messages
+from number_tower.web.drawing import BlockMenu, join_messages
 
 if TYPE_CHECKING:
     from number_tower.web.room_cache import CachedRoom
@@ -29,70 +27,25 @@ MOST_LISTED_BLOCKS = 200
 """Blocks of a game up to which the public state lists them."""
 
 
-class PlayerCard(NamedTuple):
-    """A player as shown above the board."""
-
-    seat: int
-    name: str
-    tag: str
-    active: bool
-    won: bool
-    score: int | str | None
-    remaining: str | None
-
-
-@dataclass(frozen=True)
 class RoomView:
     """A room as one visitor sees it, who holds some seats of it or none."""
 
-    cached: CachedRoom
-    held: frozenset[int]
-
-    @property
-    def room(self) -> Room:
-        """The room."""
-        return self.cached.room
-
-    @property
-    def table(self) -> Table:
-        """The table in it."""
-        return self.room.table
-
-    @property
-    def voice(self) -> Voice:
-        """The voice of the game."""
-        return self.cached.voice
-
-    @property
-    def path(self) -> str:
+    def __init__(self, cached: CachedRoom, held: frozenset[int]) -> None:
+        self.cached, self.held = cached, held
+        self.room, self.table, self.voice = cached.room, cached.room.table, cached.voice
+        self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
         """The address of this visitor's page; the play address is for players only."""
-        return f"/g/{self.cached.address}" if self.held else f"/w/{self.cached.watch}"
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """The names of the players."""
-        return self.room.seats[0].name, self.room.seats[1].name
-
-    @property
-    def mover(self) -> str:
+        self.names = self.room.seats[0].name, self.room.seats[1].name
+        self.mover = self.names[self.table.game.to_move]
         """The name of the player to move."""
-        return self.names[self.table.game.to_move]
-
-    @property
-    def holds_both(self) -> bool:
-        """Whether both seats are played from here."""
-        return len(self.held) == 2
-
-    @property
-    def is_my_turn(self) -> bool:
+        self.holds_both = len(held) == 2
+        self.is_my_turn = not self.holds_both and self.room.may_move(held)
         """Whether it is the turn of this visitor, who holds one seat."""
-        return not self.holds_both and self.room.may_move(self.held)
-
-    @property
-    def winner(self) -> int | None:
+        self.winner = self.table.outcome and self.table.outcome.winner
         """The seat that won, if any."""
-        outcome = self.table.outcome
-        return None if outcome is None else outcome.winner
+        self.seat = self.table.game.to_move if len(held) != 1 else next(iter(held))
+        """The seat whose blocks are offered: this visitor's, or that of the player to move."""
+        self._has_own_sets = self.table.game.rules.supply == "own"
 
     @property
     def is_finished(self) -> bool:
@@ -156,16 +109,6 @@ class RoomView:
         """What happened, in the game's words."""
         return build_log(self.table)
 
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules in a few sentences."""
-        return describe_rules(self.table.game.rules, self.voice.noun)
-
-    @property
-    def prompt(self) -> str:
-        """The question that asks for a move."""
-        return self.voice.format_prompt(self.table).strip().removesuffix(":")
-
     @cached_property
     def line(self) -> str:
         """The game as one line."""
@@ -178,42 +121,11 @@ class RoomView:
 
     # The board --------------------------------------------------------------------------------------------------------
 
-    @property
-    def player_cards(self) -> Iterator[PlayerCard]:
-        """The players at the table."""
-        room = self.room
-        scored = room.best_of is not None or bool(room.winners) or room.number > 1
-        for seat, (kind, name) in enumerate(room.seats):
-            mine = "you" if seat in self.held and not self.holds_both else ""
-            yield PlayerCard(
-                seat,
-                name,
-                tag=mine if kind == "person" else kind,
-                active=not room.over and not room.waiting and self.table.game.to_move == seat,
-                won=self.winner == seat,
-                score=format_points(room.score[seat]) if scored else None,
-                remaining=self._format_remaining(seat),
-            )
-
-    def _format_remaining(self, seat: int) -> str | None:
+    def format_remaining(self, seat: int) -> str | None:
         """List the blocks that a seat has for itself, unless they are offered below the board."""
         if not self._has_own_sets or self.room.over or (self.held and seat == self.seat):
             return None
         return drawing.format_remaining(self.table, seat)
-
-    @property
-    def _has_own_sets(self) -> bool:
-        return self.table.game.rules.supply == "own"
-
-    @cached_property
-    def towers(self) -> tuple[Tower, ...]:
-        """The towers."""
-        return drawing.draw_towers(self.table, self.names)
-
-    @property
-    def seat(self) -> int:
-        """The seat whose blocks are offered: this visitor's, or that of the player to move."""
-        return next(iter(self.held)) if len(self.held) == 1 else self.table.game.to_move
 
     @cached_property
     def menu(self) -> BlockMenu | None:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
-from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from number_tower.web.worker_process import GaveUpError, Prepare, TaskResult, WorkerProcess, block_interrupts
@@ -49,10 +48,6 @@ class AbandonedError(Exception):
     """The requester left before the question began."""
 
 
-class QueueFullError(Exception):
-    """There is no place in the queue for this requester's entry."""
-
-
 class Lane(StrEnum):
     """The kinds of questions; the values are labels of the metrics."""
 
@@ -68,9 +63,7 @@ class LaneLimits(NamedTuple):
     seconds: float
 
 
-LANE_LIMITS: Mapping[Lane, LaneLimits] = MappingProxyType(
-    {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
-)
+LANE_LIMITS = {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
 
 
 class Requester(NamedTuple):
@@ -137,8 +130,6 @@ class Workers:
     ) -> None:
         self.on_wait: Callable[[float, Lane], object] | None = None
         """Called with the seconds that a question has waited when it begins."""
-        self.refused = 0
-        """How many tickets were refused because the server is busy."""
         self._starter = ThreadPoolExecutor(processes, "worker-starter", block_interrupts)
         self._processes = [WorkerProcess(memory, prepare, self._starter) for _ in range(processes)]
         self._free = list(self._processes)
@@ -217,30 +208,22 @@ class Workers:
 
     def _admit(self, ticket: _Ticket) -> None:
         """Begin a ticket's job at once if a process is free for it; otherwise let the ticket wait."""
-        job, queue = ticket.job, self._queues[ticket.job.lane]
-        if job.begun:
-            job.tickets.append(ticket)
-            return
-        if self._free and (job.lane is Lane.CHEAP or self._running[Lane.EXPENSIVE] < self._max_expensive):
-            queue.note_turn(ticket.requester)
-            job.tickets.append(ticket)
-            self._begin(ticket)
-            return
-        try:
+        job, queue, dropped = ticket.job, self._queues[ticket.job.lane], None
+        is_free = self._free and (job.lane is Lane.CHEAP or self._running[Lane.EXPENSIVE] < self._max_expensive)
+        if not job.begun and not is_free:
             dropped = queue.push(ticket.requester, ticket)
-        except QueueFullError:
-            self.refused += 1
-            raise BusyError from None
+            seconds = self._limits[job.lane].seconds
+            ticket.timer = asyncio.get_running_loop().call_later(seconds, self._refuse, ticket, BusyError())
         job.tickets.append(ticket)
         self._open_jobs[job.key] = job
-        seconds = self._limits[job.lane].seconds
-        ticket.timer = asyncio.get_running_loop().call_later(seconds, self._refuse, ticket, BusyError())
+        if not job.begun and is_free:
+            queue.note_turn(ticket.requester)
+            self._begin(ticket)
         if dropped is not None:
             self._refuse(dropped, BusyError())
 
     def _refuse(self, ticket: _Ticket, error: Exception) -> None:
         """Answer a ticket that waits with an error."""
-        self.refused += isinstance(error, BusyError)
         self._remove(ticket)
         ticket.settle(TaskResult(error=error))
 
@@ -268,7 +251,6 @@ class Workers:
         """Hand a job to a free process, for all of its requesters."""
         job, now = ticket.job, asyncio.get_running_loop().time()
         job.begun = True
-        self._open_jobs[job.key] = job
         for each in job.tickets:
             self._queues[job.lane].remove(each.requester, each)
             each.stop_timer()
@@ -322,43 +304,39 @@ class FairQueue(Generic[Entry]):
     def __init__(self, max_entries: int, max_per_requester: int) -> None:
         self._max_entries = max_entries
         self._max_per_requester = max_per_requester
-        self._waiting: dict[Path, deque[Entry]] = {}  # in the order in which the requesters began to wait
+        self._waiting: list[tuple[Path, Entry]] = []  # in the order in which they came
         self._turns: OrderedDict[Path, int] = OrderedDict()
         self._clock = count(1)
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return len(self._waiting)
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for entries in self._waiting.values() for entry in entries)
+        return (entry for _, entry in self._waiting)
 
     def push(self, requester: Path, entry: Entry) -> Entry | None:
         """Add an entry, and return the one that lost its place for it, if the queue was full.
 
-        The entry is refused with `QueueFullError` if its requester has the most that one may have, or if the queue is
+        The entry is refused with `BusyError` if its requester has the most that one may have, or if the queue is
         full and no other has more than the requester would have then.
         """
-        if len(self._waiting.get(requester, ())) >= self._max_per_requester:
-            raise QueueFullError
+        if sum(each == requester for each, _ in self._waiting) >= self._max_per_requester:
+            raise BusyError
         dropped = self._drop(requester) if len(self) >= self._max_entries else None
-        self._waiting.setdefault(requester, deque()).append(entry)
+        self._waiting.append((requester, entry))
         return dropped
 
     def pop(self) -> Entry:
         """Take out the entry whose turn it is."""
-        requester = min(self._waiting, key=lambda each: [self._turns.get(part, 0) for part in _list_prefixes(each)])
-        entry = self._waiting[requester][0]
+        requester, entry = min(self._waiting, key=self._get_turns)
         self.remove(requester, entry)
         self.note_turn(requester)
         return entry
 
     def remove(self, requester: Path, entry: Entry) -> None:
         """Take out an entry, if it is here."""
-        entries = self._waiting.get(requester, deque())
-        if entry in entries:
-            entries.remove(entry)
-            if not entries:
-                del self._waiting[requester]
+        with suppress(ValueError):
+            self._waiting.remove((requester, entry))
 
     def note_turn(self, requester: Path) -> None:
         """Count a turn for a requester: also one that did not have to wait."""
@@ -369,22 +347,22 @@ class FairQueue(Generic[Entry]):
         while len(self._turns) > _MAX_REMEMBERED:
             self._turns.popitem(last=False)
 
+    def _get_turns(self, waiting: tuple[Path, Entry]) -> list[int]:
+        return [self._turns.get(part, 0) for part in _list_prefixes(waiting[0])]
+
     def _drop(self, requester: Path) -> Entry:
         """Take out the newest entry of those with the most: of an address if that has more, or else of a seat there."""
-        counts: Counter[Path] = Counter()
-        for each, entries in self._waiting.items():
-            counts.update({part: len(entries) for part in _list_prefixes(each)})
+        sizes = Counter(each for each, _ in self._waiting)
+        counts = Counter(part for each, _ in self._waiting for part in _list_prefixes(each))
         for part in _list_prefixes(requester):
             rivals = [each for each in counts if len(each) == len(part) and each[:-1] == part[:-1]]
             largest = max(rivals, key=counts.__getitem__, default=part)
             if counts[largest] > counts[part] + 1:
-                members = [each for each in self._waiting if each[: len(largest)] == largest]
-                loser = max(reversed(members), key=lambda each: len(self._waiting[each]))
-                dropped = self._waiting[loser].pop()
-                if not self._waiting[loser]:
-                    del self._waiting[loser]
+                members = [each for each in self._waiting if each[0][: len(largest)] == largest]
+                loser, dropped = max(reversed(members), key=lambda each: sizes[each[0]])
+                self.remove(loser, dropped)
                 return dropped
-        raise QueueFullError
+        raise BusyError
 
 
 def _list_prefixes(path: Path) -> list[Path]:

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+from typing import NamedTuple
 
-from number_tower.coach.svg import format_number, measure_text
+from number_tower.coach.svg import FONTS, escape_text, format_number, make_element, measure_text
+from number_tower.evaluation import BASELINES
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
-from number_tower.evaluation.report.sheet import (
-    MARGIN,
-    NARROW,
-    SMALL,
-    Plot,
-    Scale,
-    Sheet,
-    format_value,
-    round_up,
-    shorten_to_width,
-)
-from number_tower.evaluation.report.tables import label_games, sort_baselines_last
 from number_tower.evaluation.scores import PlayerScore, Scores
 from number_tower.text import format_text
 
-if TYPE_CHECKING:
-    from number_tower.evaluation.report.tables import Named
+Named = Sequence[tuple[str, PlayerScore]]
+"""The players' labels and scores."""
 
 
-def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:
-    """Return the charts for which there are data; `names` are the labels of the players."""
-    named = list(zip(names, scores.players, strict=True))
+TEXT, SMALL = 13.0, 12.0
+MARGIN = 16.0
+WIDE, NARROW = 720.0, 344.0
+"""The width of a chart on a wide screen, and on a phone."""
+
+_COLOURS = {
+    ".paper": ("fill", "#ffffff", "#14181d"),
+    "text": ("fill", "#1b2027", "#e8ecf1"),
+    "text.soft": ("fill", "#56606c", "#a9b4c0"),
+    "text.on": ("fill", "#ffffff", "#14181d"),
+    ".rule": ("stroke", "#d9dee4", "#343c46"),
+    ".ground": ("stroke", "#7b8692", "#8b97a4"),
+    ".mark": ("fill", "#1d4e89", "#7fb3ec"),
+    ".reach": ("stroke", "#1d4e89", "#7fb3ec"),
+    ".edge": ("stroke", "#1d4e89", "#7fb3ec"),
+    ".guess": ("stroke", "#9c4f00", "#f0b35c"),
+    ".faint": ("stroke", "#c3cad2", "#454f5b"),
+}
+
+
+def make_charts(scores: Scores, named: Named) -> list[Plot]:
+    """Return the charts for which there are data."""
     found = [
         _chart_regret(named),
         _chart_results(named, format_text(scores.suite.against, 40)),
@@ -37,6 +47,126 @@ def make_charts(scores: Scores, names: Sequence[str]) -> list[Plot]:
         chart_plies(named),
     ]
     return [plot for plot in found if plot is not None]
+
+
+# Drawing --------------------------------------------------------------------------------------------------------------
+
+
+def build_style() -> str:
+    """Return the CSS of all charts, for light and dark colour schemes."""
+    light, dark = (
+        "".join(f".plot {name}{{{rule[0]}:{rule[1 + place]}}}" for name, rule in _COLOURS.items()) for place in (0, 1)
+    )
+    return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"
+
+
+class Scale(NamedTuple):
+    """Maps values from 0 up to coordinates."""
+
+    most: float
+    start: float
+    end: float
+
+    def locate(self, value: float) -> float:
+        """Return the coordinate of a value."""
+        return self.start + (self.end - self.start) * min(value, self.most) / self.most
+
+    def choose_ticks(self, about: int) -> list[float]:
+        """Return about so many round values in equal steps, up to the largest value."""
+        step = _round_step(self.most / about)
+        return [place * step for place in range(floor(self.most / step + 1e-9) + 1)]
+
+
+def round_up(value: float, about: int = 5) -> float:
+    """Return a round number that is not smaller, for the end of a scale."""
+    step = _round_step(max(value, 1e-3) / about)
+    return ceil(value / step - 1e-9) * step or step
+
+
+def _round_step(least: float) -> float:
+    power = 10.0 ** floor(log10(least))
+    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= least * (1 - 1e-9))
+
+
+@dataclass
+class Sheet:
+    """The elements of a chart, drawn from top to bottom."""
+
+    width: float
+    height: float = 0.0
+    elements: list[str] = field(default_factory=list)
+
+    def draw_line(
+        self, x1: float, y1: float, x2: float, y2: float, name: str, thick: float = 1.0, **more: object
+    ) -> None:
+        """Draw a straight line."""
+        self.elements.append(make_element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=name, stroke_width=thick, **more))
+
+    def draw_text(self, text: str, x: float, y: float, name: str | None = None, **more: object) -> None:
+        """Write a line of text."""
+        self.elements.append(make_element("text", escape_text(text), x=x, y=y, class_=name, **more))
+
+    def draw_note(self, text: str, x: float, y: float, anchor: str | None = None, size: float = SMALL) -> None:
+        """Write a line of small, soft text."""
+        self.draw_text(text, x, y, "soft", text_anchor=anchor, font_size=size)
+
+    def add(self, name: str, *inside: str, **attributes: object) -> None:
+        """Draw any other element."""
+        self.elements.append(make_element(name, *inside, **attributes))
+
+    def draw_axis(self, scale: Scale, top: float, bottom: float, title: str, *, percent: bool) -> float:
+        """Draw a horizontal axis with grid lines, and return the y coordinate of its end."""
+        ticks = scale.choose_ticks(5 if self.width > NARROW else 4)
+        for tick in ticks:
+            self.draw_line(scale.locate(tick), top, scale.locate(tick), bottom, "rule" if tick else "ground")
+            self.draw_note(format_value(tick, percent=percent), scale.locate(tick), bottom + 16, "middle")
+        self.draw_note(title, (scale.start + scale.end) / 2, bottom + 34, "middle")
+        return bottom + 42
+
+
+def format_value(value: float, *, percent: bool = False) -> str:
+    """Return a value with the digits that a scale needs."""
+    return f"{100 * value:.3g}%" if percent else f"{value:.3g}"
+
+
+def shorten_to_width(text: str, room: float, size: float = TEXT) -> str:
+    """Cut a text in its middle so that it fits."""
+    cut, kept = text, len(text)
+    while kept > 2 and measure_text(cut, size) > room:
+        kept -= 1
+        cut = f"{text[: (kept + 1) // 2].rstrip()}…{text[len(text) - kept // 2 :].lstrip()}"
+    return cut
+
+
+class Plot(NamedTuple):
+    """A chart: the name of its file, its words, and a function that draws it in some width."""
+
+    name: str
+    title: str
+    caption: str
+    description: str
+    draw: Callable[[float], Sheet]
+
+    def render(self, wide: float = WIDE, *, styled: bool = True) -> str:
+        """Return the SVG, with its own style or without; its ids are unique on a page."""
+        sheet, key = self.draw(wide), f"{self.name}-{format_number(wide)}"
+        return make_element(
+            "svg",
+            make_element("title", escape_text(self.title), id=f"{key}-title"),
+            make_element("desc", escape_text(self.description), id=f"{key}-text"),
+            make_element("style", build_style()) if styled else "",
+            make_element("rect", class_="paper", width=sheet.width, height=sheet.height, rx=8),
+            *sheet.elements,
+            xmlns="http://www.w3.org/2000/svg",
+            class_="plot",
+            viewBox=f"0 0 {format_number(sheet.width)} {format_number(sheet.height)}",
+            width=sheet.width,
+            height=sheet.height,
+            role="img",
+            aria_labelledby=f"{key}-title {key}-text",
+            font_family=FONTS,
+            font_size=TEXT,
+        )
 
 
 # Dots and whiskers ----------------------------------------------------------------------------------------------------
@@ -104,30 +234,31 @@ def _draw_label(sheet: Sheet, name: str, value: str, left: float, y: float) -> N
     else:
         label = shorten_to_width(name, left - MARGIN - 10)
         sheet.draw_text(label, left - 14, y, text_anchor="end", font_weight=600)
-    sheet.draw_text(value, sheet.width - MARGIN, y, "soft", text_anchor="end", font_size=SMALL)
+    sheet.draw_note(value, sheet.width - MARGIN, y, "end")
 
 
 def _draw_whisker(sheet: Sheet, scale: Scale, row: _WhiskerRow, y: float) -> None:
     mean, low, high, _ = row.estimate
     if row.beside is not None:
         sheet.draw_line(scale.locate(row.beside), y - 8, scale.locate(row.beside), y + 8, "guess", 2.5)
-    if mean is None:
-        return
-    sheet.draw_line(scale.locate(low), y, scale.locate(high), y, "reach", 2)
+    if mean is not None:
+        _draw_interval(sheet, scale.locate(low), scale.locate(mean), scale.locate(high), y)
+
+
+def _draw_interval(sheet: Sheet, low: float, mean: float, high: float, y: float) -> None:
+    """Draw a mean and its interval, given by their x coordinates."""
+    sheet.draw_line(low, y, high, y, "reach", 2)
     for end in (low, high):
-        sheet.draw_line(scale.locate(end), y - 4.5, scale.locate(end), y + 4.5, "reach", 2)
-    sheet.add("circle", cx=scale.locate(mean), cy=y, r=5.5, class_="mark")
+        sheet.draw_line(end, y - 4.5, end, y + 4.5, "reach", 2)
+    sheet.add("circle", cx=mean, cy=y, r=5.5, class_="mark")
 
 
 def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
     """Draw the key to the marks, and return the y coordinate of its end."""
     middle, x = y + 14, MARGIN + 8
-    sheet.draw_line(x, middle, x + 28, middle, "reach", 2)
-    for end in (x, x + 28):
-        sheet.draw_line(end, middle - 4.5, end, middle + 4.5, "reach", 2)
-    sheet.add("circle", cx=x + 14, cy=middle, r=5.5, class_="mark")
+    _draw_interval(sheet, x, x + 14, x + 28, middle)
     meaning = "mean and 95% interval"
-    sheet.draw_text(meaning, x + 38, middle + 4, "soft", font_size=SMALL)
+    sheet.draw_note(meaning, x + 38, middle + 4)
     if not beside:
         return middle + 6
     if sheet.width <= NARROW:
@@ -135,7 +266,7 @@ def _draw_key(sheet: Sheet, y: float, *, beside: bool) -> float:
     else:
         x += 38 + measure_text(meaning, SMALL) + 20
     sheet.draw_line(x + 14, middle - 8, x + 14, middle + 8, "guess", 2.5)
-    sheet.draw_text("a blind guess at the same decisions", x + 38, middle + 4, "soft", font_size=SMALL)
+    sheet.draw_note("a blind guess at the same decisions", x + 38, middle + 4)
     return middle + 6
 
 
@@ -205,7 +336,7 @@ def _draw_bar_key(sheet: Sheet, left: float) -> float:
     x = left
     for meaning, full in _RESULTS:
         _draw_bar(sheet, x, MARGIN - 1, 15.5, full, 14)
-        sheet.draw_text(meaning, x + 22, MARGIN + 11.5, "soft", font_size=SMALL)
+        sheet.draw_note(meaning, x + 22, MARGIN + 11.5)
         x += 22 + measure_text(meaning, SMALL) + 18
     return MARGIN + 14
 
@@ -240,6 +371,17 @@ def chart_games(scores: Scores, named: Named) -> Plot | None:
     )
 
 
+def sort_baselines_last(named: Named) -> Named:
+    """Return the players with the baselines at the end, otherwise in the same order."""
+    return sorted(named, key=lambda each: each[1].player in BASELINES)
+
+
+def label_games(scores: Scores) -> list[str]:
+    """Return the labels of the games; new games have their number in the list."""
+    games = scores.suite.games
+    return [str(place) if scores.suite.fresh else entry.text for place, entry in enumerate(games, 1)]
+
+
 def _describe_range(score: PlayerScore) -> str:
     means = [figures.regret.mean for figures in score.by_game.values() if figures.regret.mean is not None]
     return f"from {min(means):.3f} to {max(means):.3f}" if means else "no decision"
@@ -258,14 +400,7 @@ def _draw_grid(games: Sequence[str], labels: Sequence[str], named: Named, wide: 
         )
     for row, (game, label) in enumerate(zip(games, labels, strict=True)):
         y = top + high * row
-        sheet.draw_text(
-            shorten_to_width(label, left - MARGIN - 10, SMALL),
-            left - 10,
-            y + 16,
-            "soft",
-            text_anchor="end",
-            font_size=SMALL,
-        )
+        sheet.draw_note(shorten_to_width(label, left - MARGIN - 10, SMALL), left - 10, y + 16, "end")
         for place, (_, score) in enumerate(named):
             mean = score.by_game[game].regret.mean
             x = left + column * place
@@ -319,7 +454,7 @@ def _draw_panels(named: Named, wide: float) -> Sheet:
         sheet.draw_text(shorten_to_width(name, panel), x, y + 12, font_weight=600)
         _draw_panel(sheet, named, place, Scale(most_plies, x + 34, x + panel - 6), Scale(most, y + high - 36, y + 26))
     end = MARGIN + high * -(-len(named) // across)
-    sheet.draw_text("blocks placed before the decision", wide / 2, end, "soft", text_anchor="middle", font_size=SMALL)
+    sheet.draw_note("blocks placed before the decision", wide / 2, end, "middle")
     sheet.height = end + MARGIN
     return sheet
 
@@ -327,11 +462,9 @@ def _draw_panels(named: Named, wide: float) -> Sheet:
 def _draw_panel(sheet: Sheet, named: Named, place: int, along: Scale, up: Scale) -> None:
     for tick in up.choose_ticks(4):
         sheet.draw_line(along.start - 6, up.locate(tick), along.end + 6, up.locate(tick), "rule" if tick else "ground")
-        sheet.draw_text(
-            format_value(tick), along.start - 12, up.locate(tick) + 4, "soft", text_anchor="end", font_size=11
-        )
+        sheet.draw_note(format_value(tick), along.start - 12, up.locate(tick) + 4, "end", 11)
     for plies in _choose_integer_ticks(round(along.most)):
-        sheet.draw_text(str(plies), along.locate(plies), up.start + 15, "soft", text_anchor="middle", font_size=11)
+        sheet.draw_note(str(plies), along.locate(plies), up.start + 15, "middle", 11)
     for other, (_, score) in enumerate(named):
         if other != place:
             sheet.add("polyline", points=_format_path(score, along, up), class_="faint", fill="none", stroke_width=1.25)
@@ -351,6 +484,6 @@ def _format_path(score: PlayerScore, along: Scale, up: Scale) -> str:
     )
 
 
-def _choose_integer_ticks(most: int) -> Iterator[int]:
+def _choose_integer_ticks(most: int) -> range:
     step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000, 10**6) if most / step <= 10)
-    yield from range(0, most + 1, step)
+    return range(0, most + 1, step)

@@ -1,32 +1,30 @@
-"""The text of a report: the result, examples, how to read it, the games, and its limits."""
+"""The text and tables of a report: the result, examples, how to read it, the games, and its limits."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from number_tower import __version__
 from number_tower.arena.schedule import GameEntry
 from number_tower.brief import describe_rules
 from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import Reason, find_best_reason, find_reason
-from number_tower.evaluation.intervals import Estimate
-from number_tower.evaluation.report import tables
+from number_tower.evaluation.intervals import Estimate, format_points, format_share
+from number_tower.evaluation.report.charts import Named, Plot, label_games, sort_baselines_last
 from number_tower.evaluation.report.document import (
     CodeText,
-    Document,
+    DocumentPiece,
+    Grid,
     Heading,
     Items,
-    Paragraph,
-    Picture,
     ShellCommand,
     StrongText,
+    Words,
 )
-from number_tower.evaluation.report.sheet import Plot
-from number_tower.evaluation.scores import Blunder, Scores
+from number_tower.evaluation.scores import KINDS, REASON_WORDS, REASONS, Blunder, PlayerScore, Scores
 from number_tower.evaluation.suite import Suite
 from number_tower.game import Game
 from number_tower.players.knowledge import get_knowledge
@@ -34,12 +32,7 @@ from number_tower.prompt import format_blocks
 from number_tower.record import to_line
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import get_final_worth
 from number_tower.text import format_count, format_text
-
-if TYPE_CHECKING:
-    from number_tower.evaluation.report.document import DocumentPiece, Words
-    from number_tower.evaluation.report.tables import Named
 
 MAX_NAME = 40
 """Characters of a player's label; a longer command is cut in its middle."""
@@ -74,58 +67,59 @@ _MAX_BLUNDERS_EACH = 2
 """The number of examples, in all and of one player."""
 
 
-def label_players(scores: Scores) -> list[str]:
-    """Return different labels for the players: their names, cut if they are long."""
-    found: list[str] = []
+def label_players(scores: Scores) -> Named:
+    """Return the players with different labels: their names, cut if they are long."""
+    found: list[tuple[str, PlayerScore]] = []
     for place, score in enumerate(scores.players, 1):
         name = format_text(score.player, MAX_SPEC)
         if len(name) > MAX_NAME:
             name = f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
-        found.append(name if name not in found else f"{name} ({place})")
+        found.append((name if name not in dict(found) else f"{name} ({place})", score))
     return found
 
 
-def build_document(scores: Scores, pictures: Sequence[Plot], command: str | None) -> Document:
-    """Return the whole report."""
-    named = list(zip(label_players(scores), scores.players, strict=True))
-    shown = {picture.name: Picture(picture) for picture in pictures}
-    return Document("Number Tower evaluation", tuple(_build_pieces(scores, named, shown, command)))
+def build_pieces(scores: Scores, named: Named, plots: Sequence[Plot], command: str | None) -> Iterator[DocumentPiece]:
+    """Yield the whole report, piece by piece."""
+    shown = {plot.name: plot for plot in plots}
 
-
-def _build_pieces(
-    scores: Scores, named: Named, shown: Mapping[str, Picture], command: str | None
-) -> Iterator[DocumentPiece]:
     def pictures(*names: str) -> Iterator[DocumentPiece]:
         return (shown[name] for name in names if name in shown)
 
     yield _summarize(named)
     yield Heading("The players")
-    yield tables.make_overview(named)
+    yield _make_overview(named)
     yield from pictures("regret", "results")
     yield Heading("How to read it")
-    yield from explain_figures()
+    yield _VALUE
+    yield Items(tuple((StrongText(term), f": {meaning}") for term, meaning in _TERMS.items()))
     yield Heading("Illegal answers")
     yield describe_illegal_answers(scores.suite)
     if any(score.overall.troubled.mean for _, score in named):
-        yield tables.make_illegal_table(named)
-        yield tables.make_reason_table(named)
+        yield _make_illegal_table(named)
+        yield _make_reason_table(named)
         yield from _describe_failures(named)
     else:
-        yield Paragraph("Nobody gave an illegal answer.")
+        yield "Nobody gave an illegal answer."
     yield from pictures("illegal")
     yield Heading("In parts")
-    yield tables.make_kind_table(named)
-    yield tables.make_seat_table(named)
+    yield _make_kind_table(named)
+    yield _make_seat_table(named)
     yield from pictures("plies", "games")
     if len(scores.suite.games) > 1:
-        yield tables.make_game_table(scores, named)
+        yield _make_game_table(scores, named)
     if any(pair.difference.number for pair in scores.pairs):
         yield Heading("One beside the next")
-        yield Paragraph(_COMPARED)
-        yield tables.make_comparison(named, _list_differences(scores))
+        yield (
+            "All players were asked about the same positions, so they can be compared position by position. Where the "
+            "interval does not hold 0, their order is hardly chance."
+        )
+        yield _make_comparison(scores, named)
     if examples := tuple(_describe_examples(scores, named)):
         yield Heading("What was lost, for example")
-        yield Paragraph(_EXAMPLES)
+        yield (
+            "The largest losses of each player, and of these first those where a guess would most often have been "
+            "right. The command at the end of each shows what every block was worth."
+        )
         yield Items(examples)
     yield Heading("What was asked")
     yield from describe_tasks(scores, command)
@@ -135,57 +129,38 @@ def _build_pieces(
     yield Items(tuple(describe_limits(scores)))
 
 
-_COMPARED = (
-    "All players were asked about the same positions, so they can be compared position by position. Where the interval "
-    "does not hold 0, their order is hardly chance."
-)
-_EXAMPLES = (
-    "The largest losses of each player, and of these first those where a guess would most often have been right. The "
-    "command at the end of each shows what every block was worth."
-)
-
-
-def _summarize(named: Named) -> Paragraph:
+def _summarize(named: Named) -> Words:
     known = [(name, score.overall) for name, score in named if score.overall.regret.number]
     if not known:
-        return Paragraph("Nobody met a decision that counts, so nothing can be said about the value lost.")
+        return "Nobody met a decision that counts, so nothing can be said about the value lost."
     name, best = known[0]
     first: tuple[str, ...] = (CodeText(name), f" lost {_format_loss(best.regret)} per decision that counts")
     if len(known) == 1:
-        return Paragraph((*first, f"; a blind guess at the same decisions loses {best.guessing or 0.0:.3f}."))
+        return (*first, f"; a blind guess at the same decisions loses {best.guessing or 0.0:.3f}.")
     last, worst = known[-1]
     least = "" if known[1][1].regret.mean == best.regret.mean else ", the least"
     most = "" if known[-2][1].regret.mean == worst.regret.mean else ", the most"
     guess = f". A blind guess at the same decisions as the latter's loses {worst.guessing or 0.0:.3f}."
-    return Paragraph((*first, f"{least}; ", CodeText(last), f" lost {_format_loss(worst.regret)}{most}", guess))
+    return (*first, f"{least}; ", CodeText(last), f" lost {_format_loss(worst.regret)}{most}", guess)
 
 
 def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
     """List the players with missing answers, and the first problem of each, which may not be their fault."""
     failing = [(name, score) for name, score in named if score.failure is not None]
     if failing:
-        yield Paragraph(
+        yield (
             "Some answers did not come at all, since the player failed, was too slow or ended. They count as illegal. "
             "How often, and what the problem was at first:"
         )
-        yield Items(
-            tuple(
-                (
-                    CodeText(name),
-                    f": {format_count(score.reasons['failed'], 'time')}; ",
-                    CodeText(format_text(score.failure or "")),
-                )
-                for name, score in failing
-            )
-        )
+        items = []
+        for name, score in failing:
+            times = format_count(score.reasons["failed"], "time")
+            items.append((CodeText(name), f": {times}; ", CodeText(format_text(score.failure or ""))))
+        yield Items(tuple(items))
 
 
 def _format_loss(estimate: Estimate) -> str:
     return f"{estimate.mean:.3f} points (95%: {estimate.low:.3f} to {estimate.high:.3f})"
-
-
-def _list_differences(scores: Scores) -> list[Estimate]:
-    return [scores.pair(one.player, other.player).difference for one, other in pairwise(scores.players)]
 
 
 def _describe_examples(scores: Scores, named: Named) -> Iterator[Words]:
@@ -205,7 +180,7 @@ _POINTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     """Describe a decision, to follow the player's name."""
     task, decision = found
-    table = suite.get_entry(task).table
+    table = suite.games_by_text[task.game].table
     game = Game(table.game.rules, moves=decision.moves)
     where = f"as player {game.to_move + 1} {_describe_moves(game)}, it "
     best = max((decision.values or {0: 0.0}).values())
@@ -258,36 +233,30 @@ def _format_reason(reason: Reason) -> str:
 # How it was made ------------------------------------------------------------------------------------------------------
 
 
-def explain_figures() -> Iterator[DocumentPiece]:
-    """Explain the figures."""
-    yield Paragraph(_VALUE)
-    yield Items(tuple((StrongText(term), f": {meaning}") for term, meaning in _TERMS.items()))
-
-
 def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiece]:
     """Describe the tasks, and how to reproduce them."""
     suite = scores.suite
     made = f"{format_count(len(suite.games), 'game')} made from the seed"
     over = made if suite.fresh else format_count(len(suite.games), "named game")
-    yield Paragraph(
+    yield (
         f"Each player played {format_count(suite.number, 'game')} against {format_text(suite.against, MAX_NAME)}, "
         f"half of them in each seat, and moved in {format_count(len(suite.spots), 'position')} where the legal blocks "
         f"differ in value, reached by random play and the same for all; spread over {over}. Seed {suite.seed}, "
         f"Number Tower {__version__}."
     )
     if command is not None:
-        yield Paragraph("The same again, to the byte, as far as the players do the same again:")
+        yield "The same again, to the byte, as far as the players do the same again:"
         yield ShellCommand(format_text(command, _MAX_COMMAND))
     if cut := [score.player for score in scores.players if len(score.player) > MAX_NAME]:
-        yield Paragraph("In full, the players with long names are:")
+        yield "In full, the players with long names are:"
         yield Items(tuple(CodeText(format_text(player, MAX_SPEC)) for player in cut))
 
 
-def describe_illegal_answers(suite: Suite) -> Paragraph:
+def describe_illegal_answers(suite: Suite) -> str:
     """Explain illegal answers and their consequences."""
     tries = "one try" if suite.tries == 1 else f"{suite.tries} tries"
     told = "were told" if suite.legal else "were not told"
-    return Paragraph(
+    return (
         f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for each "
         f"decision and {told} which blocks may be placed. Whoever gave no legal answer in these tries forfeited the "
         "game or the position, and lost all that could be had there, even where every legal block was worth the same. "
@@ -298,7 +267,7 @@ def describe_illegal_answers(suite: Suite) -> Paragraph:
 def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
     """Describe the rules of all games, and who wins them."""
     if suite.fresh:
-        yield Paragraph(
+        yield (
             "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
             "balanced: as many are won by whoever starts, if both play their best, as by the other."
         )
@@ -317,12 +286,10 @@ def _describe_game(entry: GameEntry) -> Words:
 def _describe_start(entry: GameEntry) -> str:
     """Describe the value of a game before its first move."""
     position = entry.table.game.position
-    worth = get_final_worth(position)
-    if worth is None:
-        solution = get_knowledge(position.rules).solve(position)
-        worth = None if solution is None else solution.worth
-    if worth is None:
+    solution = get_knowledge(position.rules).solve(position)
+    if solution is None:
         return "Who wins from the start is not known."
+    worth = solution.worth
     if worth.value == "draw":
         return "A draw, if both play their best."
     plies = "" if not worth.plies else f" in {format_count(worth.plies, 'move')}"
@@ -356,3 +323,92 @@ def describe_limits(scores: Scores) -> Iterator[str]:
         if fresh
         else ""
     )
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _make_overview(named: Named) -> Grid:
+    """Return the main figures of every player."""
+    head = ("player", "points lost per decision (95%)", "a blind guess", "decisions kept (95%)", "decisions that count")
+    rows = []
+    for name, score in named:
+        found = score.overall
+        guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
+        row = (CodeText(name), format_points(found.regret), guess, format_share(found.kept), f"{found.regret.number:,}")
+        rows.append((*row, format_points(found.points), f"{found.games:,}"))
+    return Grid("Every player, those who lost least first", (*head, "points per game (95%)", "games"), tuple(rows))
+
+
+def _make_illegal_table(named: Named) -> Grid:
+    """Return how often answers were illegal."""
+    head = ("player", "illegal answers (95%)", "answers", "decisions with one (95%)", "decisions", "forfeits (95%)")
+    rows = []
+    for name, score in named:
+        found = score.overall
+        row = (CodeText(name), format_share(found.illegal), f"{found.illegal.number:,}", format_share(found.troubled))
+        rows.append((*row, f"{found.decisions:,}", format_share(found.forfeits), f"{found.tasks:,}"))
+    return Grid("Illegal answers and forfeits", (*head, "games and positions"), tuple(rows))
+
+
+def _make_reason_table(named: Named) -> Grid:
+    """Return why answers were illegal."""
+    found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
+    rows = [(CodeText(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found)) for name, score in named]
+    return Grid(
+        "Illegal answers, by what was wrong with them", ("player", *map(REASON_WORDS.__getitem__, found)), tuple(rows)
+    )
+
+
+def _make_game_table(scores: Scores, named: Named) -> Grid:
+    """Return the loss of every player in every game; baselines come last."""
+    shown = sort_baselines_last(named)
+    rows = []
+    for label, entry in zip(label_games(scores), scores.suite.games, strict=True):
+        means = (score.by_game[entry.text].regret.mean for _, score in shown)
+        rows.append((CodeText(label), *("-" if mean is None else f"{mean:.3f}" for mean in means)))
+    return Grid("Points lost per decision in every game", ("game", *(name for name, _ in shown)), tuple(rows))
+
+
+def _make_kind_table(named: Named) -> Grid:
+    """Compare whole games with single positions."""
+    head = ("player", "in games (95%)", "decisions", "in positions (95%)", "decisions")
+    rows = []
+    for name, score in named:
+        parts = [score.by_kind[kind].regret for kind in KINDS]
+        rows.append((CodeText(name), *(cell for part in parts for cell in (format_points(part), f"{part.number:,}"))))
+    return Grid("Points lost per decision, in whole games and in single positions", head, tuple(rows))
+
+
+def _make_seat_table(named: Named) -> Grid:
+    """Compare the seats of each player."""
+    seats = ("seat 1 (95%)", "seat 2 (95%)")
+    head = ("player", *(f"lost in {seat}" for seat in seats), *(f"points in {seat}" for seat in seats))
+    rows = [
+        (
+            CodeText(name),
+            *(format_points(seat.regret) for seat in score.by_seat),
+            *(format_points(seat.points) for seat in score.by_seat),
+        )
+        for name, score in named
+    ]
+    return Grid("By seat; seat 1 starts: points lost per decision, and points per game", head, tuple(rows))
+
+
+def _make_comparison(scores: Scores, named: Named) -> Grid:
+    """Compare each player with the next at the same positions."""
+    rows = []
+    for (name, one), (other, next_one) in pairwise(named):
+        found = scores.pair(one.player, next_one.player).difference
+        more = (
+            "-"
+            if found.mean is None
+            else f"{_format_signed(-found.mean)} ({_format_signed(-found.high)} to {_format_signed(-found.low)})"
+        )
+        rows.append((CodeText(name), CodeText(other), more, f"{found.number:,}"))
+    head = ("player", "and the next", "the next lost more by (95%)", "positions")
+    return Grid("Points lost per position, compared", head, tuple(rows))
+
+
+def _format_signed(value: float) -> str:
+    return f"{round(value, 3) + 0.0:+.3f}"

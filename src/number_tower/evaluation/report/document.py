@@ -1,13 +1,13 @@
-"""A report as a list of pieces, and how it is written as Markdown and as HTML."""
+"""A report as a sequence of pieces, and how it is written as Markdown and as HTML."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from number_tower.coach.svg import FONTS, escape_text, make_element
-from number_tower.evaluation.report.sheet import NARROW, WIDE, Plot, build_style
+from number_tower.evaluation.report.charts import NARROW, WIDE, Plot, build_style
 
 
 class CodeText(str):
@@ -34,13 +34,6 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph of text."""
-
-    words: Words
-
-
-@dataclass(frozen=True, slots=True)
 class Items:
     """A list, numbered or not."""
 
@@ -64,53 +57,38 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A chart."""
-
-    plot: Plot
+DocumentPiece = Heading | Items | ShellCommand | Grid | Plot | Words
+"""A piece of a report; a paragraph is its words alone."""
 
 
-DocumentPiece = Heading | Paragraph | Items | ShellCommand | Grid | Picture
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A title and the pieces that follow it."""
-
-    title: str
-    pieces: tuple[DocumentPiece, ...]
-
-
-def split_words(words: Words) -> tuple[str, ...]:
-    """Return the parts of a text."""
-    return (words,) if isinstance(words, str) else words
+def _join_words(words: Words, write: Callable[[str], str]) -> str:
+    return "".join(map(write, (words,) if isinstance(words, str) else words))
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
 
-def render_markdown(document: Document) -> str:
-    """Return a document as Markdown; text of players is escaped."""
-    return "\n\n".join([f"# {_escape(document.title)}", *map(_format_piece, document.pieces)]) + "\n"
+def render_markdown(title: str, pieces: Sequence[DocumentPiece]) -> str:
+    """Return a report as Markdown; text of players is escaped."""
+    return "\n\n".join([f"# {_escape(title)}", *map(_format_piece, pieces)]) + "\n"
 
 
 def _format_piece(piece: DocumentPiece) -> str:
     match piece:
         case Heading(text):
             return f"## {_escape(text)}"
-        case Paragraph(words):
-            return _format_words(words)
         case Items(items, numbered):
-            marks = (f"{place}." if numbered else "-" for place in range(1, len(items) + 1))
-            return "\n".join(f"{mark} {_format_words(item)}" for mark, item in zip(marks, items, strict=True))
+            lines = (_join_words(item, _format_text) for item in items)
+            return "\n".join(f"{f'{place}.' if numbered else '-'} {line}" for place, line in enumerate(lines, 1))
         case ShellCommand(text):
             fence = max("```", _choose_fence(text), key=len)
             return f"{fence}sh\n{text}\n{fence}"
-        case Picture(plot):
-            return f"![{_escape(plot.title)}. {_escape(plot.description)}]({plot.name}.svg)\n\n{_escape(plot.caption)}"
+        case Plot(name, title, caption, description):
+            return f"![{_escape(title)}. {_escape(description)}]({name}.svg)\n\n{_escape(caption)}"
         case Grid(caption, head, rows):
             return f"{_escape(caption)}:\n\n{_format_table(head, rows)}"
+        case _:
+            return _join_words(piece, _format_text)
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -118,24 +96,16 @@ def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [[_format_cell(cell) for cell in row] for row in (head, *rows)]
     sizes = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     ruler = ["-" * size if not place else "-" * (size - 1) + ":" for place, size in enumerate(sizes)]
-    return "\n".join(
-        "| "
-        + " | ".join(
-            cell.ljust(size) if not place else cell.rjust(size)
-            for place, (cell, size) in enumerate(zip(line, sizes, strict=True))
-        )
-        + " |"
-        for line in (lines[0], ruler, *lines[1:])
-    )
+    written = []
+    for label, *cells in (lines[0], ruler, *lines[1:]):
+        aligned = map(str.rjust, cells, sizes[1:])
+        written.append(f"| {' | '.join([label.ljust(sizes[0]), *aligned])} |")
+    return "\n".join(written)
 
 
 def _format_cell(text: str) -> str:
     """Return a cell; a bar is escaped even in code, where it would end the cell."""
     return _format_code(text).replace("|", r"\|") if isinstance(text, CodeText) else _escape(text)
-
-
-def _format_words(words: Words) -> str:
-    return "".join(_format_text(each) for each in split_words(words))
 
 
 def _format_text(text: str) -> str:
@@ -197,18 +167,16 @@ tbody th {{ font-weight: 600; }}
 """  # noqa: E501 - a style's rules are read one a line
 
 
-def render_html(document: Document) -> str:
-    """Return a document as one HTML page; text of players is escaped."""
-    title = escape_text(document.title)
+def render_html(title: str, pieces: Sequence[DocumentPiece]) -> str:
+    """Return a report as one HTML page; text of players is escaped."""
     head = [
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        make_element("title", title),
+        make_element("title", escape_text(title)),
         f"<style>{_STYLE}{build_style()}</style>",
     ]
-    main = make_element(
-        "main", "\n", make_element("h1", title), "\n", *(f"{_render_piece(piece)}\n" for piece in document.pieces)
-    )
+    body = [make_element("h1", escape_text(title)), *map(_render_piece, pieces)]
+    main = make_element("main", "\n", *(f"{element}\n" for element in body))
     return "\n".join(["<!doctype html>", '<html lang="en">', *head, f"<body>\n{main}\n</body>", "</html>", ""])
 
 
@@ -216,27 +184,24 @@ def _render_piece(piece: DocumentPiece) -> str:
     match piece:
         case Heading(text):
             return make_element("h2", escape_text(text))
-        case Paragraph(said):
-            return make_element("p", _render_words(said))
         case Items(items, numbered):
-            return make_element(
-                "ol" if numbered else "ul", *(make_element("li", _render_words(item)) for item in items)
-            )
+            lines = (make_element("li", _join_words(item, _render_text)) for item in items)
+            return make_element("ol" if numbered else "ul", *lines)
         case ShellCommand(text):
             return make_element("pre", make_element("code", escape_text(text)))
-        case Picture(plot):
+        case Plot():
             both = (
-                make_element("div", plot.render(size, styled=False), class_=name)
+                make_element("div", piece.render(size, styled=False), class_=name)
                 for name, size in (("wide", WIDE), ("narrow", NARROW))
             )
-            return make_element("figure", *both, make_element("figcaption", escape_text(plot.caption)))
+            return make_element("figure", *both, make_element("figcaption", escape_text(piece.caption)))
         case Grid(caption, head, rows):
             titles = make_element("tr", *(make_element("th", escape_text(cell), scope="col") for cell in head))
             body = (
                 make_element(
                     "tr",
-                    make_element("th", _render_words(name), scope="row"),
-                    *(make_element("td", _render_words(cell)) for cell in cells),
+                    make_element("th", _render_text(name), scope="row"),
+                    *(make_element("td", _render_text(cell)) for cell in cells),
                 )
                 for name, *cells in rows
             )
@@ -247,10 +212,8 @@ def _render_piece(piece: DocumentPiece) -> str:
                 make_element("tbody", *body),
             )
             return make_element("div", table, class_="scroll", role="region", aria_label=caption, tabindex=0)
-
-
-def _render_words(said: Words) -> str:
-    return "".join(_render_text(each) for each in split_words(said))
+        case _:
+            return make_element("p", _join_words(piece, _render_text))
 
 
 def _render_text(text: str) -> str:

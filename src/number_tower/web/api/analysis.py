@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from number_tower import record
+from number_tower.coach.review import JudgedMove, ReviewText
 from number_tower.solve.worth import Value
 from number_tower.table import Table
 from number_tower.web.api.deps import describe_refusals
@@ -83,11 +84,28 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     """Go through a game move by move: which moves gave something away, what was better, and why."""
     table = await _read_open_record(request, given.record)
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
-        words = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
-        raise ProblemError(422, "too_large", words)
-    review = await ask_review(request, table)
-    moves = [{**move._asdict(), "seat": number_seat(move.player)} for move in review.moves]
-    return ReviewResponse(**review._asdict() | {"record": record.to_line(table), "moves": moves})
+        too_long = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
+        raise ProblemError(422, "too_large", too_long)
+    review, words = await ask_review(request, table), ReviewText.for_table(table)
+    return ReviewResponse(
+        record=record.to_line(table),
+        headline=words.format_headline(review),
+        standing=words.format_standing(review),
+        values=list(review.values),
+        moves=[_describe_move(move, words) for move in review.moves],
+        turning=None if review.turning_point is None else review.turning_point.ply,
+        turning_point=words.format_turning_point(review),
+        accuracy=[words.format_accuracy(review, seat) for seat in (0, 1)] if review.moves else [],
+        unsolved=words.format_unsolved(review),
+    )
+
+
+def _describe_move(move: JudgedMove, words: ReviewText) -> ReviewedMoveResponse:
+    before, after = (None if worth is None else worth.value for worth in (move.before, move.after))
+    seat, remarks = number_seat(move.player), list(words.list_remarks(move))
+    return ReviewedMoveResponse(
+        ply=move.ply, seat=seat, block=move.block, before=before, after=after, mark=move.mark, remarks=remarks
+    )
 
 
 async def _read_open_record(request: Request, line: str) -> Table:

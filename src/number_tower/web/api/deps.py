@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -33,13 +32,9 @@ Address = Annotated[
 async def require_json(request: Request) -> None:
     """Reject a body that is not JSON, such as another site's page could make a browser send."""
     given = request.headers.get("content-type")
-    if request.method != "POST" or given == "application/json":
+    if request.method != "POST" or (given is None and not await request.body()):
         return
-    if given is None and not await request.body():
-        return
-    content = Message()
-    content["content-type"] = given or ""
-    if not given or not re.fullmatch(r"application/(.*\+)?json", content.get_content_type()):
+    if not re.fullmatch(r"application/(.*\+)?json", (given or "").partition(";")[0].strip().lower()):
         raise ProblemError(415, "not_json")
 
 
@@ -104,15 +99,13 @@ def respond_with_state(cached: CachedRoom) -> Response:
     return Response(cached.state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
-_BODY_STATUSES = (400, 413, 415, 422)
-
-
 def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
     """Describe how an operation can be refused, for OpenAPI; each can be if there are too many requests."""
-    return {status: _describe_refusal(status) for status in sorted({*statuses, *(_BODY_STATUSES if body else ()), 429})}
-
-
-def _describe_refusal(status: int) -> dict[str, Any]:
-    example = describe_status(status)
-    content = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}, "example": example.content}
-    return {"description": STATUSES[status].description, "content": {MEDIA_TYPE: content}}
+    schema = {"$ref": "#/components/schemas/ProblemDetails"}
+    return {
+        status: {
+            "description": STATUSES[status].description,
+            "content": {MEDIA_TYPE: {"schema": schema, "example": describe_status(status).content}},
+        }
+        for status in sorted({*statuses, *((400, 413, 415, 422) if body else ()), 429})
+    }

@@ -19,17 +19,8 @@ from number_tower.rules import UNNAMED
 from number_tower.table import Table
 from number_tower.voice import get_voice, narrate
 from number_tower.web import limits
-from number_tower.web.api import schemas
-from number_tower.web.api.deps import (
-    Address,
-    LobbyDep,
-    OptionalCredentials,
-    RequiredCredentials,
-    RoomDep,
-    SeenRevision,
-    describe_refusals,
-    respond_with_state,
-)
+from number_tower.web.api import deps, schemas
+from number_tower.web.api.deps import describe_refusals, respond_with_state
 from number_tower.web.errors import ProblemError
 from number_tower.web.live import pick_newest_moment, stream_room
 from number_tower.web.questions import read_record
@@ -111,14 +102,14 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 
 
 @router.get("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
-async def show_game(cached: RoomDep) -> Response:
+async def show_game(cached: deps.RoomDep) -> Response:
     """Give a game as it stands, by its address or its watch address."""
     return respond_with_state(cached)
 
 
 @router.get("/games/{address}/seat", responses=_READ_REFUSALS, openapi_extra={"security": [{}]})
 async def show_seat(
-    address: Address, lobby: LobbyDep, credentials: OptionalCredentials, seen: SeenRevision
+    address: deps.Address, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials, seen: deps.SeenRevision
 ) -> schemas.SeatStatus:
     """Say which seats you hold, and what you may do now."""
     cached = await lobby.find_room_for(address, credentials, seen)
@@ -130,9 +121,9 @@ async def show_seat(
 
 @router.get("/games/{address}/events", response_class=Response, responses={200: {"content": _EVENTS}, **_READ_REFUSALS})
 async def follow_game(
-    address: Address,
-    lobby: LobbyDep,
-    seen: SeenRevision,
+    address: deps.Address,
+    lobby: deps.LobbyDep,
+    seen: deps.SeenRevision,
     limit: Limit = MOST_EVENTS,
     last_event_id: LastEvent = None,
 ) -> Response:
@@ -146,7 +137,7 @@ async def follow_game(
 
 
 @router.get("/games/{address}/log", responses=_READ_REFUSALS)
-async def show_log(cached: RoomDep, since: Since = 0, limit: Changes = MOST_CHANGES) -> schemas.DialogueLog:
+async def show_log(cached: deps.RoomDep, since: Since = 0, limit: Changes = MOST_CHANGES) -> schemas.DialogueLog:
     """Give the dialogue of the current game, in the game's own voice.
 
     A long game is told in parts: `next` in the answer is the `since` of the part that follows.
@@ -174,7 +165,7 @@ async def show_log(cached: RoomDep, since: Since = 0, limit: Changes = MOST_CHAN
 @router.get(
     "/games/{address}/export", response_class=Response, responses={200: {"content": _EXPORTS}, **_READ_REFUSALS}
 )
-async def export_game(cached: RoomDep, form: Form = "line") -> Response:
+async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
     """Take a game away: as one line of text, or as a JSON document that `tower` and this API can read."""
     if form == "line":
         return Response(record.to_line(cached.room.table) + "\n", media_type="text/plain")
@@ -203,7 +194,7 @@ def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]
 @router.post(
     "/games", status_code=201, response_model=schemas.CreatedGame, responses=describe_refusals(503, 507, body=True)
 )
-async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep) -> Response:
+async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.LobbyDep) -> Response:
     """Begin a game, at one table, against the computer, or with the person who opens the link.
 
     The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to the person who shall
@@ -219,13 +210,15 @@ async def create_game(request: Request, wanted: schemas.NewGame, lobby: LobbyDep
 
 
 @router.post("/games/{address}/join", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
-async def join_game(address: Address, lobby: LobbyDep, who: schemas.JoinRequest | None = None) -> Response:
+async def join_game(address: deps.Address, lobby: deps.LobbyDep, who: schemas.JoinRequest | None = None) -> Response:
     """Take the free seat of a game; the answer holds its token."""
     return _respond_with_seat(*await lobby.join(address, None if who is None else who.name))
 
 
 @router.post("/games/{address}/handover", responses=describe_refusals(401, 403, 404, 503))
-async def hand_over(address: Address, credentials: RequiredCredentials, lobby: LobbyDep) -> schemas.HandoverCode:
+async def hand_over(
+    address: deps.Address, credentials: deps.RequiredCredentials, lobby: deps.LobbyDep
+) -> schemas.HandoverCode:
     """Get a code by which another device can take your seat, once and within ten minutes."""
     code = await lobby.make_handover_code(address, credentials)
     cached = await lobby.find_room(address)
@@ -233,7 +226,7 @@ async def hand_over(address: Address, credentials: RequiredCredentials, lobby: L
 
 
 @router.post("/games/{address}/take", response_model=schemas.SeatToken, responses=_SEAT_REFUSALS)
-async def take_seat(address: Address, taking: schemas.TakeSeatRequest, lobby: LobbyDep) -> Response:
+async def take_seat(address: deps.Address, taking: schemas.TakeSeatRequest, lobby: deps.LobbyDep) -> Response:
     """Take over a seat by its code; the answer holds its new token, and the old one is void."""
     return _respond_with_seat(*await lobby.take_over(address, taking.code))
 

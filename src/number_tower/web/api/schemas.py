@@ -20,31 +20,23 @@ MOST_VERSIONS = 2**31 - 1
 DEFAULT_LEVEL = list(LEVELS)[len(LEVELS) // 2]
 
 
-def _check_text(text: str) -> str:
-    """Reject what no database takes: lone surrogates and the NUL character."""
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("expected text without NUL characters and lone surrogates")
-    return text
-
-
 def _check_level(name: str) -> str:
     if name not in LEVELS:
         raise ValueError(f"expected one of {', '.join(LEVELS)}")
     return name
 
 
-Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$"), AfterValidator(_check_text)]
+Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
+"""Text that a database takes: without NUL characters, and pydantic rejects lone surrogates."""
 Number = Annotated[int, Field(strict=True, ge=1, le=LARGEST_NUMBER)]
 Version = Annotated[int, Field(strict=True, ge=0, le=MOST_VERSIONS)]
 Name = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
-    AfterValidator(_check_text),
 ]
 Line = Annotated[
     str,
     Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[^\x00]*$", examples=["rules(target=15):9,4"]),
-    AfterValidator(_check_text),
 ]
 LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), AfterValidator(_check_level)]
 Blocks = Annotated[
@@ -99,10 +91,9 @@ class NewGame(RequestModel):
         None, description="A game of the catalogue, by its name.", examples=list(games()[:1])
     )
     rules: CustomRules | None = None
-    rulefile: (
-        Annotated[str, Field(min_length=1, max_length=LARGEST_FILE, pattern=r"^[^\x00]*$"), AfterValidator(_check_text)]
-        | None
-    ) = Field(None, description="The text of one's own rule file, in TOML.")
+    rulefile: Annotated[str, Field(min_length=1, max_length=LARGEST_FILE, pattern=r"^[^\x00]*$")] | None = Field(
+        None, description="The text of one's own rule file, in TOML."
+    )
     record: Line | None = Field(None, description="A game on one line, to be played on from there.")
     options: GameOptions = GameOptions()
     hidden: bool = Field(default=False, strict=True, description="Whether nobody is told which blocks are left.")

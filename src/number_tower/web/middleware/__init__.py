@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv6Address, ip_network
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from number_tower.web.settings import parse_address
 
 CURRENT_CLIENT: ContextVar[str | None] = ContextVar("client", default=None)
 """The client of the request that is being answered, for background work that the request starts."""
@@ -42,12 +44,7 @@ def identify_client(scope: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _normalize_address(host: str) -> str:
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return host[:64]
+    address = parse_address(host)
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return str(address.ipv4_mapped)
         return str(ip_network((address, 64), strict=False))  # one household has 2**64 addresses
-    return str(address)
+    return host[:64] if address is None else str(address)

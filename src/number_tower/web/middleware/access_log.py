@@ -9,18 +9,20 @@ import re
 import sys
 from datetime import UTC, datetime
 from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from random import getrandbits
 from time import perf_counter
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
-from number_tower.web.metrics import Metrics
 from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
-from number_tower.web.settings import Settings
+from number_tower.web.settings import Settings, parse_address
+
+if TYPE_CHECKING:
+    from number_tower.web.metrics import Metrics  # the library is optional
 
 _log = logging.getLogger(__name__)
 _encode_json = json.JSONEncoder(default=str).encode
@@ -40,7 +42,7 @@ CLIENT_GONE = 499
 
 def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
     """Send all log records to one stream, in one format."""
-    stream = sys.stderr if stream is None else stream
+    stream = stream or sys.stderr
     form = settings.log or ("text" if stream is not None and stream.isatty() else "json")
     handler: logging.Handler = logging.NullHandler() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
@@ -62,8 +64,9 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a line for a program."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": _format_message(record)}
-        line |= _get_fields(record)
+        said = remove_secrets(record.getMessage())
+        line = {"time": at.replace("+00:00", "Z"), "level": record.levelname.lower(), "event": said}
+        line |= getattr(record, "fields", {})
         if record.name != __name__:
             line["by"] = record.name
         if record.exc_info:
@@ -77,11 +80,11 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write a line for a person."""
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        fields = _get_fields(record)
+        fields: dict[str, Any] = getattr(record, "fields", {})
         if {"method", "route", "status", "ms"} <= fields.keys():
             said = "{method:<4} {route}  {status}  {ms} ms".format_map(fields)
         else:
-            said = " ".join([_format_message(record), *(f"{key}={value}" for key, value in fields.items())])
+            said = " ".join([remove_secrets(record.getMessage()), *(f"{key}={value}" for key, value in fields.items())])
         grave = f"{record.levelname.lower()}: " if record.levelno > logging.INFO else ""
         trouble = "\n" + remove_secrets(self.formatException(record.exc_info)) if record.exc_info else ""
         return f"{at}  {grave}{said}{trouble}"
@@ -92,15 +95,6 @@ def remove_secrets(text: str) -> str:
     pieces = text.split(_CAUSE)
     cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
     return _TOKEN.sub("[...]", _CAUSE.join(cut))
-
-
-def _format_message(record: logging.LogRecord) -> str:
-    return remove_secrets(record.getMessage())
-
-
-def _get_fields(record: logging.LogRecord) -> dict[str, Any]:
-    fields: dict[str, Any] = getattr(record, "fields", {})
-    return fields
 
 
 def get_route(scope: Scope) -> str:
@@ -118,11 +112,10 @@ def get_route(scope: Scope) -> str:
 @lru_cache(maxsize=4096)
 def shorten_address(host: str) -> str:
     """Return the network of an address, so that the log does not tell one household from the next."""
-    try:
-        address = ip_address(host.partition("%")[0])
-        return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
-    except ValueError:
+    address = parse_address(host)
+    if address is None:
         return "unknown"
+    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
 
 
 class AccessLogMiddleware(HttpMiddleware):
@@ -158,13 +151,15 @@ class AccessLogMiddleware(HttpMiddleware):
         except ClientDisconnect:  # the client closed the connection before it had sent the whole request
             client_left = client_left or not status
         except asyncio.CancelledError:
-            if not _is_stopping(scope):
-                raise
+            if not ("app" in scope and getattr(scope["app"].state, "draining", False)):
+                raise  # otherwise the server stops, and has cancelled a request that took too long
         except Exception:  # noqa: BLE001 - every error that nothing else handles
-            fields: dict[str, object] = {"id": request_id, "method": _get_method(scope), "route": get_route(scope)}
+            fields = {"id": request_id, "method": scope["method"][:10], "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
+            noted = f"Something went wrong on the server, and has been noted there as {request_id}."
             if not status:
-                await send_problem(_make_problem(request_id), scope, receive, track_send)
+                problem = Problem(500, "error", f"{noted} Your game is kept: try again.")
+                await send_problem(problem, scope, receive, track_send)
         finally:
             final_status = CLIENT_GONE if client_left else status
             seconds = perf_counter() - began
@@ -179,7 +174,7 @@ def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds:
         return
     fields = {
         "id": request_id,
-        "method": _get_method(scope),
+        "method": scope["method"][:10],
         "route": get_route(scope),
         "status": status or None,
         "ms": round(seconds * 1000, 1),
@@ -187,17 +182,3 @@ def _log_request(request_id: str, scope: Scope, status: int, size: int, seconds:
         "client": shorten_address(scope["client"][0]) if scope.get("client") else "here",
     }
     _log.log(level, "request", extra={"fields": fields})
-
-
-def _is_stopping(scope: Scope) -> bool:
-    """Return whether the server stops, and so has cancelled a request that took too long: no error of the request."""
-    return "app" in scope and getattr(scope["app"].state, "draining", False)
-
-
-def _get_method(scope: Scope) -> str:
-    return str(scope["method"])[:10]
-
-
-def _make_problem(request_id: str) -> Problem:
-    noted = f"Something went wrong on the server, and has been noted there as {request_id}."
-    return Problem(500, "error", f"{noted} Your game is kept: try again.")

@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from secrets import token_hex, token_urlsafe
 from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from number_tower.store import StoreError
 from number_tower.store.rooms import Credentials
 from number_tower.web.lobby import Lobby
+from number_tower.web.middleware import HttpMiddleware
 
 YEAR = 365 * 24 * 60 * 60
 """Seconds that a cookie lasts; it is renewed whenever its browser shows the home page or a room of its own."""
@@ -69,7 +71,8 @@ class BrowserSession:
         self.cookies = sorted(found, key=lambda cookie: (not cookie.is_host_only, cookie.name))[:MAX_BROWSERS]
         """What the browser has sent; in every request the same one is the first of them."""
 
-        self.tokens = dict(list(_read_seat_tokens(request))[:MAX_TOKENS])
+        seats = ((_SEAT.fullmatch(name), token) for name, token in request.cookies.items())
+        self.tokens = dict(islice(((seat[1], token) for seat, token in seats if seat), MAX_TOKENS))
         """The seat cookies of earlier versions: tokens by the addresses of their rooms."""
 
         first = self.cookies[0] if self.cookies else None
@@ -137,12 +140,6 @@ class BrowserSession:
             yield b"set-cookie", f"{name}=; Max-Age=0; Path=/{secure}".encode()
 
 
-def _read_seat_tokens(request: HTTPConnection) -> Iterator[tuple[str, str]]:
-    for name, token in request.cookies.items():
-        if found := _SEAT.fullmatch(name):
-            yield found[1], token
-
-
 def get_browser_session(request: HTTPConnection) -> BrowserSession:
     """Return the browser session of a request, the same one for everything that handles it."""
     session: BrowserSession | None = request.scope.get(_SCOPE_KEY)
@@ -151,20 +148,16 @@ def get_browser_session(request: HTTPConnection) -> BrowserSession:
     return session
 
 
-class BrowserCookieMiddleware:
+class BrowserCookieMiddleware(HttpMiddleware):
     """Middleware that replaces older cookies, a few per answer, and sets the browser's cookie where a page asks for it.
 
     Pages alone do so: answers to programs, static files and event streams set no cookies.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request; if the database fails, older cookies stay as they are and are honoured."""
-        if scope["type"] == "http":
-            _drop_cookies_with_escapes(scope)
-        if scope["type"] != "http" or not _is_page(scope["path"]):
+        _drop_cookies_with_escapes(scope)
+        if scope["path"].startswith(_COOKIELESS_PATHS) or scope["path"].endswith("/events"):
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
@@ -179,10 +172,6 @@ class BrowserCookieMiddleware:
             await send(message)
 
         await self._app(scope, receive, send_with_cookies)
-
-
-def _is_page(path: str) -> bool:
-    return not path.startswith(_COOKIELESS_PATHS) and not path.endswith("/events")
 
 
 def _drop_cookies_with_escapes(scope: Scope) -> None:

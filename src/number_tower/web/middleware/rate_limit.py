@@ -24,15 +24,18 @@ _ROUNDING = 1e-6
 """Seconds by which sums of fractions may be off."""
 
 
-class Bucket(NamedTuple):
-    """A burst of requests at once, and a rate per second after that.
+class RateLimit(NamedTuple):
+    """A limit for one kind of request: a burst of requests at once, and a rate per second after that.
 
     The state of a client's bucket is one number, the time at which it is full again; before its first use, that is any
     time in the past.
     """
 
+    name: str
+    """In the metrics."""
     rate: float
     burst: int
+    words: str
 
     def take(self, full: float, now: float) -> tuple[float, float]:
         """Take one: return when the bucket is full after that, and 0; if it is empty, what it was and the wait."""
@@ -41,22 +44,12 @@ class Bucket(NamedTuple):
         return (full, wait) if wait > _ROUNDING else (after, 0.0)
 
 
-class RateLimit(NamedTuple):
-    """A limit for one kind of request, with its name in the metrics and its words."""
-
-    name: str
-    bucket: Bucket
-    words: str
-
-
-READ_LIMIT = RateLimit("looking", Bucket(200, 2000), "So many requests at once are more than this server can answer.")
-PAGE_LIMIT = RateLimit("showing", Bucket(100, 1000), "So many pages at once are more than this server can turn.")
-ACTION_LIMIT = RateLimit("acting", Bucket(50, 200), "So many moves at once are more than a whole class makes.")
-CREATE_LIMIT = RateLimit("creating", Bucket(2, 60), "So many new games at once are more than a whole class plays.")
-COMPUTE_LIMIT = RateLimit(
-    "thinking", Bucket(5, 60), "So many questions at once are more than this server can think about."
-)
-HANDOVER_LIMIT = RateLimit("taking", Bucket(1, 10), "Codes that move a seat can be tried only now and then.")
+READ_LIMIT = RateLimit("looking", 200, 2000, "So many requests at once are more than this server can answer.")
+PAGE_LIMIT = RateLimit("showing", 100, 1000, "So many pages at once are more than this server can turn.")
+ACTION_LIMIT = RateLimit("acting", 50, 200, "So many moves at once are more than a whole class makes.")
+CREATE_LIMIT = RateLimit("creating", 2, 60, "So many new games at once are more than a whole class plays.")
+COMPUTE_LIMIT = RateLimit("thinking", 5, 60, "So many questions at once are more than this server can think about.")
+HANDOVER_LIMIT = RateLimit("taking", 1, 10, "Codes that move a seat can be tried only now and then.")
 RATE_LIMITS = (READ_LIMIT, PAGE_LIMIT, ACTION_LIMIT, CREATE_LIMIT, COMPUTE_LIMIT, HANDOVER_LIMIT)
 
 _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
@@ -89,13 +82,10 @@ class RateLimiter:
         self._clock = clock
         self._full: dict[tuple[str, str], float] = {}
 
-    def __len__(self) -> int:
-        return len(self._full)
-
     def take(self, client: str, limit: RateLimit) -> float:
         """Count a request; return 0 if it is allowed, else the seconds after which it would be."""
         key = (client, limit.name)
-        full, wait = limit.bucket.take(self._full.pop(key, 0.0), self._clock())
+        full, wait = limit.take(self._full.pop(key, 0.0), self._clock())
         if len(self._full) >= self._max_buckets:
             del self._full[next(iter(self._full))]
         self._full[key] = full

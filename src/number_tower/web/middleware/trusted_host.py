@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import ip_address
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.middleware import FROM_PROXY, HttpMiddleware
-from number_tower.web.settings import LOOPBACK, Settings
+from number_tower.web.settings import LOOPBACK, Settings, parse_address
 
 _MAX_HOST_LENGTH = 260
 _HOST = re.compile(rb"([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -56,7 +55,7 @@ class TrustedHostMiddleware(HttpMiddleware):
         name = parse_host(hosts[0]) if len(hosts) == 1 and len(hosts[0]) <= _MAX_HOST_LENGTH else None
         if name is None:
             return _MALFORMED
-        if name in self._names or _is_address(name) or self._is_forwarded(scope):
+        if name in self._names or parse_address(name.strip("[]")) or self._is_forwarded(scope):
             return None
         words = f"This server does not know the name {name}. {self._advice}; or start it with --host-name {name}."
         return Problem(421, "unknown_host", words)
@@ -80,15 +79,6 @@ def parse_host(value: bytes) -> str | None:
     if found is None:
         return None
     return found[1].decode("ascii").lower().removesuffix(".") or None
-
-
-@lru_cache(maxsize=1024)
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True
 
 
 def _advise(settings: Settings) -> str:

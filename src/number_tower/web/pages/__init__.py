@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 from markupsafe import Markup, escape
@@ -15,9 +15,18 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.templating import Jinja2Templates
 
-from number_tower.text import format_value
+from number_tower import catalogue
+from number_tower.brief import describe_rules
+from number_tower.players import LEVELS
+from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.worth import VALUE_VERBS
+from number_tower.text import format_value, summarize_numbers
+from number_tower.voice import format_points, get_voice
+from number_tower.web.drawing import draw_sample, draw_towers
 from number_tower.web.limits import MAX_RULE_FILE
-from number_tower.web.questions import RETRY_HEADER, UnansweredError
+from number_tower.web.questions import RETRY_HEADER
+from number_tower.web.worker_process import GaveUpError
+from number_tower.web.workers import BusyError
 
 if TYPE_CHECKING:
     from fastapi.responses import Response
@@ -34,7 +43,8 @@ MOST_FIELDS = 50
 LONGEST_FIELD = MAX_RULE_FILE
 """Fields of a form, and characters of one."""
 
-Theme = Literal["light", "dark", "auto"]
+THEMES = ("light", "dark", "auto")
+"""The colours that a visitor may choose; auto follows the device."""
 
 templates = Jinja2Templates(WEB_DIRECTORY / "templates")
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
@@ -43,17 +53,20 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 def render_page(request: Request, name: str, /, *, status: int = 200, **context: object) -> Response:
     """Answer with a page, or with its main part alone if that is what the page's script asked for."""
     layout = "fragment.html" if is_fragment(request) else "base.html"
-    given = {"layout": layout, "theme": read_theme(request), "here": _find_return_path(request), **context}
+    theme = request.cookies.get("theme")
+    given = {"layout": layout, "theme": theme if theme in THEMES else "auto", "here": _find_return_path(request)}
     headers = RETRY_HEADER if status == 503 else None
-    return templates.TemplateResponse(request, name, given, status_code=status, headers=headers)
+    return templates.TemplateResponse(request, name, given | context, status_code=status, headers=headers)
 
 
 async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
     """Return the answer to a question, why there is none, and the status of the page."""
     try:
         return await question, "", 200
-    except UnansweredError as error:
-        return None, error.message, error.status
+    except BusyError as busy:
+        return None, str(busy), 503
+    except (GaveUpError, NotSolvedError):
+        return None, "This could not be worked out in the time and memory there is, and a guess would be no help.", 200
 
 
 def is_fragment(request: Request) -> bool:
@@ -70,12 +83,6 @@ async def read_form(request: Request) -> FormData:
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             raise HTTPException(413, f"The field {format_value(name)} may have at most {LONGEST_FIELD:,} characters.")
     return form
-
-
-def read_theme(request: Request) -> Theme:
-    """Return the colours that the visitor chose; auto follows the device."""
-    theme = request.cookies.get("theme")
-    return cast("Theme", theme) if theme in get_args(Theme) else "auto"
 
 
 @cache
@@ -98,5 +105,14 @@ def wrap_ranges(text: str) -> Markup:
     return Markup(re.sub(r",(?=\d|<span)", ",<wbr>", written))  # noqa: S704 - it was escaped above
 
 
-templates.env.globals["static"] = build_static_url
-templates.env.filters["runs"] = wrap_ranges
+templates.env.globals |= {
+    "static": build_static_url,
+    "levels": LEVELS.values(),
+    "load_games": catalogue.load_all,
+    "describe_rules": describe_rules,
+    "draw_sample": draw_sample,
+    "draw_towers": draw_towers,
+    "get_voice": get_voice,
+    "verbs": VALUE_VERBS,
+}
+templates.env.filters |= {"runs": wrap_ranges, "summarize": summarize_numbers, "points": format_points}

@@ -51,7 +51,6 @@ def install_openapi(app: FastAPI) -> None:
 
 
 def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    schema["paths"] = {path: item for path, item in schema["paths"].items() if path.startswith("/api/")}
     for operation in (operation for item in schema["paths"].values() for operation in item.values()):
         operation["summary"] = operation["summary"].capitalize()
         operation["responses"] = {
@@ -102,19 +101,15 @@ def _resolve_model(schema: Schema, given: Schema) -> Schema:
     return given
 
 
-def describe_type(schema: Schema) -> Markup:  # noqa: PLR0911 - one for each form of a type
+def describe_type(schema: Schema) -> Markup:
     """Describe the values that a schema allows, with links to other models."""
     match schema:
         case {"$ref": str(ref)}:
             return Markup('<a href="#{0}">{0}</a>').format(ref.removeprefix(_REF))
         case {"anyOf": kinds}:
             return Markup(" or ").join(map(describe_type, kinds))
-        case {"prefixItems": kinds}:
-            return Markup(", ").join(map(describe_type, kinds))
         case {"enum": values}:
             return escape(" | ".join(map(json.dumps, values)))
-        case {"const": value}:
-            return escape(json.dumps(value))
         case {"type": "array"}:
             return Markup("list of ") + describe_type(schema.get("items", {}))
         case {"type": "object", "additionalProperties": dict(values)}:

@@ -10,16 +10,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from number_tower import catalogue, record
-from number_tower.brief import describe_rules
 from number_tower.coach.analysis import AnalysedMove, PositionAnalysis
 from number_tower.game import Game
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table
 from number_tower.text import format_count, summarize_numbers
 from number_tower.voice import get_voice
-from number_tower.web import charts, drawing
 from number_tower.web.pages import await_answer, render_page
-from number_tower.web.pages.analysis import build_analysis_url
+from number_tower.web.pages.analysis import MOST_SHOWN, build_analysis_url
 from number_tower.web.questions import ask_analysis
 
 router = APIRouter(include_in_schema=False)
@@ -44,8 +42,6 @@ METHODS = {
 }
 """How the values are found, in words, by the solving method."""
 
-_DIGITS = re.compile(r"\d+")
-
 
 @router.get("/games")
 async def show_games(request: Request) -> Response:
@@ -61,20 +57,12 @@ async def show_game(request: Request, name: str) -> Response:
     book = catalogue.load_named(name)
     table, noun = Table(Game(book.rules), book=book), get_voice(book).noun
     analysis, missing, status = await await_answer(ask_analysis(request, table))
-    context: dict[str, Any] = {
-        "book": book,
-        "rules": describe_rules(book.rules, noun),
-        "noun": noun,
-        "towers": drawing.draw_sample(book),
-        "explore": build_analysis_url(f"{name}:"),
-        "missing": missing,
-    }
+    context: dict[str, Any] = {"book": book, "noun": noun, "missing": missing}
     if analysis is not None:
         context |= {
             "analysis": analysis,
-            "options": charts.list_options(
-                analysis, lambda block: build_analysis_url(record.to_line(table.play(block)), 1)
-            ),
+            "address": lambda block: build_analysis_url(record.to_line(table.play(block)), 1),
+            "most": MOST_SHOWN,
             "theory": tuple(describe_theory(analysis, noun)),
             "how": METHODS.get(analysis.method, ""),
         }
@@ -115,7 +103,7 @@ def _describe_openings(analysis: PositionAnalysis) -> str:
 def _pick_examples(analysis: PositionAnalysis) -> list[AnalysedMove]:
     """Return up to two of the best first moves, whose reasons differ in more than numbers."""
     good = [move for move in analysis.moves if move.value == analysis.value and move.reason]
-    return list({_DIGITS.sub("", move.reason): move for move in reversed(good)}.values())[::-1][:2]
+    return list({re.sub(r"\d+", "", move.reason): move for move in reversed(good)}.values())[::-1][:2]
 
 
 def render_unknown_game(request: Request, name: str) -> Response:
@@ -124,5 +112,4 @@ def render_unknown_game(request: Request, name: str) -> Response:
 
 
 def _render_games(request: Request, wrong: str = "", status: int = 200) -> Response:
-    shelf = [(book, drawing.draw_sample(book)) for book in catalogue.load_all()]
-    return render_page(request, "games.html", status=status, shelf=shelf, wrong=wrong)
+    return render_page(request, "games.html", status=status, wrong=wrong)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import get_args
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from number_tower import catalogue
 from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
-from number_tower.web import drawing
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import YEAR, get_browser_session
-from number_tower.web.pages import Theme, read_form, render_page
+from number_tower.web.pages import THEMES, read_form, render_page
 from number_tower.web.view import RoomView
 
 router = APIRouter(include_in_schema=False)
@@ -26,9 +23,7 @@ MOST_LISTED = 50
 @router.get("/")
 async def show_home(request: Request) -> Response:
     """Show the games of the catalogue, and those of this browser."""
-    going, over = await _list_games(request)
-    games = [(book, drawing.draw_sample(book)) for book in catalogue.load_all()]
-    return render_page(request, "home.html", games=games, going=going, over=over)
+    return render_page(request, "home.html", mine=await _list_games(request))
 
 
 @router.post("/theme")
@@ -39,13 +34,13 @@ async def set_theme(request: Request) -> Response:
     local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     response = RedirectResponse(back if local else "/", 303)
     theme = str(form.get("theme", ""))
-    if theme in get_args(Theme):
+    if theme in THEMES:
         response.set_cookie("theme", theme, max_age=YEAR, path="/", samesite="lax")
     return response
 
 
-async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]:
-    """Return this browser's unfinished games and those that are over, newest first; none while the database fails."""
+async def _list_games(request: Request) -> list[RoomView]:
+    """Return this browser's games, the newest first; none while the database fails."""
     lobby: Lobby = request.app.state.lobby
     session = get_browser_session(request)
     views: list[RoomView] = []
@@ -58,5 +53,4 @@ async def _list_games(request: Request) -> tuple[list[RoomView], list[RoomView]]
                     views.append(RoomView(cached, held))
     if views:
         session.renew()
-    views.sort(key=lambda view: view.cached.game.changed, reverse=True)
-    return [view for view in views if not view.is_finished], [view for view in views if view.is_finished]
+    return sorted(views, key=lambda view: view.cached.game.changed, reverse=True)

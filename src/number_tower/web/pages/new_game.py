@@ -12,15 +12,13 @@ from starlette.datastructures import FormData, UploadFile
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
-from number_tower.brief import describe_rules
 from number_tower.catalogue import First, Rulebook
 from number_tower.players import LEVELS
 from number_tower.position import Position
 from number_tower.rules import RulesError
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
-from number_tower.voice import get_voice
-from number_tower.web import drawing, limits
+from number_tower.web import limits
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import read_form, render_page
 from number_tower.web.room_cache import NewRoom
@@ -97,33 +95,9 @@ def _pick_default_game() -> Rulebook:
 def _render_form(request: Request, given: Mapping[str, str], wrong: FormError | None = None) -> Response:
     """Show the form with the values given."""
     name = given.get("game", "").lower()
-    context: dict[str, object] = {
-        "book": None,
-        "usual": {},
-        "options": catalogue.OPTIONS,
-        "called": ("Player 1", "Player 2"),
-    }
-    if name != OWN_RULES:
-        book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
-        context = {
-            "book": book,
-            "rules": describe_rules(book.rules, get_voice(book).noun),
-            "usual": book.rules.written(),
-            "options": book.options,
-            "called": get_voice(book).players,
-            "sample": drawing.draw_sample(book),
-        }
-    return render_page(
-        request,
-        "new.html",
-        status=422 if wrong else 200,
-        games=catalogue.load_all(),
-        levels=LEVELS.values(),
-        example=_EXAMPLE,
-        given=given,
-        wrong=wrong,
-        **context,
-    )
+    book = catalogue.load_named(name) if name in catalogue.list_names() else _pick_default_game()
+    context = {"book": None if name == OWN_RULES else book, "all_options": catalogue.OPTIONS, "example": _EXAMPLE}
+    return render_page(request, "new.html", status=422 if wrong else 200, given=given, wrong=wrong, **context)
 
 
 # Reading the form -----------------------------------------------------------------------------------------------------
@@ -208,9 +182,7 @@ def _read_names(given: Mapping[str, str], opponent: str) -> tuple[str | None, st
 
 def _read_best_of(given: Mapping[str, str]) -> int | None:
     text = given.get("best_of", "").strip()
-    if not text:
-        return None
     number = parse_number(text)
-    if number is None or not 1 <= number <= LONGEST_MATCH:
+    if text and not 1 <= (number or 0) <= LONGEST_MATCH:
         raise FormError("best_of", f"A match has 1 to {LONGEST_MATCH} games.")
     return number

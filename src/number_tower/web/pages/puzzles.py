@@ -6,7 +6,6 @@ The whole state of a page is in its address. No answer is in a page before the v
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from math import inf
 from secrets import randbelow
@@ -17,17 +16,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
-from number_tower.brief import describe_rules
-from number_tower.catalogue import Rulebook
+from number_tower.blocks import parse_number
 from number_tower.coach.puzzles import GRADES
 from number_tower.players import LEVELS
 from number_tower.table import Table
 from number_tower.text import make_sentence
-from number_tower.voice import Voice, get_voice
-from number_tower.web import drawing, tasks
+from number_tower.voice import get_voice
+from number_tower.web import tasks
+from number_tower.web.drawing import format_remaining
 from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, read_form, render_page
-from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.pages.games import render_unknown_game
 from number_tower.web.questions import ask_cached, ask_daily_puzzle, ask_numbered_puzzle
 from number_tower.web.tasks import PuzzleQuestion
@@ -44,7 +42,6 @@ LESSON_TRIES = 3
 _SEEDS = 1_000_000
 _MOST_NUMBER = 1_000_000
 _MOST_TRIES = 100
-_COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 ABOUT_GRADES = {
     1: "wins at once",
@@ -57,95 +54,39 @@ ABOUT_GRADES = {
 Answers = Annotated[list[str] | None, Query(alias="answer")]
 
 
-@dataclass(frozen=True)
-class QuestionView:
-    """A question on a page, and what came of the answers so far."""
-
-    puzzle: PuzzleQuestion
-    table: Table
-    tried: tuple[int, ...]
-    feedback: str
-    is_right: bool
-    is_shown: bool
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing more to find."""
-        return self.is_right or self.is_shown
-
-    @property
-    def book(self) -> Rulebook:
-        """The rulebook of the game."""
-        return self.table.book
-
-    @property
-    def voice(self) -> Voice:
-        """The voice of the game."""
-        return get_voice(self.book)
-
-    @property
-    def seat(self) -> int:
-        """The seat of the visitor, who is to move."""
-        return self.table.game.to_move
-
-    @property
-    def players(self) -> tuple[str, str]:
-        """The names of both players."""
-        return self.voice.get_name(self.table, 0), self.voice.get_name(self.table, 1)
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the page calls the players: the visitor is "You"."""
-        return ("You", self.players[1]) if self.seat == 0 else (self.players[0], "You")
-
-    @property
-    def towers(self) -> tuple[drawing.Tower, ...]:
-        """The towers of the position."""
-        return drawing.draw_towers(self.table, self.players)
-
-    @property
-    def analysis_url(self) -> str:
-        """The address of the analysis of this position."""
-        return build_analysis_url(self.puzzle.line)
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules in brief."""
-        return describe_rules(self.table.game.rules, self.voice.noun)
-
-    @property
-    def remaining(self) -> str:
-        """Say which other blocks matter: the opponent's, or those in the pool."""
-        blocks = drawing.format_remaining(self.table, 1 - self.seat)
-        if blocks is None:
-            return ""
-        if self.table.game.rules.supply == "shared":
-            return f"Left in the pool: {blocks}."
-        return f"{self.players[1 - self.seat]} has left: {blocks}."
-
-    @property
-    def options(self) -> str:
-        """The options by which this game differs from its rulebook."""
-        chosen = self.book.find_options(self.table.game.rules) or {}
-        return ", ".join(f"{key} {value}" for key, value in chosen.items())
-
-
-def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf) -> QuestionView:
+def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: float = inf) -> dict[str, Any]:
     """Make a question of a puzzle and the answers so far; answers that are no legal move are ignored."""
     table = tasks.parse_record(puzzle.line)
+    voice, seat = get_voice(table.book), table.game.to_move
+    players = voice.get_name(table, 0), voice.get_name(table, 1)
     choices = {f"{choice.block}": choice for choice in puzzle.choices}
     given = [choices[answer] for answer in answers[-_MOST_TRIES:] if answer in choices]
     is_right = bool(given) and given[-1].is_right
-    gave_up = not is_right and bool(answers) and answers[-1] == SHOW
+    gave_up = not is_right and answers[-1:] == [SHOW]
     tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
-    return QuestionView(
-        puzzle,
-        table,
-        tried,
-        feedback="" if gave_up or not given else given[-1].feedback,
-        is_right=is_right,
-        is_shown=gave_up or (not is_right and len(tried) >= most_tries),
-    )
+    is_shown = gave_up or (not is_right and len(tried) >= most_tries)
+    return {
+        "puzzle": puzzle,
+        "table": table,
+        "noun": voice.noun,
+        "seat": seat,
+        "players": players,
+        "names": ("You", players[1]) if seat == 0 else (players[0], "You"),
+        "remaining": _describe_remaining(table, players[1 - seat]),
+        "tried": tried,
+        "feedback": "" if gave_up or not given else given[-1].feedback,
+        "is_right": is_right,
+        "is_shown": is_shown,
+        "is_done": is_right or is_shown,
+    }
+
+
+def _describe_remaining(table: Table, opponent: str) -> str:
+    """Say which other blocks matter: the opponent's, or those in the pool."""
+    blocks = format_remaining(table, 1 - table.game.to_move)
+    if blocks is None:
+        return ""
+    return f"{'Left in the pool' if table.game.rules.supply == 'shared' else f'{opponent} has left'}: {blocks}."
 
 
 @router.get("/puzzle")
@@ -178,8 +119,7 @@ async def show_puzzle(
     chosen = {key: value for key, value in (("grade", grade), ("game", game)) if value}
     if wrong or not (seed or chosen):
         status = 404 if wrong else 200
-        books = catalogue.load_all()
-        return render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, games=books, wrong=wrong)
+        return render_page(request, "puzzles.html", status=status, grades=ABOUT_GRADES, wrong=wrong)
     if not seed:
         return RedirectResponse(_build_puzzle_url(chosen, str(randbelow(_SEEDS)), 1), 303)
     seed, place = seed[:40], int(number)
@@ -217,13 +157,11 @@ async def show_lesson(request: Request, name: str, at: str = "1", answers: Answe
     step = int(at) if at in {str(each) for each in range(1, len(positions) + 2)} else 1
     context: dict[str, Any] = {
         "book": book,
-        "rules": describe_rules(book.rules, get_voice(book).noun),
+        "noun": get_voice(book).noun,
         "level": next(iter(LEVELS)),
-        "line": f"{name}:",
         "wrong": wrong,
         "count": len(positions),
         "at": step,
-        "announced": _COUNTS.get(len(positions), ""),
     }
     if step <= len(positions):
         question = build_question(positions[step - 1], answers or [], LESSON_TRIES)
@@ -232,7 +170,7 @@ async def show_lesson(request: Request, name: str, at: str = "1", answers: Answe
             "action": f"/learn/{name}",
             "fields": {"at": str(step)},
             "onward": f"/learn/{name}?{urlencode({'at': step + 1})}",
-            "tries_left": LESSON_TRIES - len(question.tried),
+            "tries_left": LESSON_TRIES - len(question["tried"]),
         }
     return render_page(request, "lesson.html", status=status, **context)
 
@@ -259,7 +197,7 @@ def _find_mistake(grade: str, game: str, number: str) -> str:
         return f"The grades are {', '.join(map(str, GRADES))}."
     if game and game not in catalogue.list_names():
         return f"There is no such game; the games are {', '.join(catalogue.list_names())}."
-    if not (number.isascii() and number.isdigit() and len(number) <= 7 and 1 <= int(number) <= _MOST_NUMBER):
+    if not 1 <= (parse_number(number) or 0) <= _MOST_NUMBER:
         return f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}."
     return ""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, urlencode
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from fastapi.routing import APIRoute
 from starlette.datastructures import FormData
 
 from number_tower import record
@@ -23,6 +22,7 @@ from number_tower.web.live import RECONNECT_HINT, pick_newest_moment, stream_roo
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.browser_cookie import get_browser_session
 from number_tower.web.pages import is_fragment, read_form, render_page
+from number_tower.web.pages.analysis import build_analysis_url
 from number_tower.web.questions import ask_for_hint
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.view import RoomView
@@ -40,31 +40,7 @@ _SIMPLE_ACTIONS: dict[str, Callable[[int], Action]] = {
 }
 
 
-class RoomRoute(APIRoute):
-    """A route that answers with a page of its own if there is no such room."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route."""
-        handle = super().get_route_handler()
-
-        async def handle_missing_room(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except RoomNotFoundError:
-                text = "There is no game at this address. Perhaps a part of the link is missing?"
-                return render_page(request, "error.html", status=404, heading="No game here", text=text)
-
-        return handle_missing_room
-
-
-router = APIRouter(include_in_schema=False, route_class=RoomRoute)
-
-
-class Notice(NamedTuple):
-    """What the page says about an action that was just tried."""
-
-    text: str
-    kind: Literal["refused", "stale"] = "refused"
+router = APIRouter(include_in_schema=False)
 
 
 class InvalidAnswerError(ValueError):
@@ -94,7 +70,7 @@ async def watch_room(request: Request, watch: str) -> Response:
     cached = await _find_room(request, watch)
     if cached.watch != watch:
         raise RoomNotFoundError(watch)
-    return render_page(request, "room.html", **_build_context(request, cached, frozenset()))
+    return _render_room(request, cached, frozenset())
 
 
 @router.get("/g/{address}/events")
@@ -110,7 +86,7 @@ async def stream_events(request: Request, address: str) -> Response:
 async def show_earlier_game(request: Request, address: str, number: str) -> Response:
     """Redirect to the analysis of a game that was played in the room before."""
     stored = await _get_lobby(request).load_earlier_game(address, parse_number(number) or 0)
-    return RedirectResponse(f"/analysis?{urlencode({'game': record.to_line(stored.table)})}", 303)
+    return RedirectResponse(build_analysis_url(record.to_line(stored.table)), 303)
 
 
 @router.get("/g/{address}/record.{form}")
@@ -137,7 +113,7 @@ async def join_room(request: Request, address: str) -> Response:
     try:
         cached, _ = await _get_lobby(request).join(address, name or None, get_browser_session(request).current.secret)
     except (RoomError, TableError) as error:
-        return await _render_again(request, address, Notice(make_sentence(f"{error}")), 409, name=name)
+        return await _render_again(request, address, make_sentence(f"{error}"), 409, name=name)
     return _welcome_player(request, cached)
 
 
@@ -146,14 +122,14 @@ async def give_hint(request: Request, address: str) -> Response:
     """Help the player to move, a step at a time."""
     cached, held = await _find_room_and_seats(request, address)
     if not cached.room.may_hint(held):
-        return _render_room(request, cached, held, Notice("There is no hint to be had now."), 409)
+        return _render_room(request, cached, held, "There is no hint to be had now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
     try:
         hint = await ask_for_hint(request, cached, held, step)
     except BusyError as busy:
-        return _render_room(request, cached, held, Notice(str(busy)), 503)
+        return _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
-        return _render_room(request, cached, held, Notice("This position is too hard to look through here."))
+        return _render_room(request, cached, held, "This position is too hard to look through here.")
     return _render_room(request, cached, held, hint=hint, step=step)
 
 
@@ -166,8 +142,8 @@ async def hand_over_seat(request: Request, address: str) -> Response:
             address, get_browser_session(request).get_credentials(address)
         )
     except RoomError as error:
-        return _render_room(request, cached, held, Notice(make_sentence(f"{error}")), 403)
-    return _render_room(request, cached, held, private=f"{_get_origin(request)}/g/{address}/take/{code}")
+        return _render_room(request, cached, held, make_sentence(f"{error}"), 403)
+    return _render_room(request, cached, held, code=code)
 
 
 @router.get("/g/{address}/take/{code}")
@@ -203,13 +179,13 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
         parsed = parse_action(action, await read_form(request), cached)
         cached = await lobby.act(address, credentials, parsed, cached)
     except InvalidAnswerError as error:
-        notice, status = Notice(f"{error}"), 422
+        notice, status = f"{error}", 422
     except MoveError as error:
-        notice, status = Notice(explain_block(cached.room.table, error.block, error.reason)), 422
+        notice, status = explain_block(cached.room.table, error.block, error.reason), 422
     except StaleError:
-        notice, status = Notice("The table has changed since. This is how it stands now.", "stale"), 409
+        notice, status = "The table has changed since. This is how it stands now.", 409
     except (RoomError, TableError) as error:
-        notice, status = Notice(make_sentence(f"{error}")), 409
+        notice, status = make_sentence(f"{error}"), 409
     else:
         if is_fragment(request):
             return _render_room(request, cached, cached.find_seats(credentials))
@@ -257,10 +233,6 @@ def _get_lobby(request: Request) -> Lobby:
     return lobby
 
 
-def _get_origin(request: Request) -> str:
-    return str(request.app.state.settings.get_origin(request.url.scheme, request.url.netloc))
-
-
 def _parse_seen(request: Request) -> Revision | None:
     """Return the newest state that the page has seen, as its script says."""
     seen = parse_tag(request.query_params.get("seen", ""))
@@ -281,22 +253,25 @@ async def _find_room_and_seats(request: Request, address: str) -> tuple[CachedRo
     return cached, cached.find_seats(credentials)
 
 
-async def _render_again(request: Request, address: str, notice: Notice, status: int, **context: object) -> Response:
+async def _render_again(request: Request, address: str, notice: str, status: int, **context: Any) -> Response:
     """Show a room as it is now, with a notice about what was tried."""
     cached, held = await _find_room_and_seats(request, address)
     return _render_room(request, cached, held, notice, status, **context)
 
 
 def _render_room(
-    request: Request,
-    cached: CachedRoom,
-    held: frozenset[int],
-    notice: Notice | None = None,
-    status: int = 200,
-    **context: object,
+    request: Request, cached: CachedRoom, held: frozenset[int], notice: str = "", status: int = 200, **context: object
 ) -> Response:
-    name = "join.html" if not held and cached.room.waiting else "room.html"
-    return render_page(request, name, status=status, notice=notice, **_build_context(request, cached, held), **context)
+    """Show a room; who holds no seat may join it, unless at its watch address."""
+    settings, url = request.app.state.settings, request.url
+    joins = not held and cached.room.waiting and url.path.startswith("/g/")
+    context |= {
+        "view": RoomView(cached, held),
+        "notice": notice,
+        "origin": settings.get_origin(url.scheme, url.netloc),
+        "only_here": settings.is_local_only(url.netloc),
+    }
+    return render_page(request, "join.html" if joins else "room.html", status=status, **context)
 
 
 def _welcome_player(request: Request, cached: CachedRoom) -> Response:
@@ -306,13 +281,3 @@ def _welcome_player(request: Request, cached: CachedRoom) -> Response:
     if is_fragment(request):
         return _render_room(request, cached, cached.find_seats(session.get_credentials(cached.address)))
     return RedirectResponse(f"/g/{cached.address}", 303)
-
-
-def _build_context(request: Request, cached: CachedRoom, held: frozenset[int]) -> dict[str, Any]:
-    origin = _get_origin(request)
-    return {
-        "view": RoomView(cached, held),
-        "play_link": f"{origin}/g/{cached.address}" if held else "",
-        "watch_link": f"{origin}/w/{cached.watch}",
-        "only_here": request.app.state.settings.is_local_only(request.url.netloc),
-    }

@@ -24,11 +24,7 @@ function clearMessage(...texts) {
 // Showing what the server answers ------------------------------------------------------------------------------
 
 // Marks such as 1.4.2 only grow: answers may overtake each other, and an earlier state never replaces a later one.
-function isLater(mark, than) {
-  const [one, other] = [mark, than].map((each) => (each ?? "").split(".").map(Number));
-  const place = one.findIndex((part, index) => part !== other[index]);
-  return place >= 0 && one[place] > (other[place] ?? -1);
-}
+const isLater = (mark, than) => (mark ?? "").localeCompare(than ?? "", "en", { numeric: true }) > 0;
 
 // Every request in a game names the newest state that this page has seen: a server that has not heard of it yet waits
 // for it instead of showing an earlier one.
@@ -76,7 +72,10 @@ function show(html, status) {
     },
   });
   document.title = getMain().dataset.title;
-  if (focused && !getMain().contains(document.activeElement)) restoreFocus();
+  if (focused && !getMain().contains(document.activeElement)) {
+    // The button that had the focus is gone: go on where there is something to answer.
+    (document.querySelector(".offer button, .after button") ?? getMain()).focus({ preventScroll: true });
+  }
   if (before !== undefined && getMain().dataset.version !== before) {
     // Do not say at once that the block just placed is used.
     document.querySelector(".blocks")?.classList.add("quiet-blocks");
@@ -85,12 +84,6 @@ function show(html, status) {
   follow();
   sendNext();
   return true;
-}
-
-// The button that had the focus is gone: go on where there is something to answer.
-function restoreFocus() {
-  getMain().tabIndex = -1;
-  (document.querySelector(".offer button, .after button") ?? getMain()).focus({ preventScroll: true });
 }
 
 // Nothing moves under a finger: between press and click, a shifted page would take the click to another place.
@@ -111,10 +104,6 @@ document.addEventListener("pointerdown", (event) => {
   press = current;
 });
 
-async function waitForRelease() {
-  while (press) await press;
-}
-
 let refreshing = false;
 let newest = null;
 let retry = 0;
@@ -129,7 +118,7 @@ async function refresh() {
     const answer = await fetch(addSeen(`${getRoom()}/table`), { headers: { "X-Fragment": "1" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!answer.ok && answer.status !== 404) throw new Error(answer.status);
     const html = await answer.text();
-    await waitForRelease();
+    while (press) await press;
     // The same state again would only remove what was said about the last move.
     if (!answer.ok || !html.includes(`data-mark="${getMain().dataset.mark}"`)) show(html, answer.status);
     clearMessage(LOST, BEHIND);
@@ -169,7 +158,7 @@ async function send(form, button) {
       body: new URLSearchParams(new FormData(form, button)),
     });
     const html = await answer.text();
-    await waitForRelease();
+    while (press) await press;
     const typed = answer.ok && form.querySelector("#typed");
     if (typed) typed.value = "";
     setMessage(show(html, answer.status) ? "" : describeFailure(answer.status));
@@ -201,7 +190,7 @@ function showRefusal(button) {
   let notice = document.querySelector(".notice");
   if (!notice) {
     notice = document.createElement("p");
-    notice.className = "notice refused";
+    notice.className = "notice";
     notice.setAttribute("role", "alert");
     document.getElementById("status").after(notice);
   }
@@ -285,7 +274,7 @@ for (const kind of ["mousemove", "keydown"]) {
   document.addEventListener(kind, () => document.querySelector(".quiet-blocks")?.classList.remove("quiet-blocks"));
 }
 
-// Keys: arrows from block to block, and a number typed anywhere ------------------------------------------------------
+// Keys: arrows from block to block and through a game, and a number typed anywhere -----------------------------------
 
 document.addEventListener("keydown", (event) => {
   const block = closest(event, "button.block");
@@ -299,9 +288,15 @@ document.addEventListener("keydown", (event) => {
   target.focus();
 });
 
+const STEPS = { ArrowLeft: "prev", ArrowRight: "next", Home: "first", End: "last" };
+
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
-  if (!closest(event, "input, textarea, select")) document.getElementById("typed")?.focus();
+  if (event.ctrlKey || event.metaKey || event.altKey || closest(event, "input, textarea, select")) return;
+  if (/^[0-9]$/.test(event.key)) document.getElementById("typed")?.focus();
+  const link = document.querySelector(`.steps a[rel="${STEPS[event.key]}"]`);
+  if (!link || event.shiftKey || closest(event, "summary")) return;
+  event.preventDefault();
+  link.click();
 });
 
 // Dragging a block onto the tower ----------------------------------------------------------------------------------
@@ -317,24 +312,19 @@ document.addEventListener("pointermove", (event) => {
   if (!drag || event.pointerId !== drag.id) return;
   if (!drag.ghost) {
     if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < 8) return;
-    const box = drag.block.getBoundingClientRect();
+    const { left, top, width } = drag.block.getBoundingClientRect();
     drag.ghost = drag.block.cloneNode(true);
     drag.ghost.removeAttribute("id");
     drag.ghost.classList.add("ghost");
-    drag.ghost.style.width = `${box.width}px`;
-    drag.dx = drag.x - box.left;
-    drag.dy = drag.y - box.top;
+    Object.assign(drag.ghost.style, { left: `${left}px`, top: `${top}px`, width: `${width}px` });
     document.body.append(drag.ghost);
     drag.block.classList.add("lifted");
   }
-  drag.ghost.style.transform = `translate(${event.clientX - drag.dx}px, ${event.clientY - drag.dy}px)`;
+  drag.ghost.style.transform = `translate(${event.clientX - drag.x}px, ${event.clientY - drag.y}px)`;
   document.getElementById("board")?.classList.toggle("over-it", isOverBoard(event));
 });
 
-function isOverBoard(event) {
-  const box = document.getElementById("board")?.getBoundingClientRect();
-  return !!box && event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
-}
+const isOverBoard = (event) => !!document.elementFromPoint(event.clientX, event.clientY)?.closest("#board");
 
 function drop(event) {
   if (!drag || event.pointerId !== drag.id) return;
@@ -374,12 +364,10 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("focusin", (event) => { closest(event, "[readonly]")?.select(); });
 
 const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" };
-const DARK_MEDIA = { auto: "(prefers-color-scheme: dark)", light: "not all", dark: "all" };
 
 function changeTheme(button) {
   const theme = button.value;
   root.dataset.theme = theme;
-  document.getElementById("dark").media = DARK_MEDIA[theme];
   button.value = NEXT_THEME[theme];
   button.setAttribute("aria-label", `Colours: ${theme}. Change to ${NEXT_THEME[theme]}`);
   const secure = location.protocol === "https:" ? "; secure" : "";
