@@ -198,7 +198,7 @@ def test_level_counts_say_why_they_win() -> None:
     solution = nt.solve(Game(rules, 0, (1,)))
     told = format_sentence(explain_move(solution.after(2), 2), "Ben", "block")
     assert told == (
-        "2 loses: Ben can answer 4. Ben can still place up to 1 block, and you up to 1. "
+        "2 loses: Ben can answer 1. Ben can still place up to 1 block, and you up to 1. "
         "You move next, so you will be stuck first."
     )
 

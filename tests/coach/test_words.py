@@ -11,7 +11,7 @@ import pytest
 import number_tower as nt
 from number_tower import Game, Position
 from number_tower.coach.hints import hint
-from number_tower.coach.ideas import IDEAS, explain_idea, get_idea, introduce_idea
+from number_tower.coach.ideas import IDEAS, explain_idea, introduce_idea, name_idea
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import format_details, format_sentence
 from number_tower.solve.solution import Solution
@@ -109,7 +109,7 @@ def test_only_the_first_reason_with_an_idea_introduces_it() -> None:
     introduced: set[str] = set()
     solution = nt.solve(Game(nt.rules("factor")))
     reasons = [explain_move(solution, block) for block in (4, 6)]
-    assert [get_idea(reason) for reason in reasons] == ["pairs", "pairs"]
+    assert [name_idea(reason) for reason in reasons] == ["pairs", "pairs"]
     first, second = (introduce_idea(reason, "number", introduced) for reason in reasons)
     assert first == explain_idea("pairs", "number")
     assert second is None

@@ -5,12 +5,14 @@ Every value is exact. What is not found within the limits is unknown; there is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from number_tower.coach.hints import Hint, format_reason, hint
-from number_tower.coach.reasons import find_reason
+from number_tower.coach.hints import Hint, hint
+from number_tower.coach.ideas import Idea, introduce_idea
+from number_tower.coach.reasons import Reason, find_reason
+from number_tower.coach.sentences import format_reason
 from number_tower.game import Game
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -33,7 +35,7 @@ _VERBS = {**VALUE_VERBS, "draw": "can hold a draw"}
 
 
 class AnalysedMove(NamedTuple):
-    """A move, its value to the player who makes it (None: not known), and why, to be read after its number."""
+    """A move, its value to the player who makes it (None: not known), and why, in sentences."""
 
     block: int
     value: Value | None
@@ -51,6 +53,9 @@ class PositionAnalysis(NamedTuple):
     moves: tuple[AnalysedMove, ...]
     note: str
     """What is not known, and why not; empty if everything is."""
+
+    ideas: tuple[Idea, ...] = ()
+    """The ideas behind the reasons, in words."""
 
     @property
     def complete(self) -> bool:
@@ -77,10 +82,16 @@ def analyse_table(
     solution = _solve(game, seconds, progress)
     worths = _value_endings(game) if solution is None else _collect_values(solution)
     known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
-    ranked = [*known, *(block for block in game.legal if block not in worths)]
-    moves = tuple(
-        _analyse_move(block, worths.get(block), game, solution if place < MAX_REASONS else None, names, voice.noun)
-        for place, block in enumerate(ranked)
+    player, opponent = names[game.to_move], names[1 - game.to_move]
+    found = {} if solution is None else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
+    reasons = {
+        block: format_reason(reason, player=player, opponent=opponent, noun=voice.noun)
+        for block, reason in found.items()
+        if reason is not None
+    }
+    moves = (
+        *(AnalysedMove(block, *worths[block], reasons.get(block, "")) for block in known),
+        *(AnalysedMove(block, None, None, "") for block in game.legal if block not in worths),
     )
     if solution is None:
         within = f"{seconds:g} {pluralize('second', seconds)}"
@@ -88,7 +99,8 @@ def analyse_table(
         note = "Only moves that end the game at once are valued here." if worths else "No move is valued here."
         return PositionAnalysis(None, None, verdict, "", moves, note)
     verdict = _format_verdict(solution.worth, game, names, voice.noun)
-    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves))
+    ideas = _collect_ideas(filter(None, found.values()), voice.noun)
+    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas)
 
 
 def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | None) -> Solution | None:
@@ -111,6 +123,12 @@ def _collect_values(solution: Solution) -> dict[int, Worth]:
     return worths
 
 
+def _collect_ideas(reasons: Iterable[Reason], noun: str) -> tuple[Idea, ...]:
+    """Return the ideas behind some reasons, each once."""
+    introduced: set[str] = set()
+    return tuple(filter(None, [introduce_idea(reason, noun, introduced) for reason in reasons]))
+
+
 def _value_endings(game: Game) -> dict[int, Worth]:
     """Return the values of the moves that end the game."""
     worths: dict[int, Worth] = {}
@@ -119,19 +137,6 @@ def _value_endings(game: Game) -> dict[int, Worth]:
         if (worth := get_final_worth(after)) is not None:
             worths[block] = worth.before(turned=after.to_move != game.to_move)
     return worths
-
-
-def _analyse_move(
-    block: int, worth: Worth | None, game: Game, solution: Solution | None, names: tuple[str, str], noun: str
-) -> AnalysedMove:
-    if worth is None:
-        return AnalysedMove(block, None, None, "")
-    why = None if solution is None else find_reason(solution, block)
-    if why is None:
-        return AnalysedMove(block, worth.value, worth.plies, "")
-    player, opponent = names[game.to_move], names[1 - game.to_move]
-    reason = format_reason(why, player=player, opponent=opponent, noun=noun)
-    return AnalysedMove(block, worth.value, worth.plies, reason)
 
 
 def _format_verdict(worth: Worth, game: Game, names: tuple[str, str], noun: str) -> str:

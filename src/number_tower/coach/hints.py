@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from number_tower.coach.ideas import Idea, explain_idea, get_idea
+from number_tower.coach.ideas import Idea, get_idea
 from number_tower.coach.reasons import Reason, find_best_reason, is_safe
 from number_tower.coach.sentences import (
     clause,
@@ -106,11 +106,6 @@ class Hint(NamedTuple):
         """Write what the reason leaves out; empty if that is nothing."""
         return format_details(self.reason, opponent=opponent, noun=noun)
 
-    def find_idea(self, noun: str) -> Idea | None:
-        """Return the idea behind the reason, in words."""
-        name = get_idea(self.reason)
-        return None if name is None else explain_idea(name, noun)
-
 
 def hint(solution: Solution) -> Hint:
     """Make a hint for the player to move."""
@@ -151,7 +146,7 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
     if step < len(texts):
         return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
-    details, idea = hint.give_details(opponent, voice.noun), hint.find_idea(voice.noun)
+    details, idea = hint.give_details(opponent, voice.noun), get_idea(hint.reason, voice.noun)
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 

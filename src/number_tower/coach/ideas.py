@@ -34,11 +34,17 @@ class Idea(NamedTuple):
     explanation: str
 
 
-def get_idea(reason: Reason) -> str | None:
+def name_idea(reason: Reason) -> str | None:
     """Return the name of the idea behind a reason; None if there is none."""
     if reason.kind == "refuted" and reason.because is not None:
-        return get_idea(reason.because)
+        return name_idea(reason.because)
     return _IDEA_BY_KIND.get(reason.kind)
+
+
+def get_idea(reason: Reason, noun: str = "block") -> Idea | None:
+    """Return the idea behind a reason, in words; None if there is none."""
+    name = name_idea(reason)
+    return None if name is None else explain_idea(name, noun)
 
 
 def explain_idea(name: str, noun: str = "block") -> Idea:
@@ -52,8 +58,8 @@ def explain_idea(name: str, noun: str = "block") -> Idea:
 
 def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
     """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
-    name = get_idea(reason)
-    if name is None or name in introduced:
+    idea = get_idea(reason, noun)
+    if idea is None or idea.name in introduced:
         return None
-    introduced.add(name)
-    return explain_idea(name, noun)
+    introduced.add(idea.name)
+    return idea

@@ -13,8 +13,8 @@ from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
-from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import Reason, find_reason
+from number_tower.coach.sentences import format_reason
 from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -304,8 +304,8 @@ class ReviewText(NamedTuple):
             return
         if move.best:
             reason = self.format_reason(move, move.reason)
-            because = "" if reason is None else f": it {reason}"
-            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}{because}."
+            because = "" if reason is None else f" {reason}"
+            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}.{because}"
         if move.after.value == "draw":
             yield f"{move.block} leaves only a draw."
         elif move.refutation is not None:
