@@ -40,6 +40,9 @@ MAX_LINE = 40
 """Plies of a line that is given as a reason."""
 
 _MAX_COMPARED = 10
+_MAX_TRIED = 40
+"""Answers up to which all are tried."""
+
 _MAX_SAFE_CHECKED, _MAX_REPLIES = 50, 1_000
 """Moves, and replies to each, that are looked at to find one after which the opponent cannot win at once."""
 
@@ -232,7 +235,8 @@ def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> 
 def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | None:
     """Return the reason of the first winning move that has one; those that end the game come first."""
     position = solution.position
-    winning = [block for block in position.legal if solution.moves[block].value == "win"]
+    blocks = position.legal if position.legal_mask.bit_count() <= _MAX_TRIED else solution.best[:_MAX_COMPARED]
+    winning = [block for block in blocks if solution.moves[block].value == "win"]
     winning.sort(key=lambda block: position.place(block).outcome is None)
     return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
 
