@@ -59,10 +59,10 @@ fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them:
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/fresh.py
 
 bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md
-	$(BIN)/python bench/all.py --write
+	PYTHONPATH=tests $(BIN)/python bench/all.py --write
 
 bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
-	$(BIN)/python bench/all.py --write --all
+	PYTHONPATH=tests $(BIN)/python bench/all.py --write --all
 
 bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; kept in bench/RESULTS.md
 	$(BIN)/python bench/web.py --write

@@ -21,8 +21,8 @@ from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.matching import decompose_blocks
-from number_tower.solve.worth import PlainSolver
 from others import networkx_matching, rustworkx_matching, yardstick
+from support.plain_solver import PlainSolver
 from timing import in_turns, peak_memory, seconds, typical
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def against_matching(other: str, size: int) -> Duel:
     ours = typical(openings)
     blocks = range(1, size + 1)
     theirs = {"rustworkx": rustworkx_matching, "networkx": networkx_matching}[other](blocks)
-    agree(decompose_blocks(blocks, "related", SearchLimits()).matched, theirs.pairs)
+    partners = decompose_blocks(blocks, "related", SearchLimits()).partner
+    agree(sum(other >= 0 for other in partners) // 2, theirs.pairs)
     return Duel(ours, theirs.seconds)
 
 

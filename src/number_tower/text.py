@@ -5,6 +5,7 @@ Nothing that these functions return can control a terminal.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -32,9 +33,9 @@ def format_text(text: str, most: int = 200) -> str:
     return _cut(_escape_text(text), most)
 
 
-def format_path(path: str, most: int = 200) -> str:
+def format_path(path: str | os.PathLike[str], most: int = 200) -> str:
     """Return a file's name; of a very long one, the end."""
-    text = _escape_text(path)
+    text = _escape_text(os.fspath(path))
     return text if len(text) <= most else "..." + text[3 - most :]
 
 
@@ -131,18 +132,18 @@ Value = str | int | Sequence[int]
 
 
 class Template:
-    """Text with fields in braces, parsed once and filled many times; safe to take from strangers.
+    """Text with fields in braces, parsed once and filled many times; with `known` fields, safe to take from strangers.
 
     A list's format is its separator (`{left:, }`), after a bar the text for an empty list (`{left:,|none}`), or `-` for
     runs (`1-6,8`); `{height:s}` is a plural s. A field is a name and nothing else: no attributes, indices or widths.
     """
 
-    def __init__(self, text: str, known: Collection[str]) -> None:
+    def __init__(self, text: str, known: Collection[str] | None = None) -> None:
         if not text.replace("\n", "").isprintable():
             raise ValueError("expected text without control characters")
         self._segments: list[tuple[str, str | None, str]] = []
         for literal, field, spec, conversion in _parse_fields(text):
-            if field is not None and (conversion or field not in known):
+            if field is not None and known is not None and (conversion or field not in known):
                 wrong = format_text(field + (f"!{conversion}" if conversion else ""), 60)
                 raise ValueError(f"unknown field {{{wrong}}}; expected one of {', '.join(known)}")
             if spec and (len(spec) > _LONGEST_FORMAT or "{" in spec or any(map(str.isdigit, spec))):

@@ -32,7 +32,6 @@ from number_tower.table import Change
 from number_tower.voice import MatchMoment, MatchStanding, Voice
 from support.command import TOWER, plain_environment
 from support.loading import NEVER_AT_FIRST, loaded
-from support.stores import make_change
 from support.terminal import Terminal
 
 pytest_plugins = ["support.postgres"]
@@ -414,7 +413,7 @@ def test_a_match_and_its_first_game_are_begun_in_one_piece(monkeypatch: pytest.M
 
     store = opened(db)
     with monkeypatch.context() as patched:
-        patched.setattr(keeping, "_insert_changes", fails)
+        patched.setattr(keeping, "insert_changes", fails)
         with pytest.raises(StoreError, match="full"):
             begun(store, new_match(), 9)
     assert rows(store) == []
@@ -435,7 +434,7 @@ def test_a_match_ends_in_one_piece_with_its_game(monkeypatch: pytest.MonkeyPatch
     assert store.get(game.id).table.outcome is None
     store.save(game, game.table.play(6))
     assert rows(store) == [(1, True)]
-    make_change(store, game.id, 3, Change("undo", 1))
+    store.change(game.id, 3, Change("undo", 1))
     assert rows(store) == [(1, False)]
 
 

@@ -14,7 +14,7 @@ from number_tower.store import StoreError, matches
 from number_tower.store.database import Store
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.table import Change
-from support.stores import Command, make_change, store_in
+from support.stores import Command, store_in
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_a_result_that_was_overtaken_elsewhere_is_told(
         away.append(True)
         yield from ("8", "6")
         away.clear()
-        make_change(kept(file), 1, 1, Change("place", 7))
+        kept(file).change(1, 1, Change("place", 7))
         yield from ("9", "quit")
 
     monkeypatch.setattr(Store, "save", sometimes)
@@ -219,7 +219,7 @@ def test_one_name_is_not_enough_for_two_people(play: Command, file: Path) -> Non
 def test_whoever_looks_is_told_what_happened_elsewhere(play: Command, file: Path, looks: str) -> None:
     def answers() -> Iterator[str]:
         yield "9"
-        make_change(kept(file), 1, 1, Change("place", 8))
+        kept(file).change(1, 1, Change("place", 8))
         yield from (looks, "4", "quit")
 
     done = play("play", "draft", answers=answers())

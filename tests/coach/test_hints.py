@@ -154,6 +154,15 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     check_hint(tree, solution)
 
 
+def test_every_text_names_only_facts_that_there_are() -> None:
+    facts = (
+        "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun why"
+        " because such target mine theirs left modulus last steps rounds pairs to_go reach gap whole sums need most room"
+        " answer answers reply leaf rule plan line plies"
+    )
+    assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
+
+
 def test_the_coach_has_words_for_everything_and_no_others() -> None:
     keys = load_texts()
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 import number_tower as nt
 from number_tower import Rules, catalogue
 from number_tower.coach.hints import EXERCISE_COUNT, find_exercises
-from number_tower.solve.worth import PlainSolver
 from support.command import tower
+from support.plain_solver import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
 

@@ -32,8 +32,8 @@ from number_tower.coach.puzzles import (
 )
 from number_tower.players import make_player
 from number_tower.solve import jit
-from number_tower.solve.worth import PlainSolver
 from support.game_tree import Tree, key
+from support.plain_solver import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
 

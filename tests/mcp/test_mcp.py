@@ -503,7 +503,9 @@ def test_null_is_as_good_as_nothing_for_every_argument_that_may_be_left_out() ->
     playing(play)
 
 
-def test_there_are_only_so_many_games_and_finished_ones_make_room() -> None:
+def test_there_are_only_so_many_games_and_finished_ones_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MAX_GAMES", 3)
+
     async def play(ask: Player) -> None:
         for _ in range(3):
             await ask("start_game", game="draft")
@@ -515,7 +517,7 @@ def test_there_are_only_so_many_games_and_finished_ones_make_room() -> None:
         assert "no game with the id 'game-2'" in await ask.refused("see_game", id="game-2")
         assert [each["id"] for each in (await ask("open_games"))["games"]] == ["game-1", "game-3", "game-4"]
 
-    playing(play, most=3)
+    playing(play)
 
 
 def test_two_moves_at_once_never_overwrite_each_other() -> None:

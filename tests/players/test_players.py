@@ -19,7 +19,8 @@ from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
-from number_tower.solve.worth import PlainSolver, Solver
+from number_tower.solve.worth import Solver
+from support.plain_solver import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_game, any_rules
 

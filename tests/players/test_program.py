@@ -513,13 +513,10 @@ def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(sh
 
 
 @pytest.mark.parametrize("body", ["trap '' TERM INT HUP", "exec >&- 2>&-", "exec 2>&-", "yes >&2 &"])
-def test_a_program_that_does_not_leave_is_ended(
-    shell: Bot, nothing_stays: str, monkeypatch: pytest.MonkeyPatch, body: str
-) -> None:
-    monkeypatch.setattr("number_tower.players.program.GRACE", 0.1)
+def test_a_program_that_does_not_leave_is_ended(shell: Bot, nothing_stays: str, body: str) -> None:
     program = Program(shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW)
     assert program.choose(GAME) == 5
-    program.close()
+    program.close(grace=0.1)
     assert carrying(nothing_stays) == []
 
 

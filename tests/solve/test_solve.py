@@ -24,9 +24,10 @@ from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.solution import choose_solver
 from number_tower.solve.top import TopSolver
-from number_tower.solve.worth import PlainSolver, Solver, Value
+from number_tower.solve.worth import Solver, Value
 from support.command import DATA
 from support.game_tree import Tree, key
+from support.plain_solver import PlainSolver
 from support.sizes import examples, size
 from support.strategies import any_rules
 
@@ -256,7 +257,7 @@ def test_a_solution_says_what_it_knows() -> None:
 
 
 def test_solve_is_a_function_whatever_else_is_imported() -> None:
-    script = "from number_tower.solve.worth import PlainSolver; import number_tower as nt; print(nt.solve(nt.Game()))"
+    script = "from number_tower.solve.worth import Worth; import number_tower as nt; print(nt.solve(nt.Game()))"
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "<Solution: win in 9, by matching>\n"
 

@@ -74,7 +74,7 @@ class Found(NamedTuple):
 
     answers: list[str]
     searched: list[int]
-    left: int | None
+    left: float
 
 
 def found_by(way: Way, start: Position, *, positions: int | None, plies: bool, memory: int = 1) -> Found:
@@ -260,6 +260,8 @@ def test_an_attempt_that_is_interrupted_leaves_the_whole_limit_to_the_next_one()
             interrupted.find_best_moves(start, interrupt)
         assert interrupted.find_best_moves(start) == fresh.find_best_moves(start)
         again, once = (each._limits for each in (interrupted, fresh))  # noqa: SLF001 - what is counted
+        assert again is not None
+        assert once is not None
         assert again._searched == once._searched  # noqa: SLF001 - likewise
 
 

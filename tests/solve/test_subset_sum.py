@@ -14,7 +14,7 @@ from number_tower import Game, NotSolvedError, Position, Rules
 from number_tower.solve import subset_sum
 from number_tower.solve.limits import SearchLimits
 from number_tower.solve.subset_sum import RunSubsetSum, SubsetSum, find_runs
-from number_tower.solve.worth import PlainSolver
+from support.plain_solver import PlainSolver
 from support.sizes import examples
 from support.strategies import any_rules
 

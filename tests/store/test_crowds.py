@@ -37,7 +37,6 @@ from support.clocks import SLOW
 from support.command import plain_environment
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.sizes import size
-from support.stores import make_change
 
 pytest_plugins = ["support.postgres"]
 
@@ -125,7 +124,7 @@ def begun(store: Store) -> StoredGame:
 def changed(store: Store, known: StoredGame, change: Change) -> StoredGame | StaleError:
     """Make a change that answers what is known."""
     try:
-        return make_change(store, known.id, known.table.version, change)
+        return store.change(known.id, known.table.version, change)
     except StaleError as stale:
         return stale
 

@@ -39,7 +39,7 @@ from number_tower.table import Change, StaleError, TableError
 from support.command import tower
 from support.dumps import loaded
 from support.sizes import size
-from support.stores import Command, by_hand, make_change, own_book, store_in
+from support.stores import Command, by_hand, own_book, store_in
 
 DRAFT = catalogue.load_named("draft")
 IN_MEMORY = "The game goes on in memory; `save game.json` writes it to a file"
@@ -184,7 +184,7 @@ SOON = maintenance.compute_cutoffs(keep_days=1)
 WRITES: dict[str, Callable[[Store], Any]] = {
     "games": each_game,
     "rooms": each_room,
-    "change": lambda store: make_change(store, 2, 7, Change("place", 5)),
+    "change": lambda store: store.change(2, 7, Change("place", 5)),
     "begin": lambda store: store.begin(Table(Game(DRAFT.rules, moves=(9,)), "draft"), DRAFT),
     "room": lambda store: add_room(store, 3),
     "puzzle": writing(

@@ -22,7 +22,7 @@ from number_tower.store.upgrade import migrate, read_version
 from number_tower.table import Change
 from support.dumps import FORMS, HELD, Known, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
-from support.stores import by_hand, make_change, store_in
+from support.stores import by_hand, store_in
 
 pytest_plugins = ["support.postgres"]
 
@@ -62,8 +62,8 @@ def check(store: Store, form: str) -> None:
 @pytest.mark.parametrize("form", HELD)
 def test_games_of_an_earlier_form_go_on(tmp_path: Path, form: str) -> None:
     store = store_in(loaded(form, tmp_path / "games.db"))
-    assert make_change(store, 2, 7, Change("place", 5)).table.game.moves == (3, 4, 5)
-    assert make_change(store, 4, 2, Change("place", 1)).table.outcome == (0, "stuck")
+    assert store.change(2, 7, Change("place", 5)).table.game.moves == (3, 4, 5)
+    assert store.change(4, 2, Change("place", 1)).table.outcome == (0, "stuck")
     book = catalogue.load("draft")
     begun = store.begin(Table(Game(book.rules), "draft"), book)
     assert begun.id == max(*HELD[form], 9) + 1, "the id of a game that was forgotten is still not used again"

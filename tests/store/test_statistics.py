@@ -48,7 +48,6 @@ from number_tower.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment, tower
 from support.sizes import examples
-from support.stores import make_change
 
 HOW_TO = ROOT / "docs/how-to/statistics.md"
 NOON = "2026-03-01T12:00:00.000000Z"
@@ -400,10 +399,10 @@ def test_a_game_that_went_on_while_it_was_judged_is_judged_again(store: Store) -
     game = keep(store, "draft(names=Ann,Ben):9,8,6")
     judging_ = statistics.judge_games(store)
     next(judging_)
-    make_change(store, game.id, 3, Change("undo", 1))
+    store.change(game.id, 3, Change("undo", 1))
     judging_.close()
     assert known(store) == [(None,) * 4]
-    make_change(store, game.id, 4, Change("place", 6))
+    store.change(game.id, 4, Change("place", 6))
     assert judged(store) == [(1, 1)]
     assert known(store)[0][0] is not None
 

@@ -24,7 +24,7 @@ from number_tower.table import Change, StaleError, TableError
 from number_tower.voice import Voice
 from support.command import DATA, tower
 from support.sizes import examples
-from support.stores import SEATS, any_play, by_hand, make_change, own_book, store_in
+from support.stores import SEATS, any_play, by_hand, own_book, store_in
 
 DRAFT = catalogue.load("draft")
 RULE_FILES = DATA / "rulefiles"
@@ -111,9 +111,9 @@ def test_several_changes_are_caught_up_with_at_once(shared: Store, tables: list[
 def test_change_by_change_is_the_same_as_table_by_table(shared: Store, tables: list[Table]) -> None:
     kept = shared.begin(tables[0], catalogue.find_rulebook("my game", tables[0].game.rules))
     for before, after in pairwise(tables):
-        changed = make_change(shared, kept.id, before.version, after.log[-1])
+        changed = shared.change(kept.id, before.version, after.log[-1])
         assert changed.table == after
-        assert make_change(shared, kept.id, before.version, after.log[-1]).times == changed.times, "once more is once"
+        assert shared.change(kept.id, before.version, after.log[-1]).times == changed.times, "once more is once"
     assert shared.get(kept.id).table.log == tables[-1].log
 
 
@@ -223,27 +223,27 @@ def test_takebacks_that_went_back_differently_far_are_not_the_same(store: Store)
 
 
 def test_a_late_duplicate_after_an_undo_changes_nothing(store: Store, begun: StoredGame) -> None:
-    make_change(store, begun.id, 1, Change("place", 8))
-    undone = make_change(store, begun.id, 2, Change("undo", 1))
-    assert make_change(store, begun.id, 1, Change("place", 8)) == undone
+    store.change(begun.id, 1, Change("place", 8))
+    undone = store.change(begun.id, 2, Change("undo", 1))
+    assert store.change(begun.id, 1, Change("place", 8)) == undone
     assert store.get(begun.id) == undone
     assert undone.table.game.moves == (9,)
 
 
 def test_a_stale_change_is_refused_with_the_table_as_it_is(store: Store, begun: StoredGame) -> None:
-    make_change(store, begun.id, 1, Change("place", 8))
+    store.change(begun.id, 1, Change("place", 8))
     with pytest.raises(StaleError) as stale:
-        make_change(store, begun.id, 1, Change("place", 7))
+        store.change(begun.id, 1, Change("place", 7))
     assert (stale.value.table, stale.value.table.version) == (drafted(9, 8), 2)
 
 
 def test_what_breaks_a_rule_is_not_kept(store: Store, begun: StoredGame) -> None:
     before = store.get(begun.id)
     with pytest.raises(ValueError, match="cannot be placed"):
-        make_change(store, begun.id, 1, Change("place", 9))
-    make_change(store, begun.id, 1, Change("resigned", 0))
+        store.change(begun.id, 1, Change("place", 9))
+    store.change(begun.id, 1, Change("resigned", 0))
     with pytest.raises(TableError, match="no move to take back"):
-        make_change(store, begun.id, 2, Change("undo", 1))
+        store.change(begun.id, 2, Change("undo", 1))
     assert before.table.outcome is None
     assert store.get(begun.id).table.outcome == (1, "resigned")
 
@@ -418,7 +418,7 @@ def test_a_game_edited_by_hand_is_reported_as_damaged_in_one_sentence(store: Sto
     touches: list[Callable[[], StoredGame]] = [
         lambda: store.get(kept.id),
         lambda: store.save(replace(kept, table=drafted(9)), drafted(9, 8, 5)),
-        lambda: make_change(store, kept.id, 2, Change("place", 5)),
+        lambda: store.change(kept.id, 2, Change("place", 5)),
     ]
     for touch in touches:
         with pytest.raises(StoreError, match="game 1 is damaged in the database: ") as trouble:

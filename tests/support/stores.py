@@ -20,8 +20,7 @@ from number_tower.cli.main import main
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules
 from number_tower.store.database import Store
-from number_tower.store.games import load_game, update_game
-from number_tower.store.rows import Seats, StoredGame
+from number_tower.store.rows import Seats
 from number_tower.table import Change, Declaration, TableError, check_player_names
 from support.command import TOWER
 from support.strategies import any_rules
@@ -32,14 +31,6 @@ def store_in(file: Path | str, patience: float = 10.0) -> Store:
     place = store.find_location(str(file))
     assert place is not None
     return Store(place, timeout=patience)
-
-
-def make_change(kept: Store, identity: int, version: int, change: Change) -> StoredGame:
-    """Make one change that answers a version of a stored table, as another process would."""
-    with kept.write() as connection:
-        current = load_game(connection, identity, lock=True)
-        table = current.table.answer(version, change)
-        return current if table is current.table else update_game(connection, current, table)
 
 
 def own_book(rules: Rules, name: str = "my game", source: str | None = None) -> Rulebook:

@@ -15,7 +15,7 @@ from number_tower.table import Change
 from support.clocks import SLOW
 from support.postgres import KINDS, fresh
 from support.servers import Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
-from support.stores import make_change, store_in
+from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
 
@@ -122,7 +122,7 @@ def test_what_is_played_on_in_a_terminal_is_seen(two: list[Server], shared: str)
 def _played_on(store: Store, version: int, change: Change) -> None:
     left = store.find_unfinished()
     assert left is not None
-    make_change(store, left.id, version, change)
+    store.change(left.id, version, change)
 
 
 async def all_at_once(ports: list[int], game: Seats, moves: list[dict[str, int]]) -> list[Answer]:

@@ -21,7 +21,7 @@ from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import CachedRoom, NewRoom
 from support.clocks import SLOW
 from support.lobbies import BOOK, LINK, START, Instantly, at, opened, sat
-from support.stores import make_change, store_in
+from support.stores import store_in
 
 
 async def following(followed: AsyncGenerator[CachedRoom | None, None]) -> CachedRoom:
@@ -132,7 +132,7 @@ def test_what_is_done_elsewhere_is_noticed_when_it_is_told(tmp_path: Path) -> No
             async with opened(tmp_path) as other:
                 kept = (await other.find_room(address)).game
                 store = store_in(tmp_path / "games.db")
-                make_change(store, kept.id, table.version, Change("place", table.game.legal[-1]))
+                store.change(kept.id, table.version, Change("place", table.game.legal[-1]))
                 store.close()
             lobby.note_change(told)
             assert (await following(followed)).room.table.version == table.version + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -106,7 +106,7 @@ def _upgrade(args: Namespace, terminal: Terminal) -> int:
     made = "has got its tables" if before is None else f"is brought from form {before}"
     terminal.show(f"{store.name} {made}, and is up to date (form {after}).\n")
     if before is not None and isinstance(backup, Path):
-        name = format_path(str(backup))
+        name = format_path(backup)
         terminal.show(
             f"The database as it was is saved as {name}; to go back: tower db restore {name}{store.db_option}\n"
         )
@@ -128,15 +128,14 @@ def _back_up(args: Namespace, terminal: Terminal) -> int:
     store = _require_store(args)
     with show_progress("parts", "stops; then nothing is saved") as update:
         summary = create_backup(store.location, Path(args.file), overwrite=args.force, progress=update)
-    rows = summary.rows
-    contents = _format_contents(rows.get("games", 0), rows.get("matches", 0), rows.get("puzzles", 0))
+    contents = _format_contents(summary.rows)
     terminal.show(f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (form {summary.version}).\n")
     return FINISHED
 
 
 def _check(args: Namespace, terminal: Terminal) -> int:
     name, report = _run_check(args)
-    contents = _format_contents(report.games, report.matches, report.puzzles)
+    contents = _format_contents(report.rows)
     if not report.problems:
         terminal.show(f"{name} is fine: {contents} (form {report.version}).\n")
         return FINISHED
@@ -171,10 +170,10 @@ def _restore(args: Namespace, terminal: Terminal) -> int:
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=DAMAGED_DATABASE)
     with show_progress("parts", "stops; then everything is as it was") as update:
         replaced = restore_backup(store.location, Path(args.file), update)
-    contents = _format_contents(report.games, report.matches, report.puzzles)
+    contents = _format_contents(report.rows)
     terminal.show(f"Restored {store.name} from {name}: {contents} (form {report.version}).\n")
     if replaced is not None:
-        terminal.show(f"The database that was there before is saved as {format_path(str(replaced))}\n")
+        terminal.show(f"The database that was there before is saved as {format_path(replaced)}\n")
     return FINISHED
 
 
@@ -186,7 +185,8 @@ def _require_store(args: Namespace) -> LazyStore:
     return store
 
 
-def _format_contents(games: int, matches: int, puzzles: int) -> str:
+def _format_contents(rows: Mapping[str, int]) -> str:
+    games, matches, puzzles = (rows.get(table, 0) for table in ("games", "matches", "puzzles"))
     return f"{format_count(games, 'game')}, {_format_counts(matches, puzzles)}"
 
 

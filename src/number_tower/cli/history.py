@@ -19,7 +19,7 @@ from number_tower.cli.terminal import Terminal
 from number_tower.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
-from number_tower.store.games import DamagedEntry, GameFilter, GameInMatchError, GamePage, list_games
+from number_tower.store.games import DamagedEntry, GameFilter, GameInMatchError, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, is_timestamp
 from number_tower.text import format_value, pluralize
@@ -59,18 +59,17 @@ def run(args: Namespace) -> int:
     store = LazyStore(args.db)
     if args.matches:
         return _list_matches(args, store, terminal)
-    page = None if store.missing else store.query(lambda database: _load_page(database, args), "game")
+    found, total = ((), 0) if store.missing else store.query(lambda database: _load_page(database, args), "game")
     if args.json:
-        entries = [] if page is None else [_game_to_json(game) for game in page.games]
-        _print_json(args, 0 if page is None else page.total, games=entries)
-    elif page is None or not page.total:
+        _print_json(args, total, games=[_game_to_json(game) for game in found])
+    elif not total:
         terminal.show(f"{_describe_empty(args, store)}\n")
-    elif not page.games:
-        raise CommandError(f"--page {args.page}: there are only {-(-page.total // args.count)}")
+    elif not found:
+        raise CommandError(f"--page {args.page}: there are only {-(-total // args.count)}")
     else:
-        rows = [_format_row(game) for game in page.games]
+        rows = [_format_row(game) for game in found]
         _show_table(terminal, ("id", "last move", "game", "players", "result"), rows)
-        _show_page_number(terminal, args, page.total, "games")
+        _show_page_number(terminal, args, total, "games")
     return FINISHED
 
 
@@ -142,7 +141,7 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
     }
 
 
-def _load_page(store: Store, args: Namespace) -> GamePage:
+def _load_page(store: Store, args: Namespace) -> tuple[tuple[StoredGame | DamagedEntry, ...], int]:
     name, player = normalize_game_name(args.game), args.player and args.player.strip()
     wanted = GameFilter(name, player, args.result, _format_day(args.since), _format_day(args.until, 1))
     with store.read() as connection:

@@ -190,7 +190,7 @@ def _check_picture_file(path: str) -> Path:
     name, file = format_path(path), Path(os.path.realpath(path))
     try:
         if not file.parent.is_dir():
-            problem = f"there is no folder {format_path(str(file.parent))}"
+            problem = f"there is no folder {format_path(file.parent)}"
             raise CommandError(f"the picture cannot be kept in {name}: {problem}")
         if file.exists() and not file.is_file():
             raise CommandError(f"{name} is not a file that a picture can be kept in (--svg - prints it)")

@@ -55,7 +55,7 @@ class SaveFile:
             if self.up_to_date:
                 self._write(table)
         except FileNotFoundError:
-            problem = f"there is no folder {format_path(str(self._file.parent))}"
+            problem = f"there is no folder {format_path(self._file.parent)}"
             raise CommandError(f"the game cannot be kept in {self.name}: {problem}") from None
         except OSError as error:
             problem = error.strerror or str(error)
@@ -104,4 +104,4 @@ class SaveFile:
             beside.hardlink_to(self._file)
         except OSError:
             self._file.rename(beside)
-        return format_path(str(beside))
+        return format_path(beside)

@@ -17,17 +17,9 @@ from number_tower.cli.errors import FINISHED, CommandError, print_error, rearm_i
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
-from number_tower.store import StoreError
+from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
-from number_tower.store.statistics import (
-    Period,
-    ResultsByGame,
-    Statistics,
-    Streak,
-    compute_statistics,
-    judge_games,
-    list_names,
-)
+from number_tower.store.statistics import Period, ResultsByGame, Statistics, Streak
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
@@ -82,9 +74,9 @@ def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
     """Return the statistics, and whether Ctrl-C stopped the judging before."""
     stopped = _judge_games(store, name)
     with store.read() as connection:
-        found = compute_statistics(connection, name)
+        found = statistics.compute_statistics(connection, name)
         if found.empty and name is not None:
-            _check_name(name, list_names(connection))
+            _check_name(name, statistics.list_names(connection))
         return found, stopped
 
 
@@ -104,7 +96,7 @@ def _judge_games(store: Store, name: str | None) -> bool:
     try:
         with (
             show_progress("games", "shows what is known so far") as update,
-            closing(judge_games(store, None if name is None else name.casefold())) as progress,
+            closing(statistics.judge_games(store, None if name is None else name.casefold())) as progress,
         ):
             for done, total in progress:
                 update(done, total)

@@ -80,7 +80,7 @@ def analyse_table(
     if (over := get_final_worth(game.position)) is not None:
         return PositionAnalysis(over.value, 0, _format_verdict(over, game, names, voice.noun), "", (), "")
     solution = _solve(game, seconds, progress)
-    worths = _value_endings(game) if solution is None else _collect_values(solution)
+    worths = _value_endings(game) if solution is None else solution.find_values()
     known = sorted(worths, key=lambda block: worths[block].rank, reverse=True)
     player, opponent = names[game.to_move], names[1 - game.to_move]
     found = {} if solution is None else {block: find_reason(solution, block) for block in known[:MAX_REASONS]}
@@ -113,14 +113,6 @@ def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | 
             limits.seconds = most * seconds
             return solution
     return None
-
-
-def _collect_values(solution: Solution) -> dict[int, Worth]:
-    """Return the values of the moves, as far as they are found."""
-    worths: dict[int, Worth] = {}
-    with suppress(NotSolvedError):
-        worths.update(solution.moves)
-    return worths
 
 
 def _collect_ideas(reasons: Iterable[Reason], noun: str) -> tuple[Idea, ...]:

@@ -100,8 +100,8 @@ def find_daily_puzzle(day: str, *, grade: int | None = None) -> tuple[Rulebook, 
 def find_mixed_puzzles(seed: int | str, *, grade: int | None = None) -> Iterator[tuple[Rulebook, Puzzle]]:
     """Give puzzles from the whole catalogue without end, each with its game; of one grade, or of all in turn."""
     given: set[object] = set()
-    for place in count():
-        book, puzzle = _find_in_catalogue(f"{seed} {place}", GRADES[place % len(GRADES)] if grade is None else grade)
+    for number in count(1):
+        book, puzzle = find_numbered_puzzle(seed, number, grade=grade)
         at = book.name, puzzle.game.rules, reduce_position(puzzle.game.position)
         if at not in given:
             given.add(at)
@@ -184,7 +184,8 @@ class PuzzleStream(Iterator[Puzzle]):
             if not games:
                 continue
             try:
-                solver = _make_solver(games[0].position, SearchLimits(positions=_MAX_SEARCHED, memory=memory))
+                limits = SearchLimits(positions=_MAX_SEARCHED, memory=memory)
+                solver = choose_solver(games[0].position, limits, plies=False, compiled=False)
                 for game in games:
                     puzzle = None if (at := reduce_position(game.position)) in known else _make_puzzle(game, solver)
                     if puzzle is not None:
@@ -232,12 +233,6 @@ def _grade_puzzle(position: Position, plies: int | None) -> int:
         return 2
     read = tempting * (_UNKNOWN_PLIES if plies is None else plies)
     return 3 if read < _HARD else 4 if read < _HARDEST else 5
-
-
-def _make_solver(root: Position, watch: SearchLimits) -> Solver:
-    """Return a solver for a position and all that follow; such short searches are not worth compiling."""
-    solver = choose_solver(root, watch, plies=False)
-    return DeepSolver(root, watch, plies=False, compiled=False) if isinstance(solver, DeepSolver) else solver
 
 
 def _count_plies(position: Position, answer: int, solver: Solver) -> int | None:

@@ -7,7 +7,6 @@ is counted or concluded from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -173,7 +172,10 @@ def review(
 
 
 class _PositionSolver:
-    """Solves the positions of one game, each within its own time, sharing one solver."""
+    """Solves the positions of one game, each within its own time, sharing one solver.
+
+    The limits are made without any time, so that plies are not searched for long.
+    """
 
     def __init__(self, start: Position, limits: SearchLimits, seconds: float | None, altogether: float | None) -> None:
         self._start = start
@@ -187,7 +189,7 @@ class _PositionSolver:
         """Solve a position that is not over; None if that took too long, or is bound to."""
         if self._missed == _MAX_MISSED:
             return None
-        self._set_deadline()
+        self._limits.seconds = min(self._seconds + self._limits.seconds_used, self._altogether)
         try:
             if self._solver is None:
                 self._solver = choose_solver(self._start, self._limits, plies=True)
@@ -197,12 +199,6 @@ class _PositionSolver:
             return None
         self._missed = 0
         return solution
-
-    def _set_deadline(self) -> None:
-        """Give the next position its time; the limits are made without any, so that plies are not searched for long."""
-        if self._seconds < inf or self._altogether < inf:
-            self._limits.seconds = 0.0
-            self._limits.seconds = min(self._seconds - self._limits.seconds_left, self._altogether)
 
 
 def _judge_move(
@@ -244,10 +240,8 @@ def _is_decision(solution: Solution) -> bool | None:
 
 def _find_best_moves(solution: Solution) -> tuple[int, ...]:
     """Return the moves that keep the value, as far as they were found: the best first, of equals the smaller block."""
-    found: list[tuple[int, Worth]] = []
-    with suppress(NotSolvedError):
-        found.extend(move for move in solution.moves.items() if move[1].value == solution.value)
-    return tuple(block for block, _ in sorted(found, key=lambda move: move[1].rank, reverse=True))
+    found = {block: worth for block, worth in solution.find_values().items() if worth.value == solution.value}
+    return tuple(sorted(found, key=lambda block: found[block].rank, reverse=True))
 
 
 # Sentences ------------------------------------------------------------------------------------------------------------

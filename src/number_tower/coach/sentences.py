@@ -19,13 +19,6 @@ from number_tower.text import Value as Fact
 _LONGEST_WAY = 6
 """Blocks of a way to the target that are listed."""
 
-_FIELDS = (
-    "block", "tower", "player", "player_s", "player_is", "player_has", "own", "opponent", "opponent_s", "opponent_is",
-    "opponent_has", "their", "noun", "why", "because", "such", "target", "mine", "theirs", "left", "modulus", "last",
-    "steps", "rounds", "pairs", "to_go", "reach", "gap", "whole", "sums", "need", "most", "room", "answer", "answers",
-    "reply", "leaf", "rule", "plan", "line", "plies",
-)  # fmt: skip
-
 _LOSSES = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
 _DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
 
@@ -177,7 +170,7 @@ def load_texts() -> dict[str, Template]:
     """Return all texts by their keys."""
     with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
         texts = parse_toml(stream.read(), "words.toml")
-    return {key: Template(str(text), _FIELDS) for key, text in texts.items()}
+    return {key: Template(str(text)) for key, text in texts.items()}
 
 
 clause = format_reason

@@ -57,10 +57,7 @@ def _check_integer(key: str, given: object, least: int, most: int) -> int:
 
 
 def _integer(least: int, most: int = LARGEST_NUMBER) -> Callable[[object, ValidationInfo], int]:
-    def read(given: object, info: ValidationInfo) -> int:
-        return _check_integer(str(info.field_name), given, least, most)
-
-    return read
+    return lambda given, info: _check_integer(str(info.field_name), given, least, most)
 
 
 def _read_bool(given: object, info: ValidationInfo) -> bool:
@@ -172,7 +169,6 @@ _RULES = {
     },
     "additionalProperties": False,
 }
-_BOOLEAN = {"type": "boolean"}
 _GAME_NAME = {"type": "string", "enum": list(catalogue.list_names())}
 _LEVEL = {"type": "string", "enum": [NO_OPPONENT, *ALL_LEVELS]}
 _SEAT = {"type": "integer", "enum": [1, 2]}
@@ -185,23 +181,22 @@ def _optional(read: Callable[..., object], about: str, *kinds: Mapping[str, obje
     return _Argument(read, {"description": about, "anyOf": [*kinds, {"type": "null"}]})
 
 
+def _flag(about: str) -> _Argument:
+    return _optional(_read_bool, about, {"type": "boolean"})
+
+
+def _block_set(about: str) -> _Argument:
+    return _optional(_read_blocks, f"Option of a named game: the blocks {about}.", _BLOCKS)
+
+
 GameName = Annotated[str | None, _optional(_read_game, "A game's name; see list_games.", _GAME_NAME)]
 RulesGiven = Annotated[
     dict[str, object] | None, _optional(_read_rules, "Rules of your own, instead of a game's name.", _RULES)
 ]
 Target = Annotated[int | None, _optional(_integer(1), "Option of a named game: the height to reach exactly.", _NUMBER)]
-Blocks = Annotated[
-    object, _optional(_read_blocks, "Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.", _BLOCKS)
-]
-Opening = Annotated[
-    object, _optional(_read_blocks, "Option of a named game: the blocks that may lie on an empty tower.", _BLOCKS)
-]
-Hidden = Annotated[
-    bool,
-    _optional(
-        _read_bool, "Tell nobody which blocks are left, where the game has that option; no hints then.", _BOOLEAN
-    ),
-]
+Blocks = Annotated[object, _block_set("to play with, such as 1-5 or 1,3,5")]
+Opening = Annotated[object, _block_set("that may lie on an empty tower")]
+Hidden = Annotated[bool, _flag("Tell nobody which blocks are left, where the game has that option; no hints then.")]
 Opponent = Annotated[
     str,
     _optional(
@@ -220,9 +215,7 @@ FirstSeat = Annotated[
 Seed = Annotated[
     int | None, _optional(_integer(0), "What chance follows from: the same seed, the same opponent.", _SEED)
 ]
-ListsLegal = Annotated[
-    bool, _optional(_read_bool, "Whether the blocks that may be placed are listed on every turn.", _BOOLEAN)
-]
+ListsLegal = Annotated[bool, _flag("Whether the blocks that may be placed are listed on every turn.")]
 GameId = Annotated[
     object,
     WithJsonSchema({"description": "The id of a game, as start_game gave it, such as game-1.", "type": "string"}),

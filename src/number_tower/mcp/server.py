@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from inspect import getdoc
+from secrets import randbelow
 from threading import Event
 from typing import Annotated, Any, TypeVar
 
@@ -25,7 +26,7 @@ from number_tower.coach.analysis import analyse_table, find_hint
 from number_tower.coach.hints import format_hint
 from number_tower.mcp import results, schemas
 from number_tower.mcp.schemas import ToolRequestError
-from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game, draw_seed
+from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game
 from number_tower.players import ALL_LEVELS
 from number_tower.prompt import check_answer
 from number_tower.solve.limits import NotSolvedError
@@ -53,21 +54,24 @@ _SEARCHES, _COMPUTERS = 2, 4
 
 
 class Tools:
-    """The tools, one method each; a tool's docstring is its description for the model."""
+    """The tools, one method each; a tool's docstring is its description for the model.
 
-    def __init__(self, *, lists: bool = True, most: int = MAX_GAMES) -> None:
+    All are coroutines, so that only the thread of the event loop changes the games.
+    """
+
+    def __init__(self, *, lists: bool = True) -> None:
         self._lists = lists
-        self._games = GameSessions(most)
+        self._games = GameSessions()
         self._searches = CapacityLimiter(_SEARCHES)
         self._computers = CapacityLimiter(_COMPUTERS)
-        self._rules_limiter = lru_cache(maxsize=2 * most)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
+        self._rules_limiter = lru_cache(maxsize=2 * MAX_GAMES)(lambda rules: CapacityLimiter(1))  # noqa: ARG005 - the key
         """One computer at a time for the same rules, since they share what is known of the game."""
 
-    def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
+    async def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
         """Tell which games there are, which options they take, and at which levels the computer plays."""
         return results.build_games_result()
 
-    def read_rules(
+    async def read_rules(
         self,
         game: schemas.GameName = None,
         rules: schemas.RulesGiven = None,
@@ -98,7 +102,7 @@ class Tools:
 
         Files cannot be named. Without an opponent you move for both sides; a computer that begins has moved already.
         """
-        seed = draw_seed() if seed is None else seed
+        seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
         choice = choose_game(game, rules, options, hidden=hidden, first=first, seed=seed)
         level = ALL_LEVELS.get(opponent)
@@ -108,7 +112,7 @@ class Tools:
         session = GameSession("", table, level, seat - 1, seed, legal and self._lists)
         return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
-    def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Tell how a game stands, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
         return results.build_state_result(self._games.get(id), rules=True)
 
@@ -127,7 +131,7 @@ class Tools:
         after = self._games.replace(before, await self._let_computer_move(placed))
         return results.build_state_result(after, _describe_reply(before, after))
 
-    def take_back(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def take_back(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Take your last move back, and with it whatever an opponent answered; also the move that ended a game."""
         before = self._games.get(id)
         _check_undo(before)
@@ -135,11 +139,11 @@ class Tools:
         removed = before.table.game.moves[len(after.table.game.moves) :]
         return results.build_state_result(after, f"Taken back: {', '.join(map(str, removed))}.")
 
-    def open_games(self) -> Annotated[CallToolResult, schemas.OpenGamesResult]:
+    async def open_games(self) -> Annotated[CallToolResult, schemas.OpenGamesResult]:
         """List the games by their ids: those that go on, and the last that were finished."""
         return results.build_open_games_result(self._games.list_all())
 
-    def resign(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
+    async def resign(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_not_over(before, "there is nothing to give up")
@@ -213,7 +217,7 @@ class TowerServer(MCPServer[Any]):
             raise
 
 
-def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES) -> TowerServer:
+def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
     """Return a server without games.
 
     Without `lists` no game lists the legal blocks; without `helps` there are no hints and no analysis.
@@ -226,7 +230,7 @@ def make_server(*, lists: bool = True, helps: bool = True, most: int = MAX_GAMES
         version=__version__,
         log_level="WARNING",
     )
-    tools = Tools(lists=lists, most=most)
+    tools = Tools(lists=lists)
     for tool, hints in (
         (tools.list_games, _READS),
         (tools.read_rules, _READS),

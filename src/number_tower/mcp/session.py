@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from random import Random
-from threading import Lock
 from time import monotonic
 
 from number_tower import catalogue
@@ -31,8 +29,6 @@ COMPUTER_SECONDS = 10.0
 
 _MAX_IDS_LISTED = 20
 """Ids that an error lists."""
-
-_SEEDS = 2**31
 
 
 def choose_game(
@@ -65,11 +61,6 @@ def choose_game(
     if choice.rules.most_plies > MAX_PLIES:
         raise ToolRequestError(f"target: expected a game of at most {MAX_PLIES:,} moves; this one could take more")
     return choice
-
-
-def draw_seed() -> int:
-    """Return a random seed."""
-    return Random().randrange(_SEEDS)  # noqa: S311 - play, not secrets
 
 
 @dataclass(frozen=True)
@@ -109,8 +100,7 @@ class GameSession:
     @property
     def awaits_user(self) -> bool:
         """Whether it is not the computer's turn."""
-        table = self.table
-        return self.opponent is None or table.outcome is not None or table.game.to_move == self.seat
+        return self.table.outcome is not None or not self.table.automatic[self.table.game.to_move]
 
     @property
     def resigning_seat(self) -> int:
@@ -119,18 +109,15 @@ class GameSession:
 
 
 class GameSessions:
-    """The open games and the last finished ones, by their ids; changes are atomic."""
+    """The open games and the last finished ones, by their ids; for one thread."""
 
-    def __init__(self, most: int = MAX_GAMES) -> None:
-        self._most = most
-        self._lock = Lock()
+    def __init__(self) -> None:
         self._sessions: dict[str, GameSession] = {}
         self._last_number = 0
 
     def list_all(self) -> list[GameSession]:
         """Return all games, the oldest first."""
-        with self._lock:
-            return list(self._sessions.values())
+        return list(self._sessions.values())
 
     def get(self, given: object) -> GameSession:
         """Return a game by its id."""
@@ -141,40 +128,36 @@ class GameSessions:
 
     def add(self, session: GameSession) -> GameSession:
         """Add a game with a new id; if there are too many, the oldest finished one is removed."""
-        with self._lock:
-            if len(self._sessions) >= self._most:
-                del self._sessions[self._find_finished()]
-            self._last_number += 1
-            added = replace(session, id=f"game-{self._last_number}")
-            self._sessions[added.id] = added
-            return added
+        if len(self._sessions) >= MAX_GAMES:
+            del self._sessions[self._find_finished()]
+        self._last_number += 1
+        added = replace(session, id=f"game-{self._last_number}")
+        self._sessions[added.id] = added
+        return added
 
     def check_capacity(self) -> None:
         """Raise an error if no game can be added."""
-        with self._lock:
-            if len(self._sessions) >= self._most:
-                self._find_finished()
+        if len(self._sessions) >= MAX_GAMES:
+            self._find_finished()
 
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
         """Replace a game, unless another call has changed it meanwhile."""
-        with self._lock:
-            if self._sessions.get(before.id) is not before:
-                problem = f"{before.id} was changed by another call meanwhile"
-                raise ToolRequestError(f"{problem}; look at it again with see_game")
-            self._sessions[before.id] = after
-            return after
+        if self._sessions.get(before.id) is not before:
+            raise ToolRequestError(f"{before.id} was changed by another call meanwhile; look at it again with see_game")
+        self._sessions[before.id] = after
+        return after
 
     def _find_finished(self) -> str:
         for session in self._sessions.values():
             if session.table.outcome is not None:
                 return session.id
         raise ToolRequestError(
-            f"{self._most} games are open, and no more can be; finish one, or end one with resign "
+            f"{MAX_GAMES} games are open, and no more can be; finish one, or end one with resign "
             f"({self._list_open_ids()})"
         )
 
     def _list_open_ids(self) -> str:
-        ids = [session.id for session in list(self._sessions.values()) if session.table.outcome is None]
+        ids = [session.id for session in self._sessions.values() if session.table.outcome is None]
         if not ids:
             return "no game is open; begin one with start_game"
         more = f" and {len(ids) - _MAX_IDS_LISTED} more" if len(ids) > _MAX_IDS_LISTED else ""

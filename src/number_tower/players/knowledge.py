@@ -39,12 +39,11 @@ class Knowledge:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._limits = SearchLimits()
         self._start = Position.start(rules)
         self._whole: Solution | None = None
-        self._was_tried = False
+        self._limits: SearchLimits | None = None
+        """The limits of the whole game's solution, once it was tried to solve the game."""
         self._last_solution: tuple[Position, Solution | None] | None = None
-        self._last_moves: tuple[Position, tuple[int, ...] | None] | None = None
 
     def solve(self, position: Position, progress: OnProgress = None) -> Solution | None:
         """Solve a position; None if that would take too long."""
@@ -62,38 +61,34 @@ class Knowledge:
         positions left, so its answer could differ.
         """
         whole = self._solve_by_whole_game(position, progress)
-        if whole is not None:
-            return find_hardest_moves(whole)
-        if self._last_moves is None or self._last_moves[0] != position:
-            solution = _solve_alone(position, progress)
-            self._last_moves = position, None if solution is None else find_hardest_moves(solution)
-        return self._last_moves[1]
+        solution = _solve_alone(position, progress) if whole is None else whole
+        return None if solution is None else find_hardest_moves(solution)
 
     def _solve_by_whole_game(self, position: Position, progress: OnProgress) -> Solution | None:
         """Solve a position by the solution of the game; None if the game was not solved from its start."""
-        if not self._was_tried:
-            self._whole = self._solve_whole_game(progress)
-            self._was_tried = True
+        if self._limits is None:
+            limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
+            self._whole = _solve_whole_game(self._start, limits)
+            self._limits = limits
         self._limits.progress = progress
         if self._whole is None or position.legal_mask.bit_count() > MANY_MOVES:
             return None
         return self._whole.of(position)
-
-    def _solve_whole_game(self, progress: OnProgress) -> Solution | None:
-        """Solve the game from its start, with new limits each time, since an earlier attempt may have been stopped."""
-        self._limits = SearchLimits(positions=_limit_positions(self._start.rules), progress=progress)
-        try:
-            whole = _make_solution(self._start, self._limits)
-        except NotSolvedError:
-            return None
-        self._limits.lift_positions()
-        return whole if whole.plies is not None else None
 
 
 @lru_cache(maxsize=8)
 def get_knowledge(rules: Rules) -> Knowledge:
     """Return the knowledge of a game, which is cached for a few games."""
     return Knowledge(rules)
+
+
+def _solve_whole_game(start: Position, limits: SearchLimits) -> Solution | None:
+    try:
+        whole = _make_solution(start, limits)
+    except NotSolvedError:
+        return None
+    limits.lift_positions()
+    return whole if whole.plies is not None else None
 
 
 def _solve_alone(position: Position, progress: OnProgress) -> Solution | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
 from number_tower.game import Game, play_randomly
-from number_tower.players.base import Player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.position import Position
 from number_tower.solve.limits import Progress
@@ -64,12 +63,13 @@ LEVELS = {name: level for name, level in ALL_LEVELS.items() if level is not RAND
 
 
 @dataclass
-class Computer(Player):
+class Computer:
     """A player of some level. Its choices follow from its seed and the game so far, and from nothing else."""
 
     level: Level
     seed: int = 0
     progress: Callable[[Progress], object] | None = None
+    remark: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         self.name = self.level.name.capitalize()
@@ -81,6 +81,9 @@ class Computer(Player):
         self.remark = ""
         candidates = self._find_candidates(game, 1 if slips else self.level.plies, rng)
         return candidates[int(rng.random() * len(candidates))]
+
+    def close(self) -> None:
+        """Do nothing."""
 
     def _find_candidates(self, game: Game, plies: int | None, rng: Random) -> Sequence[int]:
         if plies is not None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from shutil import which
 
-from number_tower.players.base import ForfeitError
+from number_tower.players import ForfeitError
 from number_tower.players.supervisor import pack_request
 from number_tower.text import format_path, format_text
 

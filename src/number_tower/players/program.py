@@ -23,7 +23,7 @@ from typing import TypeVar
 from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
 from number_tower.game import Game
-from number_tower.players.base import DEFAULT_PATIENCE, ForfeitError, Player
+from number_tower.players import DEFAULT_PATIENCE, ForfeitError, Player
 from number_tower.players.process import MARK_VARIABLE, start_command
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
@@ -54,37 +54,6 @@ _PAUSE = 0.002
 _MAX_KILL_SECONDS = 2.0
 
 
-class Program(Player):
-    """A command that plays one game: started at its first question, asked for every move, and ended by `close`."""
-
-    def __init__(
-        self,
-        command: str,
-        *,
-        patience: float = DEFAULT_PATIENCE,
-        progress: Callable[[Progress], object] | None = None,
-    ) -> None:
-        if not 0 < patience < float("inf"):
-            raise ValueError(f"patience: expected a number of seconds above 0; got {format_value(patience)}")
-        self.name = shorten_command(command)
-        self._conversation = Conversation(command, patience)
-        self._patience = patience
-        self._progress = progress
-
-    def choose(self, game: Game) -> int:
-        """Ask the program for a move; if that is illegal, the program is ended and forfeits."""
-        question = format_question(game, self._patience)
-        return self._conversation.ask(question, partial(_parse_block, game=game), self._report_waiting)
-
-    def _report_waiting(self, seconds: float) -> None:
-        if self._progress is not None:
-            self._progress(Progress(0, seconds, 0.0))
-
-    def close(self) -> None:
-        """End the program and everything that it started; the next question would start it again."""
-        self._conversation.close()
-
-
 class Conversation:
     """Questions to one run of a command; after a forfeit the next question starts another run."""
 
@@ -105,11 +74,37 @@ class Conversation:
             self.close(grace=0.0)
             raise
 
-    def close(self, grace: float | None = None) -> None:
-        """End the command and everything that it started."""
+    def close(self, grace: float = GRACE) -> None:
+        """End the command and everything that it started; the next question starts it again."""
         process, self._process = self._process, None
         if process is not None:
-            process.end(GRACE if grace is None else grace)
+            process.end(grace)
+
+
+class Program(Conversation, Player):
+    """A command that plays one game: started at its first question, asked for every move, and ended by `close`."""
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        patience: float = DEFAULT_PATIENCE,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        if not 0 < patience < float("inf"):
+            raise ValueError(f"patience: expected a number of seconds above 0; got {format_value(patience)}")
+        super().__init__(command, patience)
+        self.name = shorten_command(command)
+        self._progress = progress
+
+    def choose(self, game: Game) -> int:
+        """Ask the program for a move; if that is illegal, the program is ended and forfeits."""
+        question = format_question(game, self._patience)
+        return self.ask(question, partial(_parse_block, game=game), self._report_waiting)
+
+    def _report_waiting(self, seconds: float) -> None:
+        if self._progress is not None:
+            self._progress(Progress(0, seconds, 0.0))
 
 
 class ProgramProcess:

@@ -113,29 +113,22 @@ def _adopt_orphans() -> bool:
 
 
 def _receive_request(connection: int) -> tuple[list[bytes], dict[bytes, bytes]] | None:
-    length = _receive(connection, _LENGTH)
-    body = _receive(connection, int.from_bytes(length, "big")) if length else None
-    return unpack_request(body) if body else None
-
-
-def _receive(connection: int, size: int) -> bytes | None:
-    """Return so many bytes; None if the connection ends before."""
-    parts = []
-    while size:
-        part = _read(connection, min(size, 1 << 16))
-        if not part:
-            return None
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _read(connection: int, most: int) -> bytes:
-    """Return received bytes; none if the connection has ended or was reset."""
+    """Return the words and the environment of a request; None if the connection ends before."""
     try:
-        return os.read(connection, most)
+        with open(connection, "rb", closefd=False) as stream:
+            size = int.from_bytes(stream.read(_LENGTH), "big")
+            body = stream.read(size)
     except ConnectionError:
-        return b""
+        return None
+    return unpack_request(body) if size and len(body) == size else None
+
+
+def _is_open(connection: int) -> bool:
+    """Discard what was received; return whether the connection has neither ended nor been reset."""
+    try:
+        return bool(os.read(connection, 1 << 12))
+    except ConnectionError:
+        return False
 
 
 def _send(connection: int, line: bytes) -> None:
@@ -209,7 +202,7 @@ def _wait(connection: int, pid: int, woken: int) -> None:
             os.read(woken, 1 << 12)
             _reap(pid, connection)
         if connection in ready:
-            if not _read(connection, 1 << 12):
+            if not _is_open(connection):
                 return
             _reap(pid, connection)
             _send(connection, b"running\n")

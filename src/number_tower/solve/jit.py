@@ -46,7 +46,7 @@ def is_loaded() -> bool:
 def load_compiler() -> bool:
     """Load Numba, and say whether that worked."""
     try:
-        _load_numba()
+        import_module("numba")  # heavy and optional
     except ImportError:
         return False
     return True
@@ -54,10 +54,11 @@ def load_compiler() -> bool:
 
 def compile_function(function: Function) -> Function:
     """Compile a function on its first call; the machine code is cached on disk if there is a folder for it."""
+    njit = import_module("numba").njit
     try:
-        return cast("Function", _load_numba().njit(cache=True, nogil=True)(function))
+        return cast("Function", njit(cache=True, nogil=True)(function))
     except RuntimeError:  # there is no folder
-        return cast("Function", _load_numba().njit(nogil=True)(function))
+        return cast("Function", njit(nogil=True)(function))
 
 
 def compile_kernel(kernel: Function) -> Function:
@@ -75,10 +76,6 @@ def _compile_module(module: str) -> dict[str, Any]:
         copy.__qualname__ = kernel.__qualname__
         namespace[kernel.__name__] = compile_function(copy)
     return namespace
-
-
-def _load_numba() -> Any:
-    return import_module("numba")  # heavy and optional
 
 
 def load_numpy() -> Any:

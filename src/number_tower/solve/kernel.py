@@ -2,7 +2,7 @@
 
 All data are integers, below 2**62 where the rules allow it, in four sequences:
 
-- `rules`: the rules as numbers, followed by tables (made by `encoding`);
+- `rules`: the rules as numbers, followed by tables (made by `deep`);
 - `stack`: the line of play from the root, one frame for each position, as the player to move sees it ("mine" and
   "yours"), with the progress of its search, so that a search can stop and continue anywhere;
 - `table`: scores of positions, in buckets of a few slots;

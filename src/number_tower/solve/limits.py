@@ -8,6 +8,8 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
+from number_tower.text import pluralize
+
 DEFAULT_MEMORY = 512
 MIB = 1 << 20
 
@@ -40,8 +42,8 @@ class SearchLimits:
         if memory is not None and not memory >= 1:
             raise ValueError(f"memory: expected a number of MiB from 1; got {memory}")
         self.is_timed = seconds is not None
-        self.seconds = seconds
-        self.positions = positions
+        self.seconds = inf if seconds is None else seconds
+        self.positions = inf if positions is None else positions
         self.memory = DEFAULT_MEMORY if memory is None else memory
         self.progress = progress
         self._searched = 0
@@ -61,7 +63,7 @@ class SearchLimits:
 
     def lift_positions(self) -> None:
         """Remove the limit of positions, here and in all parts."""
-        self.positions = None
+        self.positions = inf
         for part in self._parts:
             part.lift_positions()
 
@@ -83,8 +85,7 @@ class SearchLimits:
     def limit_share(self, share: float) -> Iterator[None]:
         """Let the enclosed work use only a share of the seconds that are left."""
         seconds = self.seconds
-        if seconds is not None:
-            self.seconds = self._seconds_used + share * self.seconds_left
+        self.seconds = self.seconds_used + share * self.seconds_left
         try:
             yield
         finally:
@@ -93,17 +94,18 @@ class SearchLimits:
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
-        return inf if self.seconds is None else self.seconds - self._seconds_used
+        return self.seconds - self.seconds_used
 
     @property
-    def _seconds_used(self) -> float:
+    def seconds_used(self) -> float:
+        """The seconds that were used."""
         running = 0.0 if self._started_at is None else perf_counter() - self._started_at
         return self._seconds_before + running
 
     @property
-    def positions_left(self) -> int | None:
-        """The positions that may still be searched; None if they are not limited."""
-        return None if self.positions is None else max(0, self.positions - self._searched)
+    def positions_left(self) -> float:
+        """The positions that may still be searched."""
+        return max(0, self.positions - self._searched)
 
     def count_positions(self, more: int) -> None:
         """Count positions that have been searched."""
@@ -111,12 +113,11 @@ class SearchLimits:
 
     def check(self, more: int = 0, filled: float = 0.0) -> None:
         """Count more positions, report progress, and raise `NotSolvedError` if a limit has been reached."""
-        used = self._seconds_used
+        used = self.seconds_used
         self._searched += more
-        if self.seconds is not None and used >= self.seconds:
-            unit = "second" if self.seconds == 1 else "seconds"
-            raise NotSolvedError(f"not solved within {self.seconds:g} {unit}")
-        if self.positions is not None and self._searched >= self.positions:
+        if used >= self.seconds:
+            raise NotSolvedError(f"not solved within {self.seconds:g} {pluralize('second', self.seconds)}")
+        if self._searched >= self.positions:
             raise NotSolvedError(f"not solved within {self.positions:,} positions")
         self._report(Progress(self._searched, used, filled))
 

@@ -130,8 +130,6 @@ def decompose_blocks(
     blocks: Sequence[int], fit: str, limits: SearchLimits, *, compiled: bool | None = None
 ) -> Decomposition:
     """Decompose the graph of some rising blocks under a symmetric fit; compiled if that pays, unless told."""
-    if fit not in {"any", "related", "unrelated"}:
-        raise ValueError(f"expected a symmetric fit: any, related or unrelated; got {fit}")
     if fit == "any" or not blocks:
         return _decompose_complete(len(blocks))
     runner = KernelRunner(_should_compile(blocks, fit, limits) if compiled is None else compiled, limits.check)
@@ -144,7 +142,7 @@ def _decompose_complete(size: int) -> Decomposition:
     partner = array("i", (place ^ 1 for place in range(size)))
     if size % 2:
         partner[-1] = -1
-    return Decomposition(bytes([size % 2]) * size, partner, size // 2, bytes([size == 1]) * size)
+    return Decomposition(bytes([size % 2]) * size, partner, bytes([size == 1]) * size)
 
 
 def _should_compile(blocks: Sequence[int], fit: str, limits: SearchLimits) -> bool:

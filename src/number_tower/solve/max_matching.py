@@ -31,7 +31,6 @@ class Decomposition(NamedTuple):
 
     missed: Sequence[int]
     partner: Sequence[int]
-    matched: int
     isolated: Sequence[int]
 
 
@@ -107,7 +106,7 @@ def decompose_graph(graph: Graph, partner: Numbers, runner: KernelRunner) -> Dec
         augmented = forest.at[_AUGMENTED] > 0
     missed = bytes(reached >= _EVEN for reached in forest.reached[:size])
     isolated = bytes(map(eq, graph.starts, graph.starts[1:]))
-    return Decomposition(missed, partner, sum(other >= 0 for other in partner) // 2, isolated)
+    return Decomposition(missed, partner, isolated)
 
 
 def zeros(size: int) -> Numbers:

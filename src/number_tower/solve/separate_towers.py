@@ -44,19 +44,6 @@ class Prospect(NamedTuple):
         return self.fewest < _NEVER
 
 
-class _PendingTower:
-    """A tower that waits for the prospects after each next block, to choose among them."""
-
-    def __init__(self, state: TowerState, next_states: Iterator[TowerState]) -> None:
-        self.state, self.next_states = state, next_states
-        self.prospect = Prospect(_NEVER, 0)
-
-    def add_option(self, after: Prospect) -> None:
-        """Add the prospect after one more block."""
-        fewest = min(self.prospect.fewest, after.fewest + 1)
-        self.prospect = Prospect(fewest, max(self.prospect.most, after.most + 1))
-
-
 class SeparateTowersSolver(Solver):
     """Looks at each tower alone, and compares."""
 
@@ -99,40 +86,25 @@ class SeparateTowersSolver(Solver):
                 return Prospect(_NEVER, 0)
         return self.compute_prospect(position.left[player], position.tops[player], gap)
 
-    def compute_prospect(self, left: int, top: int, gap: int) -> Prospect:
+    def compute_prospect(self, left: int, top: int, gap: int, depth: int = 0) -> Prospect:
         """Return the prospect of a tower: the blocks left for it, its top, and the gap to the target (-1: no target).
 
-        Towers that depend on others wait on an explicit stack, as Python's recursion limit depends on the caller.
+        `depth` is the number of blocks that were tried before.
         """
-        pending: list[_PendingTower] = []
-        prospect = self._start((left, top, gap), pending)
-        while pending:
-            tower = pending[-1]
-            if prospect is not None:
-                tower.add_option(prospect)
-            state = next(tower.next_states, None)
-            if state is not None:
-                prospect = self._start(state, pending)
-            else:
-                prospect = self._remember(tower.state, tower.prospect)
-                pending.pop()
-        assert prospect is not None  # noqa: S101 - the last tower to wait is the first
-        return prospect
-
-    def _start(self, state: TowerState, pending: list[_PendingTower]) -> Prospect | None:
-        """Return the prospect of a tower; None if it has to wait for those after each next block."""
+        state = left, top, gap
         if state in self._known:
             return self._known[state]
-        left, top, gap = state
         self._limits.check(1 + left.bit_count() // _BLOCKS_PER_POSITION)
         legal = left & self._rules.fits(top) & (self._rules.every if gap < 0 else self._rules.up_to(gap))
         if gap == 0 or not self._must_branch(top):
             return self._remember(state, self._compute_directly(legal, left, gap))
-        if len(pending) == _MAX_TOWER_BLOCKS:
+        if depth == _MAX_TOWER_BLOCKS:
             raise NotSolvedError(f"not solved within towers of {_MAX_TOWER_BLOCKS} blocks")
-        blocks = self._rules.numbers(legal)
-        pending.append(_PendingTower(state, (self._place_block(left, block, gap) for block in blocks)))
-        return None
+        fewest, most = _NEVER, 0
+        for block in self._rules.numbers(legal):
+            after = self.compute_prospect(*self._place_block(left, block, gap), depth + 1)
+            fewest, most = min(fewest, after.fewest + 1), max(most, after.most + 1)
+        return self._remember(state, Prospect(fewest, most))
 
     def _remember(self, state: TowerState, prospect: Prospect) -> Prospect:
         """Store a prospect; where none depends on others, they can be dropped when there is no more room."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 
 from number_tower.position import Position
 from number_tower.solve.deep import DeepSolver
-from number_tower.solve.limits import SearchLimits
+from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
 from number_tower.solve.top import TopSolver
@@ -17,12 +18,12 @@ from number_tower.solve.worth import Solver, Value, Worth, get_final_worth
 GAME_OVER = "nothing left to play"
 
 
-def choose_solver(position: Position, limits: SearchLimits, *, plies: bool) -> Solver:
+def choose_solver(position: Position, limits: SearchLimits, *, plies: bool, compiled: bool | None = None) -> Solver:
     """Return the fastest exact method for a position: a theory that covers its rules, or the deep search."""
     for theory in (TopSolver, SeparateTowersSolver, MatchingSolver):
         if theory.covers(position):
             return theory(position, limits, plies=plies)
-    return DeepSolver(position, limits, plies=plies)
+    return DeepSolver(position, limits, plies=plies, compiled=compiled)
 
 
 class Solution:
@@ -71,6 +72,13 @@ class Solution:
             return tuple(same)
         exact = tuple(block for block, plies in same.items() if plies == self.plies)
         return exact or tuple(block for block, plies in same.items() if plies is None)
+
+    def find_values(self) -> dict[int, Worth]:
+        """Return the worth of each move, as far as they are found within the limits."""
+        found: dict[int, Worth] = {}
+        with suppress(NotSolvedError):
+            found.update(self.moves)
+        return found
 
     def line(self) -> Iterator[int]:
         """Yield one best move after another, to the end of the game."""

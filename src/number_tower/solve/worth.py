@@ -60,18 +60,3 @@ class Solver(Protocol):
         """Return the worth of placing a block to the player who places it, counted from before the move."""
         after = position.place(block)
         return self.evaluate(after).before(turned=after.to_move != position.to_move)
-
-
-class PlainSolver(Solver):
-    """Searches every move of every position, using only the rules: slow, and the reference for every other method."""
-
-    method = "plain search"
-
-    def __init__(self) -> None:
-        self._known: dict[Position, Worth] = {}
-
-    def _evaluate_running(self, position: Position) -> Worth:
-        if position not in self._known:
-            worths = (self.evaluate_move(position, block) for block in position.legal)
-            self._known[position] = max(worths, key=lambda worth: worth.rank)
-        return self._known[position]

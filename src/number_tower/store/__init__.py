@@ -112,7 +112,7 @@ def find_location(given: str | None) -> Location | None:
 
 def locate_file(file: str | os.PathLike[str]) -> Location:
     """Return the location of a database file."""
-    return Location(None, os.path.abspath(file), format_path(os.fspath(file)))
+    return Location(None, os.path.abspath(file), format_path(file))
 
 
 def get_data_folder() -> str:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -62,12 +63,12 @@ def create_backup(
 ) -> BackupSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if location.file is not None and os.path.realpath(target) == os.path.realpath(location.file):
-        raise StoreError(f"{_format_path(target)} is the database itself; choose another file for the backup")
+        raise StoreError(f"{format_path(target)} is the database itself; choose another file for the backup")
     with _write_backup(target, overwrite=overwrite) as part:
         summary = copy_database(location, part, progress)
         if read_summary(part) != summary:
             problem = "does not hold what the database holds; nothing was saved"
-            raise StoreError(f"the backup {_format_path(target)} {problem}")
+            raise StoreError(f"the backup {format_path(target)} {problem}")
     return summary
 
 
@@ -117,7 +118,7 @@ def restore_backup(location: Location, source: Path, progress: Progress | None =
 
 def read_summary(file: Path) -> BackupSummary:
     """Return what a backup holds; a damaged file, or one that is no database of ours, is a StoreError."""
-    name = _format_path(file)
+    name = format_path(file)
     with translate_errors(name, OSError), closing(_open(file)) as connection:
         for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
             if problem != "ok":
@@ -141,16 +142,16 @@ def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
 def _write_backup(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Give a file to write, which gets its name once it is complete; errors name the target."""
     if not overwrite and os.path.lexists(target):
-        raise StoreError(f"{_format_path(target)} exists already; choose another name, or add --force to replace it")
+        raise StoreError(f"{format_path(target)} exists already; choose another name, or add --force to replace it")
     if target.is_dir():
-        raise StoreError(f"{_format_path(target)} is a folder; expected the name of a file")
+        raise StoreError(f"{format_path(target)} is a folder; expected the name of a file")
     try:
         make_private_folders(os.path.dirname(os.path.abspath(target)))
         with replace_file(target) as part:
             create_private(str(part))
             yield part
     except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
-        raise StoreError(f"{_format_path(target)} cannot be written: {describe_error(error)}") from error
+        raise StoreError(f"{format_path(target)} cannot be written: {describe_error(error)}") from error
 
 
 def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> BackupSummary:
@@ -173,7 +174,7 @@ def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -
 def _open(file: Path, *, shared: bool = False) -> sqlite3.Connection:
     """Open a file; unless it is shared with others, without leaving anything beside it."""
     if not shared and not file.is_file():
-        raise StoreError(f"there is no backup {_format_path(file)}")
+        raise StoreError(f"there is no backup {format_path(file)}")
     options = "mode=rw" if shared or os.path.exists(f"{file}-wal") else "mode=ro&immutable=1"
     return sqlite3.connect(f"file:{quote(os.fsencode(file))}?{options}", uri=True, isolation_level=None)
 
@@ -191,7 +192,7 @@ def _copy_pages(source: sqlite3.Connection, part: Path, progress: Progress | Non
 def _restore_file(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
     target = Path(os.path.realpath(location.file or ""))
     if target == Path(os.path.realpath(source)):
-        raise StoreError(f"{_format_path(source)} is the database itself; there is nothing to restore")
+        raise StoreError(f"{format_path(source)} is the database itself; there is nothing to restore")
     replaced: Path | None = None
     with translate_errors(location.name, OSError):
         make_private_folders(str(target.parent))
@@ -269,8 +270,7 @@ def _restore_server(location: Location, source: Path, summary: BackupSummary, pr
         with use_once(location) as engine, engine.begin() as target:
             target.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
             _refuse_if_connected(target, location)
-            before = read_version(target)
-            check_version(before, location)
+            before = check_version(read_version(target), location)
             if before is not None:
                 replaced = _find_free_name(source, "before-restore")
                 with _write_backup(replaced) as part:
@@ -344,18 +344,11 @@ def _count_rows(connection: Connection) -> dict[str, int]:
 
 def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:
     if copied != rows:
-        raise StoreError(f"{_format_path(source)} could not be copied; the database {location.name} is as it was")
-
-
-def _format_path(file: Path) -> str:
-    return format_path(str(file))
+        raise StoreError(f"{format_path(source)} could not be copied; the database {location.name} is as it was")
 
 
 def _find_free_name(file: Path, suffix: str) -> Path:
     """Return a free name beside a file, with a suffix and the day."""
-    name = first = file.with_name(f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}")
-    number = 1
-    while os.path.lexists(name):
-        number += 1
-        name = first.with_name(f"{first.name}-{number}")
-    return name
+    first = f"{file.name}.{suffix}-{datetime.now(UTC):%Y%m%d}"
+    names = chain([first], (f"{first}-{number}" for number in count(2)))
+    return next(path for path in map(file.with_name, names) if not os.path.lexists(path))

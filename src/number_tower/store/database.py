@@ -20,10 +20,10 @@ from number_tower.catalogue import Rulebook
 from number_tower.store import GameNotFoundError, Location, StoreError
 from number_tower.store.engine import FileGuard, begin_snapshot, count_rows, make_engine, read_state, translate_errors
 from number_tower.store.games import GameInMatchError, insert_game, load_game, lock_unchanged, update_game
-from number_tower.store.rows import MatchSlot, Seats, StoredGame, format_now
-from number_tower.store.schema import changes, games, matches, puzzles, rulebooks
+from number_tower.store.rows import MatchSlot, Seats, StoredGame
+from number_tower.store.schema import games, matches, puzzles, rulebooks
 from number_tower.store.upgrade import ensure_newest_version
-from number_tower.table import StaleError, Table
+from number_tower.table import Change, StaleError, Table
 
 T = TypeVar("T")
 
@@ -58,17 +58,13 @@ class Store:
             guard.close()
         self.engine.dispose()
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """Change the database in one transaction."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, self.engine.begin)
+        return self._begin(self.engine.begin)
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """Read the database as it is at one moment."""
-        with translate_errors(self.location.name), ExitStack() as transaction:
-            yield self._begin(transaction, lambda: begin_snapshot(self.engine))
+        return self._begin(lambda: begin_snapshot(self.engine))
 
     def read_version(self) -> tuple[int, int]:
         """Return a value that changes whenever anything is committed to a database file, or the file is replaced.
@@ -138,24 +134,26 @@ class Store:
         else:
             _LOG.error("a file beside the database %s was replaced; what was saved last may be missing", name)
 
-    def _begin(self, transaction: ExitStack, begin: Callable[[], AbstractContextManager[Connection]]) -> Connection:
+    @contextmanager
+    def _begin(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
         """Begin a transaction in files that are in their place.
 
         They are checked again once no other process can write: a commit to a deleted log would be lost, or be mixed
         with the log that another process has created since.
         """
-        while True:
-            guard = self._reopen_if_moved()
-            with ExitStack() as trial:
+        with translate_errors(self.location.name), ExitStack() as transaction:
+            while True:
+                guard = self._reopen_if_moved()
                 try:
-                    connection = trial.enter_context(begin())
+                    connection = transaction.enter_context(begin())
                 except SQLAlchemyError:
                     if self._is_unmoved(guard):
                         raise
                     continue
                 if self._is_unmoved(guard):
-                    transaction.push(trial.pop_all())
-                    return connection
+                    break
+                transaction.close()
+            yield connection
 
     def _is_unmoved(self, guard: FileGuard | None) -> bool:
         return guard is None or (self._guard is guard and guard.is_intact())
@@ -176,8 +174,7 @@ class Store:
         continued: the answer to an earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
-        at = format_now()
-        game = StoredGame(0, key or token_hex(16), table, seats or Seats(), (at, *[at] * table.version))
+        game = StoredGame.start(table, seats or Seats(), key)
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
@@ -203,6 +200,13 @@ class Store:
                 if table.version <= current.table.version:
                     return current
             return update_game(connection, replace(current, seats=seats or current.seats), table)
+
+    def change(self, identity: int, version: int, change: Change) -> StoredGame:
+        """Make one change that answers a version of a stored table."""
+        with self.write() as connection:
+            current = load_game(connection, identity, lock=True)
+            table = current.table.answer(version, change)
+            return current if table is current.table else update_game(connection, current, table)
 
     def get(self, identity: int) -> StoredGame:
         """Return a game by its id."""
@@ -240,7 +244,6 @@ class Store:
             slot = connection.execute(select(games.c.match, games.c.number).where(games.c.id == identity)).one()
             if slot.match is not None:
                 raise GameInMatchError(MatchSlot(*slot))
-            connection.execute(delete(changes).where(changes.c.game == identity))
             connection.execute(delete(games).where(games.c.id == identity))
             return game
 

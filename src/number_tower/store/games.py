@@ -214,20 +214,15 @@ def make_player_condition(player: str | None) -> ColumnElement[bool]:
     return or_(games.c.player_1 == player, games.c.player_2 == player)
 
 
-class GamePage(NamedTuple):
-    """Some of the games that were found, and how many there are in all."""
-
-    games: tuple[StoredGame | DamagedEntry, ...]
-    total: int
-
-
-def list_games(connection: Connection, wanted: GameFilter, count: int, skip: int = 0) -> GamePage:
-    """Return a page of the games that match a filter, the last changed first."""
+def list_games(
+    connection: Connection, wanted: GameFilter, count: int, skip: int = 0
+) -> tuple[tuple[StoredGame | DamagedEntry, ...], int]:
+    """Return a page of the games that match a filter, the last changed first, and how many there are."""
     conditions = tuple(wanted.make_conditions())
     total = count_rows(connection, games, *conditions)
     newest = select(games.c.id).where(*conditions).order_by(games.c.changed.desc(), games.c.id.desc())
     found = connection.execute(newest.limit(count).offset(skip)).scalars().all()
-    return GamePage(tuple(load_games(connection, found)), total)
+    return tuple(load_games(connection, found)), total
 
 
 def load_matching_games(connection: Connection, wanted: GameFilter) -> Iterator[StoredGame | DamagedEntry]:

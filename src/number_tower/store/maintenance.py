@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +24,7 @@ from number_tower.store.matches import load_match
 from number_tower.store.puzzles import load_attempts, parse_attempt
 from number_tower.store.rooms import CHANNEL, RoomNotFoundError, load_room
 from number_tower.store.rows import format_time, load_rulebook
-from number_tower.store.schema import NEWEST, changes, games, matches, puzzles, rooms, rounds, rulebooks
+from number_tower.store.schema import NEWEST, changes, games, matches, metadata, rooms, rounds, rulebooks
 from number_tower.store.upgrade import migrate, require_version
 from number_tower.text import format_text
 
@@ -57,12 +57,10 @@ _MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
 
 
 class CheckReport(NamedTuple):
-    """What a check found: the version of the tables, how much they hold, and everything that is wrong."""
+    """What a check found: the version of the tables, how many rows are in each, and everything that is wrong."""
 
     version: str
-    games: int
-    matches: int
-    puzzles: int
+    rows: Mapping[str, int]
     problems: tuple[str, ...]
 
 
@@ -96,15 +94,15 @@ def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
 
 
 def _read_everything(connection: Connection, progress: Progress | None) -> CheckReport:
-    held_games, held_matches, held_puzzles = (count_rows(connection, table) for table in (games, matches, puzzles))
+    rows = {table.name: count_rows(connection, table) for table in metadata.sorted_tables}
     problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
-    problems += _check_games(connection, held_games, progress)
+    problems += _check_games(connection, rows["games"], progress)
     problems += [problem for _, problem in _find_damage(connection, matches, load_match)]
     known = frozenset(problems)  # a room whose game is damaged is not a problem of its own
     damaged_rooms = _find_damage(connection, rooms, load_room)
     problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
     problems += _check_puzzles(connection)
-    return CheckReport("", held_games, held_matches, held_puzzles, tuple(problems))
+    return CheckReport("", rows, tuple(problems))
 
 
 def _find_damage(
@@ -190,7 +188,6 @@ def delete_rooms(connection: Connection, ids: Collection[int], cutoffs: Cutoffs)
     deleted = list(connection.execute(expired).scalars())
     rows = [row for row in before if row.room in set(deleted)]
     connection.execute(delete(rooms).where(rooms.c.id.in_(deleted)))
-    connection.execute(delete(changes).where(changes.c.game.in_([row.game for row in rows])))
     connection.execute(delete(games).where(games.c.id.in_([row.game for row in rows])))
     connection.execute(delete(matches).where(matches.c.id.in_({row.match for row in rows if row.match is not None})))
     if deleted and connection.dialect.name == "postgresql":

@@ -26,7 +26,7 @@ from number_tower.store.games import (
     load_match_score,
 )
 from number_tower.store.rows import MatchSlot, Seats, StoredGame
-from number_tower.store.schema import changes, games, matches
+from number_tower.store.schema import games, matches
 from number_tower.table import Table, TableError, check_player_names
 
 _KEYS = {"key", "games", "best_of", "first", "hidden", "names", "players", "seed", "started", "number"}
@@ -107,7 +107,6 @@ def delete_match(store: Store, identity: int) -> tuple[StoredGame, ...]:
         _fetch_row(connection, identity, lock=True)
         mine = select(games.c.id).where(games.c.match == identity).order_by(games.c.number)
         deleted = tuple(load_games(connection, connection.execute(mine).scalars().all()))
-        connection.execute(delete(changes).where(changes.c.game.in_(mine)))
         connection.execute(delete(games).where(games.c.match == identity))
         connection.execute(delete(matches).where(matches.c.id == identity))
         return tuple(game for game in deleted if isinstance(game, StoredGame))

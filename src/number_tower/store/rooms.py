@@ -69,15 +69,10 @@ class Credentials:
         """Return credentials as they are; a plain string is the token of a seat."""
         return given if isinstance(given, Credentials) else cls(given)
 
-    @property
-    def token_digests(self) -> list[str]:
-        """The digest of the token, if there is one."""
-        return [digest_secret(self.token)] if self.token else []
-
-    @property
-    def browser_digests(self) -> list[str]:
-        """The digests of the browser's secrets."""
-        return [digest_secret(secret) for secret in self.browsers]
+    def make_digests(self) -> tuple[list[str], list[str]]:
+        """Return the digest of the token, if there is one, and those of the browser's secrets."""
+        token = [digest_secret(self.token)] if self.token else []
+        return token, [digest_secret(secret) for secret in self.browsers]
 
 
 def digest_secret(secret: str) -> str:
@@ -116,8 +111,7 @@ class StoredRoom:
 
     def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
         """Return the seats that these credentials hold; a plain string is the token of a seat."""
-        given = Credentials.coerce(credentials)
-        tokens, browsers = given.token_digests, given.browser_digests
+        tokens, browsers = Credentials.coerce(credentials).make_digests()
         return frozenset(
             place
             for place in (0, 1)
@@ -156,7 +150,7 @@ def insert_room(
         if seat.kind == "person":
             insert_seat(connection, identity, place, token, browser)
     room = replace(room, table=replace(room.table, book=book, rulebook=book.name))
-    _start_game(connection, identity, room, StoredGame(0, "", room.table, players, ()), since=1)
+    _start_game(connection, identity, room, StoredGame.start(room.table, players), since=1)
     return load_room(connection, identity), token
 
 
@@ -187,7 +181,7 @@ def update_room(connection: Connection, known: StoredRoom, after: Room) -> Store
         if not lock_unchanged(connection, stored.game):
             raise RoomChangedError
     if is_next:
-        game = _start_game(connection, stored.id, after, replace(stored.game, table=after.table), stored.since)
+        game = _start_game(connection, stored.id, after, stored.game, stored.since)
     else:
         game = _advance_game(connection, stored, after.table)
         if game is stored.game:
@@ -312,13 +306,11 @@ def load_earlier_game(connection: Connection, known: StoredRoom, number: int) ->
 
 
 def _start_game(connection: Connection, identity: int, room: Room, model: StoredGame, since: int) -> StoredGame:
-    """Start a game in a room, and in a match if it is one; `model` has its rulebook, players and last game."""
-    times = (format_now(),) * (1 + room.table.version)
+    """Start a game in a room, and in a match if it is one; `model` has its players, and its last place in a match."""
     players = model.seats._replace(seed=randbelow(1_000_000)) if any(model.seats.automatic) else model.seats
     slot = None if room.best_of is None else _find_slot(connection, room, model, since)
-    game = replace(model, id=0, key=token_hex(16), seats=players, times=times, slot=slot)
     try:
-        game = insert_game(connection, game)
+        game = insert_game(connection, replace(StoredGame.start(room.table, players), slot=slot))
     except GameStartedError as started:
         game = started.game
     connection.execute(insert(rounds).values(room=identity, number=room.number, game=game.id))
@@ -331,7 +323,7 @@ def _find_slot(connection: Connection, room: Room, model: StoredGame, since: int
         return model.slot._replace(number=model.slot.number + 1)
     table = room.table
     match = Match(room.best_of or 1, table.game.first)
-    series = Series((GameChoice(model.table.book, table.game.rules),), match, table.names, hidden=table.hidden)
+    series = Series((GameChoice(table.book, table.game.rules),), match, table.names, hidden=table.hidden)
     return claim_slot(connection, StoredMatch(None, token_hex(16), series, model.seats))
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any, NamedTuple, cast, get_args
 from weakref import WeakValueDictionary
 
@@ -73,6 +74,11 @@ class StoredGame:
     """When it began, and when each change was made."""
 
     slot: MatchSlot | None = None
+
+    @classmethod
+    def start(cls, table: Table, seats: Seats, key: str | None = None) -> StoredGame:
+        """Return a game that is not stored yet, with all changes made in it so far; they were made now."""
+        return cls(0, key or token_hex(16), table, seats, (format_now(),) * (1 + table.version))
 
     @property
     def started(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from secrets import token_urlsafe
 from typing import NamedTuple
@@ -22,27 +21,23 @@ MAX_MOVED = 200
 _CODE_LIFETIME = timedelta(minutes=10)
 
 
-class SeatKey(NamedTuple):
-    """Which seat of which room."""
-
-    room: int
-    seat: int
+SeatKey = tuple[int, int]
+"""The id of a room, and the number of a seat in it."""
 
 
-@dataclass(frozen=True)
-class SeatSurvey:
+class SeatSurvey(NamedTuple):
     """The seats that a browser holds by older cookies only, each with the stored digest of its token."""
 
-    by_token: dict[SeatKey, str] = field(default_factory=dict)
+    by_token: dict[SeatKey, str]
     """Seats of which it has the token."""
 
-    by_browser: dict[SeatKey, str] = field(default_factory=dict)
+    by_browser: dict[SeatKey, str]
     """Seats of its other secrets."""
 
-    useless_tokens: frozenset[str] = frozenset()
+    useless_tokens: frozenset[str]
     """Addresses whose token holds no seat, or only seats that the browser holds by its own secret as well."""
 
-    useless_browsers: frozenset[str] = frozenset()
+    useless_browsers: frozenset[str]
     """Other secrets that hold no seat."""
 
 
@@ -73,12 +68,12 @@ def survey_seats(
     for row in connection.execute(at_addresses.where(rooms.c.address.in_([*tokens]))) if tokens else ():
         held = room_store.match_digest(row.token, [digest_secret(tokens[row.address])])
         if held and row.browser != digest_secret(browser):
-            by_token[SeatKey(row.room, row.seat)] = row.token
+            by_token[row.room, row.seat] = row.token
             useful_tokens.add(row.address)
     digests = {secret: digest_secret(secret) for secret in others}
     of_others = select(seats).where(seats.c.browser.in_([*digests.values()])).limit(MAX_MOVED)
     rows = connection.execute(of_others).all() if digests else ()
-    by_browser = {SeatKey(row.room, row.seat): row.token for row in rows}
+    by_browser = {(row.room, row.seat): row.token for row in rows}
     useful = {row.browser for row in rows}
     empty = {secret for secret, digest in digests.items() if digest not in useful} if len(rows) < MAX_MOVED else set()
     return SeatSurvey(by_token, by_browser, frozenset(tokens) - useful_tokens, frozenset(empty))
@@ -91,14 +86,14 @@ def move_seats(connection: Connection, browser: str, to_move: Mapping[SeatKey, s
     raised, since other processes remember who holds its seats.
     """
     moved = set()
-    for key, token in sorted(to_move.items()):
-        own = update(seats).where(seats.c.room == key.room, seats.c.seat == key.seat, seats.c.token == token)
+    for (room, seat), token in sorted(to_move.items()):
+        own = update(seats).where(seats.c.room == room, seats.c.seat == seat, seats.c.token == token)
         if connection.execute(own.values(browser=digest_secret(browser))).rowcount:
-            moved.add(key.room)
+            moved.add(room)
     connection.execute(update(rooms).where(rooms.c.id.in_(moved)).values(version=rooms.c.version + 1))
     changed = room_store.read_tags(connection, moved)
-    for room, tag in sorted(changed.items()):
-        room_store.notify_servers(connection, room, tag)
+    for identity, tag in sorted(changed.items()):
+        room_store.notify_servers(connection, identity, tag)
     return changed
 
 
@@ -119,14 +114,13 @@ def hand_over(
     connection: Connection, known: StoredRoom, credentials: Credentials | str | None
 ) -> tuple[StoredRoom, str]:
     """Return a code by which another device can take over the seats of these credentials, once and soon."""
-    given = Credentials.coerce(credentials)
-    held = known.find_seats(given)
+    held = known.find_seats(credentials)
     if not held:
         raise RoomError("not_yours", "you hold no seat here that could be moved")
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    holder = or_(seats.c.token.in_(given.token_digests), seats.c.browser.in_(given.browser_digests))
-    still_held = _update_seats(known, held).where(holder)
+    tokens, browsers = Credentials.coerce(credentials).make_digests()
+    still_held = _update_seats(known, held).where(or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers)))
     if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(held):
         raise RoomChangedError
     return known, code

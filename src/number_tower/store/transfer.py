@@ -144,15 +144,15 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if not text.startswith("{"):
-        return ImportedGame(_make_game(from_line(text), _make_key(text, seen)))
+        return ImportedGame(StoredGame.start(from_line(text), Seats(), _make_key(text, seen)))
     content = json.parse_document(text, "puzzle")
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
     if kept is None:
-        return ImportedGame(_make_game(json.read_document(content), _make_key(text, seen)))
+        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), _make_key(text, seen)))
     if isinstance(kept, dict) and kept.keys() == {"key"}:
-        return ImportedGame(_make_game(json.read_document(content), rows.parse_key(kept["key"])))
+        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), rows.parse_key(kept["key"])))
     if not isinstance(kept, dict) or kept.keys() != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
     book = rows.parse_rulebook(kept["rulebook"])
@@ -202,11 +202,6 @@ def _make_key(text: str, seen: Counter[str]) -> str:
     """Make a key for a record that has none: the same line is the same game in every import, but not in one file."""
     seen[text] += 1
     return sha256(f"{seen[text]} {text}".encode()).hexdigest()[:32]
-
-
-def _make_game(table: Table, key: str) -> StoredGame:
-    """Make a game of a plain record."""
-    return StoredGame(0, key, table, Seats(), (rows.format_now(),) * (table.version + 1))
 
 
 def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:

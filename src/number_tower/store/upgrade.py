@@ -41,8 +41,7 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
         if location.file is not None:
             _create_file(engine, location.file)
         with begin_snapshot(engine) as connection:
-            version = read_version(connection)
-    check_version(version, location)
+            version = check_version(read_version(connection), location)
     if version != NEWEST and location.file is None:
         problem = "has no tables for games yet" if version is None else f"is of an earlier form ({version})"
         raise StoreError(f"the database {location.name} {problem}; to bring it up to date: tower db upgrade")
@@ -74,8 +73,7 @@ def upgrade(engine: Engine, location: Location, backup: BackupChoice = None) -> 
     with translate_errors(location.name), engine.begin() as connection:
         if location.file is None:
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({UPGRADE_LOCK})")
-        version = read_version(connection)
-        check_version(version, location)
+        version = check_version(read_version(connection), location)
         if version is None:
             migrate(connection, NEWEST)
         elif version != NEWEST:
@@ -95,8 +93,7 @@ def _migrate_with_backup(connection: Connection, location: Location, version: st
             made.unlink(missing_ok=True)
         raise
     if made is not None:
-        name = format_path(str(made))
-        _LOG.info("the database %s was upgraded to version %s; backup: %s", location.name, NEWEST, name)
+        _LOG.info("the database %s was upgraded to version %s; backup: %s", location.name, NEWEST, format_path(made))
 
 
 def migrate(connection: Connection, version: str) -> None:
@@ -122,18 +119,18 @@ def read_version(connection: Connection) -> str | None:
 
 def require_version(connection: Connection, location: Location) -> str:
     """Return the version of a database that holds games, and that this program knows."""
-    version = read_version(connection)
-    check_version(version, location)
+    version = check_version(read_version(connection), location)
     if version is None:
         raise StoreError(f"the database {location.name} has no tables for games yet")
     return version
 
 
-def check_version(version: str | None, location: Location) -> None:
-    """Refuse a database that is not ours, or of a version that is newer than this program."""
+def check_version(version: str | None, location: Location) -> str | None:
+    """Return a version; refuse one of a database that is not ours, or one that is newer than this program."""
     unusable = f"the database {location.name} cannot be used"
     if version == "":
         raise StoreError(f"{unusable}: it holds other things than games of Number Tower")
     if version is not None and version not in _VERSIONS:
         newer = f"it has a newer form ({format_text(version, 40)}) than this Number Tower knows ({NEWEST})"
         raise StoreError(f"{unusable}: {newer}; update Number Tower")
+    return version

@@ -114,11 +114,6 @@ class RoomView:
         """The game as one line."""
         return record.to_line(self.table)
 
-    @property
-    def may_analyse(self) -> bool:
-        """Whether the exact values may be looked up: not while two people play for them."""
-        return self.room.over or (self.holds_both and not self.table.secret)
-
     # The board --------------------------------------------------------------------------------------------------------
 
     def format_remaining(self, seat: int) -> str | None:

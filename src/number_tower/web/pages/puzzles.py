@@ -19,7 +19,6 @@ from number_tower import catalogue
 from number_tower.blocks import parse_number
 from number_tower.coach.puzzles import GRADES
 from number_tower.players import LEVELS
-from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
 from number_tower.web import tasks
@@ -73,7 +72,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "seat": seat,
         "players": players,
         "names": ("You", players[1]) if seat == 0 else (players[0], "You"),
-        "remaining": _describe_remaining(table, players[1 - seat]),
+        "remaining": format_remaining(table, 1 - seat),
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
         "told": told,
@@ -81,14 +80,6 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "is_shown": is_shown,
         "is_done": is_right or is_shown,
     }
-
-
-def _describe_remaining(table: Table, opponent: str) -> str:
-    """Say which other blocks matter: the opponent's, or those in the pool."""
-    blocks = format_remaining(table, 1 - table.game.to_move)
-    if blocks is None:
-        return ""
-    return f"{'Left in the pool' if table.game.rules.supply == 'shared' else f'{opponent} has left'}: {blocks}."
 
 
 @router.get("/puzzle")
