@@ -454,7 +454,7 @@ def test_the_theory_is_what_is_known() -> None:
 
     assert "Whoever begins can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")
-    assert "leaves 6, a multiple of 6" in told("climb")
+    assert "24 wins. That leaves 6 steps to 30." in told("climb")
     assert "Whoever begins loses" in told("summit")
     assert "No first move wins" in told("summit")
     assert "takes 4 blocks" in told("summit")

@@ -74,7 +74,9 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     assert not re.search(r"\d", one.texts[0])
     assert (one.block, two.block, three.block) == (None, given_.block, given_.block)
     assert (one.more, two.more, three.more) == (True, True, False)
-    assert three.texts[2].startswith(f"{given_.block} ")
+    assert three.texts[2].startswith((f"Play {given_.block}. ", f"{given_.block} "))
+    assert [each.idea for each in (one, two)] == [None, None]
+    assert three.idea == get_idea(given_.reason, get_voice(table.book).noun)
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
@@ -218,7 +220,8 @@ def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> No
     truth = nt.solve(table.game, plies=False)
     for choice in posed.choices:
         assert choice.is_right == (truth.moves[choice.block].value == "win")
-        assert choice.feedback.startswith(f"Right! {choice.block} wins" if choice.is_right else f"Not {choice.block}")
+        expected = "Right!" if choice.is_right else "Not this one."
+        assert choice.feedback.startswith(f"{expected} {choice.block} ")
     assert not re.search(r"\d", posed.nudge)
 
 
