@@ -212,8 +212,7 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 ) -> None:
     path = tmp_path / "game.json"
     table = Table(Game(rules("draft")), "draft")
-    keeper = savefile.SaveFile(str(path))
-    keeper.begin(table)
+    keeper = savefile.SaveFile.create(str(path), table)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -230,8 +229,7 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 
 def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
-    keeper = savefile.SaveFile(str(tmp_path / "game.json"))
-    keeper.begin(Table(Game(rules("draft")), "draft"))
+    keeper = savefile.SaveFile.create(str(tmp_path / "game.json"), Table(Game(rules("draft")), "draft"))
     assert keeper.up_to_date
 
 
@@ -239,8 +237,7 @@ def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> N
     path = tmp_path / "game.json"
     tower("play", "draft", "--record", str(path), typed="9\n")
     table = Table(Game(rules("race")), "race")
-    keeper = savefile.SaveFile(str(path))
-    keeper.begin(table)
+    keeper = savefile.SaveFile.create(str(path), table)
     path.unlink()
     assert keeper.save(table.play(7)) is None
     assert kept(path).game.moves == (7,)

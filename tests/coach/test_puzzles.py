@@ -18,9 +18,18 @@ import number_tower as nt
 from number_tower import Game, Position, Rules, Worth, catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.cli import puzzle as puzzling
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, WRONG_CALL, CommandError, InputEndedError
+from number_tower.cli.errors import (
+    FAILED,
+    FINISHED,
+    INTERRUPTED,
+    WRONG_CALL,
+    CommandError,
+    InputEndedError,
+    PlayStoppedError,
+    print_error,
+)
 from number_tower.cli.main import create_parser
-from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line, solve_puzzle
+from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import (
     GRADES,
@@ -319,7 +328,12 @@ class Person(Terminal):
 
 def hold(call: str, screen: Terminal) -> int:
     """Call `tower puzzle` with somebody at the keyboard."""
-    return puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
+    try:
+        puzzling.run(create_parser(["puzzle"]).parse_args(["puzzle", *shlex.split(call)]), screen)
+    except PlayStoppedError as error:
+        print_error(str(error))
+        return error.code
+    return FINISHED
 
 
 def wrong(puzzle: Puzzle) -> int:
@@ -333,7 +347,7 @@ def some_of(name: str, seed: int, count: int) -> list[Puzzle]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
-        moves = find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_TOLD)
+        moves = find_line(puzzle.solve(), puzzle.answer, LONGEST_TOLD)
         over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
         assert over is not None
         assert over.winner == puzzle.game.to_move
@@ -344,7 +358,7 @@ def test_a_right_answer_is_played_out_to_its_win(name: str) -> None:
 def test_a_wrong_answer_is_refuted_to_the_end(name: str) -> None:
     for puzzle in some_of(name, 1, 5):
         for block in {*puzzle.game.legal} - {puzzle.answer}:
-            moves = find_line(solve_puzzle(puzzle), block, LONGEST_TOLD)
+            moves = find_line(puzzle.solve(), block, LONGEST_TOLD)
             over = Game(puzzle.game.rules, puzzle.game.first, (*puzzle.game.moves, *moves)).outcome
             assert over is not None
             assert over.winner != puzzle.game.to_move
@@ -419,11 +433,11 @@ def test_where_nobody_wants_another_that_is_enough() -> None:
 
 def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     (puzzle,) = some_of("race", 1, 1)
-    assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == INPUT_ENDED
+    assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == FAILED
     assert capsys.readouterr().err == (
         "tower: the input ended before the puzzle was solved. 1 of 1, best streak 1.\n"
     )  # fmt: skip
-    assert hold("race --seed 1", Person()) == INPUT_ENDED
+    assert hold("race --seed 1", Person()) == FAILED
     assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved.\n"
 
 
@@ -512,7 +526,7 @@ def test_whatever_is_typed_a_run_comes_to_a_proper_end(
 ) -> None:
     person = Person(*typed)
     number = "" if count is None else f" --count {count}"
-    assert hold(f"{name} --seed {seed}{number}", person) in {FINISHED, INPUT_ENDED}
+    assert hold(f"{name} --seed {seed}{number}", person) in {FINISHED, FAILED}
     assert person.shown.count("One move wins. Which? ") <= len(typed) + 1
 
 

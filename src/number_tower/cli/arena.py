@@ -6,11 +6,10 @@ import os
 import shlex
 import signal
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
 from itertools import chain, count
-from typing import Any, TypeVar
+from typing import Any
 
 from number_tower.arena import BatchError, play_games
 from number_tower.arena.playout import ArenaJournal
@@ -18,25 +17,9 @@ from number_tower.arena.results import ArenaResults, ArenaStanding, Score, compu
 from number_tower.arena.schedule import arrange
 from number_tower.batch.executor import StoppedError, WorkerError
 from number_tower.batch.journal import Journal, JournalDamagedError, JournalNotEmptyError
-from number_tower.cli import options
-from number_tower.cli.console import (
-    MAX_WIDTH,
-    add_row,
-    create_table,
-    number_names,
-    render_ranking,
-    render_table,
-    show_progress,
-)
-from number_tower.cli.errors import (
-    DAMAGED_RECORD,
-    FINISHED,
-    INTERRUPTED,
-    NO_OUTPUT,
-    CommandError,
-    report_as,
-)
-from number_tower.cli.options import parse_count, parse_seed
+from number_tower.cli.console import MAX_WIDTH, format_table, number_names, render_ranking, show_progress
+from number_tower.cli.errors import FAILED, INTERRUPTED, CommandError, report_as
+from number_tower.cli.options import CommandParser, parse_count, parse_seed
 from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.players import DEFAULT_PATIENCE, UnknownPlayerError
 from number_tower.text import format_count, format_text
@@ -52,45 +35,32 @@ _NAME = 24
 
 _COLUMN = 5
 
-AnyJournal = TypeVar("AnyJournal", bound="Journal[Any]")
 
-
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
-    parser.add_argument(
-        "games", nargs="+", metavar="GAME", help='a game, a rule file, or one with options: "draft(target=21)"'
+    parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
+    parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
+    parser.add_value(
+        "--games", "N", "how often each pair plays each game (100)", dest="number", type=parse_count, default=100
     )
-    parser.add_argument(
-        "--players", required=True, metavar="A,B,C", help="levels, random, or commands such as ./my-bot"
-    )
-    parser.add_argument(
-        "--games",
-        dest="number",
-        type=parse_count,
-        default=100,
-        metavar="N",
-        help="how often each pair plays each game (100)",
-    )
-    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N", help="the same number, the same games (1)")
-    parser.add_argument("--out", metavar="FILE", help="keep every game there, a line of JSON each (a new arena.jsonl)")
-    parser.add_argument("--resume", action="store_true", help="go on with what the file already holds")
-    parser.add_argument(
-        "--jobs", type=parse_count, metavar="N", help="how many games at once (as many as there are cores)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the results as one JSON document")
-    options.add_patience_option(parser)
+    parser.add_value("--seed", "N", "the same number, the same games (1)", type=parse_seed, default=1)
+    parser.add_value("--out", "FILE", "keep every game there, a line of JSON each (a new arena.jsonl)")
+    parser.add_flag("--resume", "go on with what the file already holds")
+    parser.add_value("--jobs", "N", "how many games at once (as many as there are cores)", type=parse_count)
+    parser.add_flag("--json", "print the results as one JSON document")
+    parser.add_patience_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
     terminal = Terminal()
     players = args.players.split(",")
-    with report_as("--players: {}", UnknownPlayerError), report_as("{}", BatchError):
+    with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
     args.out = choose_journal_file(args, FILE)
-    create = partial(ArenaJournal, args.out, contest, resume=args.resume)
     with (
-        open_journal(create, ArenaJournal.run_noun, resume=args.resume) as journal,
+        report_journal_error(ArenaJournal.run_noun, resume=args.resume),
+        ArenaJournal(args.out, contest, resume=args.resume) as journal,
         report_interruption(journal, len(contest), format_resume_command(args)),
         show_progress("games", INTERRUPT_HINT) as update,
         closing(play_games(contest, log=journal, jobs=args.jobs, progress=update)) as games,
@@ -98,26 +68,29 @@ def run(args: Namespace) -> int:
         found = compute_results(contest, games)
     if args.json:
         print(found.to_json())
-        return FINISHED
+        return
     terminal.write(format_report(found, min(MAX_WIDTH, terminal.columns)))
     if journal.is_kept:
         terminal.show(f"\nEvery game is in {journal.name}, a line each.\n")
-    return FINISHED
 
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an arena."""
-    words = ["tower", "arena", *args.games, "--players", args.players]
-    words += ["--games", str(args.number), f"--seed={args.seed}"]
-    if args.out not in {None, FILE}:
-        words += ["--out", args.out]
-    if args.jobs is not None:
-        words += ["--jobs", str(args.jobs)]
-    if args.patience != DEFAULT_PATIENCE:
-        words += ["--patience", f"{args.patience:g}"]
-    if args.json:
-        words += ["--json"]
-    return shlex.join([*words, "--resume"])
+    words = ["arena", *args.games, "--players", args.players, "--games", str(args.number), f"--seed={args.seed}"]
+    out = None if args.out == FILE else args.out
+    patience = None if args.patience == DEFAULT_PATIENCE else f"{args.patience:g}"
+    return format_call(*words, out=out, jobs=args.jobs, patience=patience, json=args.json, resume=True)
+
+
+def format_call(*words: str, **options: object) -> str:
+    """Return a call of `tower` with these words and options; an option that is None or False is left out."""
+    call = ["tower", *words]
+    for name, value in options.items():
+        if value is True:
+            call.append(f"--{name}")
+        elif value is not None and value is not False:
+            call += [f"--{name}", str(value)]
+    return shlex.join(call)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
@@ -172,10 +145,8 @@ def _format_columns(labels: list[str], columns: dict[str, list[str]], width: int
     tables = []
     for start in range(0, len(heads), fit):
         some = heads[start : start + fit]
-        table = create_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some))
-        for label, *cells in zip(labels, *(columns[head] for head in some), strict=True):
-            add_row(table, label, *cells)
-        tables.append(render_table(table))
+        rows = zip(labels, *(columns[head] for head in some), strict=True)
+        tables.append(format_table(["", *(f"{head:>{_COLUMN}}" for head in some)], "<" + ">" * len(some), rows))
     return "\n".join(tables)
 
 
@@ -197,15 +168,16 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
     return usual if args.resume else next(free)
 
 
-def open_journal(create: Callable[[], AnyJournal], run_noun: str, *, resume: bool) -> AnyJournal:
-    """Open the file, and report what is wrong with it before any work is done."""
+@contextmanager
+def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
+    """Report what is wrong with the file that is opened, before any work is done."""
     try:
-        return create()
+        yield
     except JournalNotEmptyError as error:
         advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
         raise CommandError(f"{error}: {advice}") from None
     except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out leaves it alone", code=DAMAGED_RECORD) from None
+        raise CommandError(f"{error}; another --out leaves it alone", code=FAILED) from None
     except BatchError as error:
         advice = "; another --out leaves it alone" if resume else ""
         raise CommandError(f"{error}{advice}") from None
@@ -225,17 +197,16 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-    except KeyboardInterrupt:
-        raise CommandError(f"stopped. {describe_state()}", code=INTERRUPTED) from None
-    except StoppedError as error:
-        raise CommandError(f"stopped: {error}. {describe_state()}", code=INTERRUPTED) from None
+    except (KeyboardInterrupt, StoppedError) as error:
+        reason = f": {error}" if isinstance(error, StoppedError) else ""
+        raise CommandError(f"stopped{reason}. {describe_state()}", code=INTERRUPTED) from None
     except WorkerError as error:
-        raise CommandError(f"{error}. {describe_state()}", code=NO_OUTPUT) from error
+        raise CommandError(f"{error}. {describe_state()}", code=FAILED) from error
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out begins anew", code=DAMAGED_RECORD) from None
+        raise CommandError(f"{error}; another --out begins anew", code=FAILED) from None
     except BatchError as error:
-        raise CommandError(str(error), code=NO_OUTPUT) from None
+        raise CommandError(str(error), code=FAILED) from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.coach.hints import Hint, fill_text, format_sentence, hint
+from number_tower.coach.hints import fill_text, format_sentence, hint
 from number_tower.coach.reasons import explain_move
 from number_tower.players import ForfeitError, Player, UnknownPlayerError, is_command, let_move, make_player
 from number_tower.players.knowledge import get_knowledge
@@ -44,16 +44,18 @@ class Opponents(NamedTuple):
             raise CommandError("--seat: no seat is left where two --vs play each other")
         seed = SystemRandom().randrange(1_000_000) if seed is None else seed
         progress = SearchProgress("leaves the game", in_game=True)
-        with report_as("--vs: {}", UnknownPlayerError):
-            players = [
-                make_player(spec, seed=_derive_seed(seed, number), patience=args.patience, progress=progress.update)
-                for number, spec in enumerate(specs)
-            ]
-        if len(players) == 2:
-            return cls((players[0], players[1]), progress, (specs[0], specs[1]), seed)
-        if args.seat == "2":
-            return cls((players[0], None), progress, (specs[0], None), seed)
-        return cls((None, players[0]), progress, (None, specs[0]), seed)
+        first, second = specs if len(specs) == 2 else (*specs, None) if args.seat == "2" else (None, *specs)
+
+        def make(spec: str | None, number: int) -> Player | None:
+            """Make the player of a seat, by the number of its `--vs`."""
+            if spec is None:
+                return None
+            own = _derive_seed(seed, number)
+            return make_player(spec, seed=own, patience=args.patience, progress=progress.update)
+
+        with report_as("--vs: ", UnknownPlayerError):
+            players = make(first, 0), make(second, len(specs) - 1)
+        return cls(players, progress, (first, second), seed)
 
     @property
     def options(self) -> str:
@@ -87,19 +89,15 @@ class Opponents(NamedTuple):
         automatic = self.players[0] is not None, self.players[1] is not None
         return replace(table, names=table.names or self.choose_names(people), automatic=automatic)
 
-    def move(self, table: Table) -> tuple[Table, str]:
-        """Return the table after the computer's move, and its remark, if it has one.
+    def move(self, table: Table, player: Player) -> tuple[Table, str]:
+        """Return the table after the move of one of the players, and its remark, if it has one.
 
         A player that gives no legal move forfeits; then the remark is the reason.
         """
-        seat = table.game.to_move
-        chosen = self.players[seat]
-        if chosen is None:
-            raise LookupError("a person is to move")
         try:
-            return let_move(table, chosen), chosen.remark
+            return let_move(table, player), player.remark
         except ForfeitError as error:
-            return table.declare("forfeit", seat), str(error)
+            return table.declare("forfeit", table.game.to_move), str(error)
         finally:
             self.progress.clear()
 
@@ -127,9 +125,8 @@ class HintGiver:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._moves: tuple[int, ...] | None = None
-        self._hint: Hint | None = None
-        self._nudged = False
+        self._nudged: tuple[int, ...] | None = None
+        """The moves of the game when a nudge was given."""
 
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block."""
@@ -147,21 +144,18 @@ class HintGiver:
             rearm_interrupt()
             self._terminal.show("No hint, then.\n")
             return
-        if solution is None:
-            self._terminal.show(f"{fill_text('unknown', {})}\n")
-            return
-        self._terminal.show(f"{self._answer(table, solution, question)}\n")
+        text = fill_text("unknown", {}) if solution is None else self._answer(table, solution, question)
+        self._terminal.show(f"{text}\n")
 
     def _answer(self, table: Table, solution: Solution, question: PlayerInput) -> str:
         voice = get_voice(table.book)
         opponent = voice.get_name(table, 1 - table.game.to_move)
         if question.number is not None:
             return format_sentence(explain_move(solution, question.number), opponent, voice.noun)
-        if self._hint is None or self._moves != table.game.moves:
-            self._hint, self._moves, self._nudged = hint(solution), table.game.moves, False
+        found = hint(solution)
         if question.command == "why":
-            return self._hint.why(opponent, voice.noun)
-        if self._nudged:
-            return self._hint.name_move()
-        self._nudged = True
-        return self._hint.nudge(voice.noun)
+            return found.why(opponent, voice.noun)
+        if self._nudged == table.game.moves:
+            return found.name_move()
+        self._nudged = table.game.moves
+        return found.nudge(voice.noun)

@@ -7,11 +7,12 @@ import this module.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from types import MappingProxyType
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as Grid
@@ -33,21 +34,24 @@ _INTERVAL = 0.2
 """Seconds between two updates of a progress bar."""
 
 
-def create_table(heads: Sequence[str], alignment: str) -> Grid:
-    """Return an empty table without lines; `alignment` has `<` or `>` for each column."""
+def format_table(
+    heads: Sequence[str],
+    alignment: str,
+    rows: Iterable[Sequence[str]],
+    *,
+    colour: bool = False,
+    max_widths: Mapping[str, int] = MappingProxyType({}),
+) -> str:
+    """Return a table without lines, as wide as it needs to be, without spaces at the ends of lines.
+
+    `alignment` has `<` or `>` for each column; cells may be painted; `max_widths` has columns that are cut.
+    """
     table = Grid(box=None, padding=(0, 1), pad_edge=False, header_style="none")
     for head, side in zip(heads, alignment, strict=True):
-        table.add_column(head, justify="left" if side == "<" else "right", no_wrap=True)
-    return table
-
-
-def add_row(table: Grid, *cells: str) -> None:
-    """Add a row; cells may be painted."""
-    table.add_row(*map(Text.from_ansi, cells))
-
-
-def render_table(table: Grid, *, colour: bool = False) -> str:
-    """Return a table as text, as wide as it needs to be, without spaces at the ends of lines."""
+        justify: JustifyMethod = "left" if side == "<" else "right"
+        table.add_column(head, justify=justify, no_wrap=True, max_width=max_widths.get(head))
+    for row in rows:
+        table.add_row(*map(Text.from_ansi, row))
     console = Console(
         width=sys.maxsize,
         force_terminal=colour,
@@ -67,10 +71,8 @@ def render_ranking(players: Sequence[str], heads: Sequence[str], rows: Sequence[
     """Return a table with a numbered line for each player; names are shortened to fit into the width."""
 
     def build(longest_name: int) -> str:
-        table = create_table(["     player", *heads], "<" + ">" * len(heads))
-        for name, row in zip(number_names(players, longest_name), rows, strict=True):
-            add_row(table, name, *row)
-        return render_table(table)
+        named = [(name, *row) for name, row in zip(number_names(players, longest_name), rows, strict=True)]
+        return format_table(["     player", *heads], "<" + ">" * len(heads), named)
 
     longest_name = max(map(len, players))
     text = build(longest_name)
@@ -122,23 +124,13 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
         progress.stop()
 
 
-class StatusLine:
-    """A line on standard error that can be changed, and is gone when it is cleared."""
-
-    def __init__(self) -> None:
-        self._live = Live(
-            console=Console(stderr=True, highlight=False),
-            auto_refresh=False,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-
-    def show(self, text: str) -> None:
-        """Show a text in place of the one before."""
-        self._live.start()
-        self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
-
-    def clear(self) -> None:
-        """Remove the line."""
-        self._live.stop()
+def create_status_line(get_text: Callable[[], str]) -> Live:
+    """Return a line on standard error; it is shown when it is started and refreshed, and gone when it is stopped."""
+    return Live(
+        console=Console(stderr=True, highlight=False),
+        get_renderable=lambda: Text(get_text(), no_wrap=True, overflow="ellipsis"),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

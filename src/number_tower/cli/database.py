@@ -10,7 +10,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
-from number_tower.cli.errors import DAMAGED_RECORD, NO_DATABASE, CommandError
+from number_tower.cli.errors import FAILED, CommandError
 from number_tower.table import StaleError
 from number_tower.text import format_argument, format_text
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from number_tower.cli.computer import Opponents
     from number_tower.store.database import Store
-    from number_tower.store.rows import MatchSlot, StoredGame
+    from number_tower.store.rows import MatchSlot, Seats, StoredGame
     from number_tower.table import Table
 
     Found = TypeVar("Found")
 
-_SHORT_TIMEOUT = 0.2
+SHORT_TIMEOUT = 0.2
 """Seconds to wait for a database that could not be used before."""
 
 
@@ -91,19 +91,23 @@ class LazyStore:
             listed = f"to see what there is: tower history{self.db_option}"
             raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
         except store.StoreError as error:
-            raise CommandError(f"{error}.", code=NO_DATABASE) from None
+            raise CommandError(f"{error}.", code=FAILED) from None
         finally:
             self.close()
 
-    def shorten_timeout(self) -> None:
-        """Wait for the database only briefly from now on: the game must go on."""
-        self._timeout = _SHORT_TIMEOUT
-        self.close()
+    def find(self, look_up: Callable[[Store], Found | None]) -> Found | None:
+        """Look something up, and close the database; return None where it cannot be used."""
+        try:
+            return None if self.missing else look_up(self.open())
+        except store.StoreError:
+            return None
+        finally:
+            self.close()
 
-    def restore_timeout(self) -> None:
-        """Wait for the database as long as before: it can be used again."""
-        if self._timeout is not None:
-            self._timeout = None
+    def set_timeout(self, seconds: float | None) -> None:
+        """Wait for the database only so long from now on, since the game must go on; None: as long as usual."""
+        if seconds is not None or self._timeout is not None:
+            self._timeout = seconds
             self.close()
 
     def close(self) -> None:
@@ -189,16 +193,12 @@ class Autosave:
             except store.StoreError:
                 if self._failing:
                     raise
-                self._database.shorten_timeout()
+                self._database.set_timeout(SHORT_TIMEOUT)
                 return self._save_once(table)
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
         opened = self._database.open()
-        seats = (
-            store.rows.Seats()
-            if self._opponents is None
-            else store.rows.Seats(self._opponents.specs, self._opponents.seed)
-        )
+        seats = make_seats(self._opponents)
         if self._saved is not None:
             try:
                 return opened.save(self._saved, table, seats), None
@@ -217,12 +217,12 @@ class Autosave:
             return opened.begin(table, table.book, seats, key=self.key), news
 
     def _note_success(self) -> None:
-        self._database.restore_timeout()
+        self._database.set_timeout(None)
         self.up_to_date, self._failing = True, False
 
     def _note_failure(self, problem: str) -> str | None:
         """Return the message for the players, the first time."""
-        self._database.shorten_timeout()
+        self._database.set_timeout(SHORT_TIMEOUT)
         self.up_to_date = False
         if self._failing:
             return None
@@ -232,6 +232,11 @@ class Autosave:
     def close(self) -> None:
         """Close the database."""
         self._database.close()
+
+
+def make_seats(opponents: Opponents | None) -> Seats:
+    """Return who plays a game, as it is saved."""
+    return store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, opponents.seed)
 
 
 def make_key() -> str:
@@ -290,4 +295,4 @@ def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundG
         problem = otherwise or str(error).replace("is neither a file nor", "is neither a game's id, a file, nor")
         raise CommandError(problem) from None
     except record.RecordError as error:
-        raise CommandError(f"the record cannot be read: {error}", code=DAMAGED_RECORD) from None
+        raise CommandError(f"the record cannot be read: {error}", code=FAILED) from None

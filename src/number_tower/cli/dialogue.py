@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, INTERRUPTED, CommandError, InputEndedError, print_error
+from number_tower.cli.errors import CommandError, print_error, report_stop
 from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
     from number_tower.cli.database import Autosave
     from number_tower.cli.savefile import SaveFile
+    from number_tower.players import Player
 
 
 @dataclass
@@ -39,22 +41,22 @@ class Dialogue:
         self._prompt = MovePrompt(self.terminal, has_changed=self._has_changed)
         self._current = self.table
 
-    def play(self) -> int:
-        """Tell the game so far and play it to its end; return the exit code."""
+    def play(self) -> None:
+        """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
             you = f"You are {self.voice.get_name(self.table, automatic.index(False))}. " if any(automatic) else ""
             self.terminal.show(f"({you}At any time: {', '.join(COMMANDS)}.)\n\n")
         self.narrate()
         try:
-            code = self._ask_moves()
+            with report_stop("the game did", self.format_resume_hint):
+                self._ask_moves()
         finally:
             for resource in (self.opponents, self.autosave):
                 if resource is not None:
                     resource.close()
         if self.terminal.interactive and self.table.outcome is not None and not over:
             self.terminal.show(f"\n(To go through this game: {self.format_command('review')})\n")
-        return code
 
     def narrate(self, since: int = 0) -> None:
         """Tell the game with prompts and answers, as it was played; or only what came after so many moves."""
@@ -64,25 +66,17 @@ class Dialogue:
             self.terminal.show_event(self.voice.tell_turn(earlier))
         self._show_events(narrate(table, since + 1 if since else 0, answers=True), len(table.game.moves))
 
-    def _ask_moves(self) -> int:
-        """Ask for moves until the game is over; return the exit code."""
-        try:
-            while self.table.outcome is None:
-                if self.table.automatic[self.table.game.to_move] and self.opponents is not None:
-                    self._play_computer_move(self.opponents)
-                    continue
-                answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
-                if answer.command == "quit":
-                    self.terminal.write(self.format_resume_hint("The game is left unfinished.") + "\n")
-                    return FINISHED
-                self._apply(answer)
-        except InputEndedError:
-            print_error(self.format_resume_hint("the input ended before the game did."))
-            return INPUT_ENDED
-        except KeyboardInterrupt:
-            print_error(self.format_resume_hint("stopped."))
-            return INTERRUPTED
-        return FINISHED
+    def _ask_moves(self) -> None:
+        """Ask for moves until the game is over or left."""
+        while self.table.outcome is None:
+            if self.opponents and (player := self.opponents.players[self.table.game.to_move]):
+                self._play_computer_move(self.opponents, player)
+                continue
+            answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
+            if answer.command == "quit":
+                self.terminal.write(self.format_resume_hint("The game is left unfinished.") + "\n")
+                return
+            self._apply(answer)
 
     def _apply(self, answer: PlayerInput) -> None:
         """Make a move, or run a command that changes the game or where it is saved."""
@@ -97,11 +91,11 @@ class Dialogue:
         else:
             self._change(self.table.play(answer.number))
 
-    def _play_computer_move(self, opponents: Opponents) -> None:
+    def _play_computer_move(self, opponents: Opponents, player: Player) -> None:
         """Let a computer move, and show its move as if it were typed."""
         before = self.table
         self.terminal.flush()
-        table, remark = opponents.move(before)
+        table, remark = opponents.move(before, player)
         if table.declared is not None:
             name = self.voice.get_name(table, before.game.to_move)
             self._change(table, f"\n({name} gives no move: {remark}.)\n")
@@ -216,10 +210,7 @@ class Dialogue:
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:
     """Return how many entries two sequences begin with alike."""
-    for place, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-        if mine != theirs:
-            return place
-    return min(len(one), len(other))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _find_program_name() -> str:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from number_tower.text import make_printable
 
 FINISHED = 0
-INPUT_ENDED = 1
-DAMAGED_RECORD = 1
-NO_OUTPUT = 1
-NO_DATABASE = 1
-DAMAGED_DATABASE = 1
+FAILED = 1
 WRONG_CALL = 2
 NOT_SOLVED = 3
 INTERRUPTED = 130
@@ -29,17 +25,45 @@ class CommandError(Exception):
         self.code = code
 
 
+class PlayStoppedError(CommandError):
+    """The input ended, or Ctrl-C was typed, in the middle of a game, a puzzle or a lesson."""
+
+
 class InputEndedError(Exception):
     """The input ended where an answer was expected."""
 
 
 @contextmanager
-def report_as(message: str, *errors: type[Exception], code: int = WRONG_CALL) -> Iterator[None]:
-    """Turn errors of these classes into a CommandError; `{}` in the message stands for the error."""
+def report_as(start: str, *errors: type[Exception], end: str = "", code: int = WRONG_CALL) -> Iterator[None]:
+    """Turn errors of these classes into a CommandError, whose message has the error between `start` and `end`."""
     try:
         yield
     except errors as error:
-        raise CommandError(message.format(error), code=code) from None
+        problem = getattr(error, "strerror", None) or error
+        raise CommandError(f"{start}{problem}{end}", code=code) from None
+
+
+@contextmanager
+def report_stop(too_early: str, describe: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` adds to its message."""
+    try:
+        yield
+    except InputEndedError:
+        raise PlayStoppedError(describe(f"the input ended before {too_early}."), code=FAILED) from None
+    except KeyboardInterrupt:
+        raise PlayStoppedError(describe("stopped."), code=INTERRUPTED) from None
+
+
+@contextmanager
+def require_extra(what: str, extra: str) -> Iterator[None]:
+    """Report which extra has to be installed where a package is missing; `what` it is for begins the message."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("number_tower"):
+            raise
+        message = f"{what} takes a few more packages: pip install 'number-tower[{extra}]'"
+        raise CommandError(message, code=FAILED) from None
 
 
 def handle_interrupt_once() -> None:

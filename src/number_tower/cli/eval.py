@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from textwrap import fill
 
 from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
-from number_tower.cli import options
-from number_tower.cli.arena import INTERRUPT_HINT, choose_journal_file, open_journal, report_interruption
+from number_tower.blocks import parse_number
+from number_tower.cli.arena import (
+    INTERRUPT_HINT,
+    choose_journal_file,
+    format_call,
+    report_interruption,
+    report_journal_error,
+)
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
-from number_tower.cli.errors import DAMAGED_RECORD, FINISHED, NO_OUTPUT, CommandError, report_as
-from number_tower.cli.options import make_integer_parser, parse_count, parse_seconds, parse_seed
+from number_tower.cli.errors import FAILED, CommandError, report_as
+from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
 from number_tower.cli.terminal import Terminal
 from number_tower.evaluation import BASELINES, run_tasks
 from number_tower.evaluation.intervals import format_points, format_share
@@ -44,83 +48,68 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 """Options that `arrange_suite` has defaults for; with --resume alone, the file has them."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
-    parse_amount = make_integer_parser(0, 1_000_000, "a whole number from 0 to 1,000,000")
-    parser.add_argument(
-        "games", nargs="*", metavar="GAME", help="a game, a rule file, or one with options (new games, by the seed)"
-    )
-    parser.add_argument(
+    parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
+    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")
+    parser.add_value(
         "--player",
+        "PLAYER",
+        "whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
         dest="players",
         action="append",
-        metavar="PLAYER",
-        help="whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
     )
-    parser.add_argument("--baselines", action="store_true", help="ask random and all levels too, to compare with")
-    parser.add_argument(
-        "--games", dest="number", type=parse_amount, metavar="N", help="games of each player in all (40)"
+    parser.add_flag("--baselines", "ask random and all levels too, to compare with")
+    parser.add_value("--games", "N", "games of each player in all (40)", dest="number", type=parse_amount)
+    parser.add_value("--positions", "N", "positions that each player moves in, in all (200)", type=parse_amount)
+    parser.add_value("--variants", "N", "without a GAME: how many are made (20)", type=parse_count)
+    parser.add_value("--against", "LEVEL", "who sits opposite in games (fair)")
+    parser.add_value("--seed", "N", "the same number, the same tasks (1)", type=parse_seed)
+    parser.add_value("--tries", "N", "answers to each question at most (3)", type=parse_count)
+    parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
+    parser.add_value(
+        "--patience", "S", "seconds that a program or function may take for an answer (60)", type=parse_seconds
     )
-    parser.add_argument(
-        "--positions", type=parse_amount, metavar="N", help="positions that each player moves in, in all (200)"
+    parser.add_flag(
+        "--stop", "stop at the first answer that fails to come, instead of counting it; --resume goes on there"
     )
-    parser.add_argument("--variants", type=parse_count, metavar="N", help="without a GAME: how many are made (20)")
-    parser.add_argument("--against", metavar="LEVEL", help="who sits opposite in games (fair)")
-    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same tasks (1)")
-    parser.add_argument("--tries", type=parse_count, metavar="N", help="answers to each question at most (3)")
-    parser.add_argument("--no-legal", action="store_true", help="do not tell players which blocks may be placed")
-    parser.add_argument(
-        "--patience",
-        type=parse_seconds,
-        metavar="S",
-        help="seconds that a program or function may take for an answer (60)",
-    )
-    parser.add_argument(
-        "--stop",
-        action="store_true",
-        help="stop at the first answer that fails to come, instead of counting it; --resume goes on there",
-    )
-    parser.add_argument("--out", metavar="FILE", help="keep everything there, as lines of JSON (a new eval.jsonl)")
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with what the file already holds; alone, as it says there"
-    )
-    parser.add_argument(
-        "--jobs", type=parse_count, metavar="N", help="how many tasks at once (as many as there are cores)"
-    )
-    parser.add_argument("--report", metavar="FOLDER", help="write a report there: Markdown, a page, and plots")
-    parser.add_argument("--json", action="store_true", help="print the scores as one JSON document")
+    parser.add_value("--out", "FILE", "keep everything there, as lines of JSON (a new eval.jsonl)")
+    parser.add_flag("--resume", "go on with what the file already holds; alone, as it says there")
+    parser.add_value("--jobs", "N", "how many tasks at once (as many as there are cores)", type=parse_count)
+    parser.add_value("--report", "FOLDER", "write a report there: Markdown, a page, and plots")
+    parser.add_flag("--json", "print the scores as one JSON document")
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
     terminal = Terminal()
     _check_folder(args.report)
     args.out = choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:
         suite = create_suite(args, make)
-        create = partial(EvaluationJournal, args.out, suite, resume=args.resume)
         with (
-            open_journal(create, EvaluationJournal.run_noun, resume=args.resume) as journal,
+            report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
+            EvaluationJournal(args.out, suite, resume=args.resume) as journal,
             report_interruption(journal, len(suite), format_resume_command(args)),
             show_progress("games and positions", INTERRUPT_HINT) as update,
             closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
     if args.report is not None:
-        _write_report(found, args)
+        with report_as(f"the report cannot be written to {format_path(args.report)}: ", OSError, code=FAILED):
+            write(found, args.report, format_command(suite))
     if args.json:
         print(found.to_json())
-        return FINISHED
+        return
     terminal.write(format_summary(found, min(MAX_WIDTH, terminal.columns)))
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
-    return FINISHED
 
 
 def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
-        report_as("{}", UnknownPlayerError, BatchError),
-        report_as("{}", JournalDamagedError, code=DAMAGED_RECORD),  # inside: it is a BatchError
+        report_as("", UnknownPlayerError, BatchError),
+        report_as("", JournalDamagedError, code=FAILED),  # inside: it is a BatchError
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):
@@ -154,35 +143,26 @@ def _resumes_file(args: Namespace) -> bool:
 
 def format_command(suite: Suite) -> str:
     """Return the command for the same tasks."""
-    words = ["tower", "eval", *(() if suite.fresh else (entry.text for entry in suite.games))]
+    words = [] if suite.fresh else [entry.text for entry in suite.games]
     own = [player for player in suite.players if player not in BASELINES]
     baselines = suite.players == (*own, *BASELINES)
     for player in own if baselines else suite.players:
         words += ["--player", player]
-    words += ["--baselines"] * baselines
-    words += ["--games", str(suite.number), "--positions", str(len(suite.spots))]
+    words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.spots))]
     if suite.fresh:
         words += ["--variants", str(len(suite.games))]
     if suite.against != DEFAULT_OPPONENT:
         words += ["--against", suite.against]
     words += [f"--seed={suite.seed}"]
-    if suite.tries != DEFAULT_TRIES:
-        words += ["--tries", str(suite.tries)]
-    words += ["--no-legal"] * (not suite.legal)
-    if suite.patience != DEFAULT_PATIENCE:
-        words += ["--patience", repr(suite.patience)]
-    return shlex.join(words)
+    tries = None if suite.tries == DEFAULT_TRIES else suite.tries
+    patience = None if suite.patience == DEFAULT_PATIENCE else suite.patience
+    return format_call("eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience)
 
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
-    words = ["tower", "eval", "--resume", "--out", args.out]
-    if args.jobs is not None:
-        words += ["--jobs", str(args.jobs)]
-    if args.report is not None:
-        words += ["--report", args.report]
-    words += ["--stop"] * args.stop + ["--json"] * args.json
-    return shlex.join(words)
+    own = {"jobs": args.jobs, "report": args.report, "stop": args.stop, "json": args.json}
+    return format_call("eval", resume=True, out=args.out, **own)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
@@ -194,20 +174,12 @@ def _check_folder(folder: str | None) -> None:
         raise CommandError("--report: expected a folder, which is made if there is none")
 
 
-def _write_report(found: Scores, args: Namespace) -> None:
-    try:
-        write(found, args.report, format_command(found.suite))
-    except OSError as error:
-        folder = format_path(args.report)
-        raise CommandError(f"the report cannot be written to {folder}: {error.strerror}", code=NO_OUTPUT) from None
-
-
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
     kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
     if args.report is not None:
         return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
-    again = shlex.join(["tower", "eval", "--resume", "--out", args.out])
+    again = format_call("eval", resume=True, out=args.out)
     more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
     return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
 

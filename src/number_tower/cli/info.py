@@ -6,8 +6,8 @@ from argparse import Namespace
 from textwrap import fill
 
 from number_tower.brief import describe_rules
-from number_tower.cli import options
-from number_tower.cli.errors import FINISHED, CommandError
+from number_tower.cli.errors import CommandError
+from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game, format_options, show_games
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
@@ -17,19 +17,18 @@ from number_tower.voice import get_voice
 SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
 
 
-def add_arguments(_: options.CommandParser) -> None:
+def add_arguments(_: CommandParser) -> None:
     """Describe the options of `tower games` and `tower levels`: there are none."""
 
 
-def run_games(_: Namespace) -> int:
+def run_games(_: Namespace) -> None:
     """List the games."""
     terminal = Terminal()
     show_games(terminal)
     terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
-    return FINISHED
 
 
-def run_levels(_: Namespace) -> int:
+def run_levels(_: Namespace) -> None:
     """Describe the computer's levels."""
     terminal = Terminal()
     terminal.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
@@ -42,15 +41,14 @@ def run_levels(_: Namespace) -> int:
     terminal.show(
         "\nPlay against one with `tower play GAME --vs LEVEL`, or against a program of your own with --vs ./my-bot.\n"
     )
-    return FINISHED
 
 
-def add_rules_arguments(parser: options.CommandParser) -> None:
+def add_rules_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower rules`."""
-    options.add_game_options(parser)
+    parser.add_game_options()
 
 
-def run_rules(args: Namespace) -> int:
+def run_rules(args: Namespace) -> None:
     """Print the rules of a game in brief."""
     terminal = Terminal()
     choice = choose_game(args, args.game)
@@ -62,19 +60,17 @@ def run_rules(args: Namespace) -> int:
     terminal.show("\n" + "".join(f"- {line}\n" for line in lines))
     call = f"tower play {format_argument(book.source)}"
     terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
-    return FINISHED
 
 
-def add_completion_arguments(parser: options.CommandParser) -> None:
+def add_completion_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower completion`."""
-    parser.add_argument("shell", nargs="?", metavar="SHELL", help="bash, zsh, fish, powershell or tcsh")
+    parser.add_value("shell", "SHELL", "bash, zsh, fish, powershell or tcsh", nargs="?")
 
 
-def run_completion(args: Namespace) -> int:
+def run_completion(args: Namespace) -> None:
     """Print a script that makes a shell complete `tower`."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 
     if args.shell not in SHELLS:
         raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
     print(shellcode(["tower"], shell=args.shell))
-    return FINISHED

@@ -164,38 +164,34 @@ def draw_towers(table: Table, columns: int, *, colour: bool = False) -> str:
         )
         for player in (0, 1)
     ]
-    if sum(max(count_cells(plain) for plain, _ in tower) + 2 for tower in towers) <= columns:
+    if sum(count_cells(tower[-1]) + 2 for tower in towers) <= columns:
         return _join_columns(towers)
     return "".join(_join_columns([tower]) for tower in towers)
 
 
-def _draw_column(
-    game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool
-) -> list[tuple[str, str]]:
-    """Return the rows of one tower from the top down, each plain, to be measured, and as it is shown."""
+def _draw_column(game: Game, placed: list[tuple[int, int]], captions: list[str], *, colour: bool) -> list[str]:
+    """Return the rows of one tower from the top down, all of the same width."""
     largest = game.rules.blocks[-1]
-    rows: list[tuple[str, str]] = []
+    rows: list[tuple[str, str | None]] = []
     for block, mover in reversed(placed[-MOST_ROWS:]):
         left, right = _EDGES[mover]
         side = " " * (1 + _WIDEST * block // largest)
-        row = f"{left}{side}{block}{side}{right}"
-        rows.append((row, paint(row, SEAT_COLOURS[mover]) if colour else row))
+        rows.append((f"{left}{side}{block}{side}{right}", SEAT_COLOURS[mover] if colour else None))
     if len(placed) > MOST_ROWS:
-        rows.append((more := f"({len(placed) - MOST_ROWS:,} more below)", more))
-    ground = "=" * (len(str(largest)) + 4 + 2 * _WIDEST)
-    return [*rows, (ground, ground), *((text, text) for text in captions)]
+        rows.append((f"({len(placed) - MOST_ROWS:,} more below)", None))
+    rows += [(text, None) for text in ("=" * (len(str(largest)) + 4 + 2 * _WIDEST), *captions)]
+    width = max(count_cells(row) for row, _ in rows)
+    return [_centre(row, width, code) for row, code in rows]
 
 
-def _join_columns(columns: list[list[tuple[str, str]]]) -> str:
-    """Draw columns side by side, each centred, on a common ground."""
+def _centre(text: str, width: int, code: str | None) -> str:
+    room = width - count_cells(text)
+    return " " * (room // 2) + (paint(text, code) if code else text) + " " * (room - room // 2)
+
+
+def _join_columns(columns: list[list[str]]) -> str:
+    """Draw columns side by side on a common ground."""
     height = max(map(len, columns))
-    widths = [max(count_cells(plain) for plain, _ in column) for column in columns]
-    lines: list[str] = []
-    for row in range(height):
-        line = ""
-        for column, width in zip(columns, widths, strict=True):
-            plain, shown = column[row - height] if row >= height - len(column) else ("", "")
-            indent = (width - count_cells(plain)) // 2
-            line += "  " + " " * indent + shown + " " * (width - count_cells(plain) - indent)
-        lines.append(line.rstrip())
+    full = [[" " * count_cells(column[-1])] * (height - len(column)) + column for column in columns]
+    lines = ("".join(f"  {row}" for row in rows).rstrip() for rows in zip(*full, strict=True))
     return "\n" + "\n".join(lines) + "\n"

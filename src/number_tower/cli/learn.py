@@ -5,10 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.brief import describe_rules
-from number_tower.cli import options
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError
+from number_tower.cli.errors import report_stop
 from number_tower.cli.input import COMMANDS, MovePrompt
-from number_tower.cli.options import parse_seed
+from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises, format_sentence
@@ -28,17 +27,15 @@ _COMMANDS = {
 _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower learn`."""
-    options.add_game_options(parser)
-    parser.add_argument(
-        "--seed", type=parse_seed, metavar="N", help="choose the positions; the same number, the same lesson"
-    )
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_game_options()
+    parser.add_value("--seed", "N", "choose the positions; the same number, the same lesson", type=parse_seed)
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Give the lesson."""
     terminal = Terminal()
     choice = choose_game(args, args.game)
@@ -53,15 +50,13 @@ def run(args: Namespace) -> int:
     else:
         terminal.show("\nNo position was found with something to find, so here is a game at once.\n")
     prompt = MovePrompt(terminal, _COMMANDS)
-    try:
+    with report_stop("the lesson did"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):
                 terminal.show("The lesson ends here.\n")
-                return FINISHED
-    except InputEndedError:
-        raise CommandError("the input ended before the lesson did.", code=INPUT_ENDED) from None
-    return _play_game(Table.start(choice), args, terminal)
+                return
+    _play_game(Table.start(choice), args, terminal)
 
 
 def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: MovePrompt) -> bool:
@@ -87,11 +82,11 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
     return True
 
 
-def _play_game(table: Table, args: Namespace, terminal: Terminal) -> int:
+def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     """Play a game against the weakest level; the learner begins."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **opponent}))
     name = dialogue.voice.get_name(dialogue.table, 1)
     terminal.show_heading(f"\nA game against {name}. You begin.\n")
     terminal.show("\n")
-    return dialogue.play()
+    dialogue.play()

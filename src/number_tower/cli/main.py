@@ -15,27 +15,20 @@ from importlib import import_module
 from typing import Any
 
 import number_tower
-from number_tower.cli.errors import (
-    FINISHED,
-    INTERRUPTED,
-    NO_OUTPUT,
-    CommandError,
-    handle_interrupt_once,
-    print_error,
-)
-from number_tower.cli.options import CommandParser, add_db_option, add_no_save_option, list_games
+from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
+from number_tower.cli.options import CommandParser, list_games
 from number_tower.text import format_text, format_value
 
 COMMANDS = {
     "play": ("play", "play a game at this keyboard"),
     "match": ("match", "play a series of games, the starter alternating"),
     "resume": ("resume", "go on with a game: the last unfinished one, or any"),
-    "replay": ("review", "print a game again, in its voice"),
+    "replay": ("replay", "print a game again, in its voice"),
     "history": ("history", "list the games that were played"),
     "stats": ("stats", "what came of the games: results, accuracy, streaks, puzzles"),
-    "export": ("db", "write games to a file that another machine can import"),
-    "import": ("db", "take in games that were exported, or any records, a line each"),
-    "forget": ("history", "drop games from the database"),
+    "export": ("transfer", "write games to a file that another machine can import"),
+    "import": ("transfer", "take in games that were exported, or any records, a line each"),
+    "forget": ("forget", "drop games from the database"),
     "db": ("db", "say where the games are kept; back them up, check, restore, upgrade"),
     "learn": ("learn", "a first lesson: three positions, and a game against the gentlest opponent"),
     "puzzle": ("puzzle", "find the only winning move; without a game or seed, today's puzzle"),
@@ -44,7 +37,7 @@ COMMANDS = {
     "arena": ("arena", "let players play each other, and say who is how much stronger"),
     "eval": ("eval", "find out how well a player plays, by results and by the exact value lost"),
     "serve": ("serve", "let people play in the browser: on this machine, in a class, on the web"),
-    "mcp": ("serve", "let a language model play, by tools over the Model Context Protocol (stdio)"),
+    "mcp": ("mcp", "let a language model play, by tools over the Model Context Protocol (stdio)"),
     "games": ("info", "list the games"),
     "levels": ("info", "describe the computer's opponents"),
     "rules": ("info", "print the rules of a game in brief"),
@@ -52,7 +45,8 @@ COMMANDS = {
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.
 
-The module has the functions `add_arguments(parser)` and `run(args)`. Where it has several commands, the others have
+The module has the functions `add_arguments(parser)` and `run(args)`; what goes wrong is raised as a CommandError, and
+`run` returns an exit code only where it is not 0. Where a module has several commands, the others have
 `add_NAME_arguments` and `run_NAME`.
 """
 
@@ -71,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):
             return code
         print_error(f"the output cannot be written: {error.strerror}")
-        return NO_OUTPUT
+        return FAILED
     return code
 
 
@@ -102,7 +96,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         raise CommandError(f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
-        return int(run(args))
+        return int(run(args) or FINISHED)
     except number_tower.CatalogueError as error:  # imported only when there is an error
         raise CommandError(str(error)) from None
 
@@ -114,8 +108,8 @@ def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
         description="Number-stacking games for two players. `tower` alone shows them and asks which to play.",
     )
     parser.add_argument("--version", action="version", version=f"Number Tower {number_tower.__version__}")
-    add_db_option(parser)
-    add_no_save_option(parser)
+    parser.add_db_option()
+    parser.add_no_save_option()
     parser.set_defaults(db=None, no_save=False)
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from number_tower import store
 from number_tower.catalogue import GameChoice
-from number_tower.cli import options
-from number_tower.cli.database import Autosave, choose_store, make_key
+from number_tower.cli.database import Autosave, choose_store, make_key, make_seats
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INTERRUPTED, CommandError, print_error, report_as
-from number_tower.cli.options import parse_count
-from number_tower.cli.play import choose_game, create_opponents, read_names, read_person_name
+from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
+from number_tower.cli.options import CommandParser, parse_count
+from number_tower.cli.play import choose_game, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.table import StaleError, Table
@@ -32,30 +31,28 @@ DEFAULT_GAMES = 3
 """How many games a match of one rulebook has at most, unless the call says otherwise."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
-    options.add_game_options(
-        parser, "GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns"
-    )
-    parser.add_argument("--best-of", type=parse_count, metavar="N", help="how many games at most (3, or one of each)")
-    options.add_player_options(parser, "who starts the first game: 1, 2, or random")
-    options.add_hidden_option(parser)
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_game_options("GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
+    parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
+    parser.add_player_options("who starts the first game: 1, 2, or random")
+    parser.add_hidden_option()
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play a match from its start."""
     terminal = Terminal()
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
-    names, person = read_names(args), read_person_name(args)
+    names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
-    with report_as("--best-of: {}", MatchError):
+    with report_as("--best-of: ", MatchError):
         match = Match(default if args.best_of is None else args.best_of, games[0].first)
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)
     series = Series(games, match, names, hidden=args.hidden)
-    return _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
+    _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
 
 
 def _split_games(games: str | None) -> list[str | None]:
@@ -65,13 +62,13 @@ def _split_games(games: str | None) -> list[str | None]:
     return [name.strip() for name in games.split(",")]
 
 
-def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> int:
-    """Go on with a match; return the exit code."""
+def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
+    """Go on with a match."""
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise CommandError(problem)
     series = _update_names(saved, _create_opponents(args))
-    return _MatchSession(args, series, terminal, saved).play()
+    _MatchSession(args, series, terminal, saved).play()
 
 
 def _create_opponents(args: Namespace) -> Opponents | None:
@@ -144,6 +141,7 @@ class _MatchSession:
         self._args = args
         self._series = series
         self._terminal = terminal
+        self._database = choose_store(args)
         self._id = None if saved is None else saved.id
         self._key = make_key() if saved is None else saved.key
         self._current = None if saved is None else saved.current
@@ -156,33 +154,28 @@ class _MatchSession:
         """Whether no game is over yet."""
         return not self._series.match.winners
 
-    def play(self, *, coin_tossed: bool = False) -> int:
-        """Play one game after another; return the exit code."""
+    def play(self, *, coin_tossed: bool = False) -> None:
+        """Play one game after another, until the match is decided or left."""
         game = self._create_game(coin_tossed=coin_tossed)
         self._announce("start" if self.fresh else "score", game)
-        try:
-            while not self._series.match.over:
+        while not self._series.match.over:
+            with report_stop("the match did", game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
-                code = game.play()
+                game.play()
                 if game.table.outcome is None:
-                    return code
+                    return
                 self._finish_game(game, game.table.outcome.winner)
                 if not self._series.match.over:
                     game = self._create_game(introduced=True)
-        except KeyboardInterrupt:
-            print_error(game.format_resume_hint("stopped."))
-            return INTERRUPTED
         self._announce("drawn" if self._series.match.leader is None else "won", game)
-        return FINISHED
 
     def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
         """Return the next game, as it stands if it was started already."""
         saved, series = self._load_started_game(), self._series
         table = series.table if saved is None else replace(saved.table, names=series.names)
         opponents = create_opponents(self._args, series.match.number)
-        database = choose_store(self._args)
-        claim_slot = partial(self._claim_slot, opponents, series)
+        database, claim_slot = self._database, partial(self._claim_slot, opponents, series)
         return _MatchDialogue(
             table if opponents is None else opponents.seat(table),
             self._terminal,
@@ -196,18 +189,14 @@ class _MatchSession:
     def _load_started_game(self) -> StoredGame | None:
         """Return the next game if it was started, before the match was left or meanwhile elsewhere."""
         current, self._current = self._current, None
-        if current is not None or self._id is None or (database := choose_store(self._args)) is None:
+        if current is not None or self._id is None or self._database is None:
             return current
-        try:
-            return store.matches.find_game(database.open(), store.rows.MatchSlot(self._id, self._series.match.number))
-        except store.StoreError:
-            return None
-        finally:
-            database.close()
+        match, number = self._id, self._series.match.number
+        return self._database.find(lambda opened: store.matches.find_game(opened, store.rows.MatchSlot(match, number)))
 
     def _claim_slot(self, opponents: Opponents | None, series: Series, connection: Connection) -> MatchSlot:
         """Find the place of a game in the match; the match is saved with its first game."""
-        seats = store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, self._args.seed)
+        seats = make_seats(opponents and opponents._replace(seed=self._args.seed))
         return store.matches.claim_slot(connection, store.matches.StoredMatch(self._id, self._key, series, seats))
 
     def _finish_game(self, game: _MatchDialogue, winner: int | None) -> None:
@@ -237,13 +226,12 @@ class _MatchSession:
     def format_ref(self, game: _MatchDialogue) -> str | None:
         """Return the REF of the match with the options to resume it; None if it is not saved."""
         self.update_id(game)
-        database = choose_store(self._args)
-        if self._id is None or self._unsaved or self._diverged or database is None:
+        if self._id is None or self._unsaved or self._diverged or self._database is None:
             return None
         opponents = game.opponents
         named = opponents is not None and opponents.has_program
         seats = opponents._replace(seed=self._args.seed).options if opponents and named else ""
-        return f"m{self._id}{database.db_option}{seats}"
+        return f"m{self._id}{self._database.db_option}{seats}"
 
     def update_id(self, game: _MatchDialogue) -> None:
         """Remember the id of the match, once it is saved."""

@@ -6,8 +6,11 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli.errors import CommandError
@@ -16,22 +19,61 @@ from number_tower.text import format_value
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+Number = TypeVar("Number", int, float)
+
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
 _DATABASE = "the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)"
 
 
-class FixedWidthHelp(argparse.HelpFormatter):
-    """Lays help out the same on every terminal; measuring it would cost more than parsing the call."""
+# Values --------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=96)
+
+def make_number_parser(
+    read: Callable[[str], Number | None], expected: str, lowest: float = -inf, highest: float = inf
+) -> Callable[[str], Number]:
+    """Return a function that reads a number between two others; `expected` describes it in the error."""
+
+    def parse(text: str) -> Number:
+        with suppress(ValueError):
+            number = read(text)
+            if number is not None and lowest <= number <= highest:
+                return number
+        raise argparse.ArgumentTypeError(f"expected {expected}; got {format_value(text)}")
+
+    return parse
+
+
+parse_count = make_number_parser(parse_number, "a whole number from 1 to 1,000,000", 1, 1_000_000)
+parse_seed = make_number_parser(int, "a whole number")
+parse_seconds = make_number_parser(float, "a number of seconds, such as 10 or 0.5", nextafter(0, 1), sys.float_info.max)
+_parse_target = make_number_parser(parse_number, f"a whole number from 1 to {LARGEST_NUMBER:,}", highest=LARGEST_NUMBER)
+
+
+def parse_day(text: str) -> str:
+    """Read a date."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
+
+
+# The parser -----------------------------------------------------------------------------------------------------------
 
 
 class CommandParser(argparse.ArgumentParser):
     """Reports a wrong call as a CommandError: one line that says what is wrong and what would be right."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=FixedWidthHelp, allow_abbrev=False, **settings)
+        fixed = partial(argparse.HelpFormatter, max_help_position=26, width=96)  # measuring a terminal takes long
+        super().__init__(formatter_class=fixed, allow_abbrev=False, **settings)
+
+    def add_flag(self, name: str, meaning: str, **settings: Any) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=meaning, **settings)
+
+    def add_value(self, name: str, metavar: str, meaning: str, **settings: Any) -> argparse.Action:
+        """Add an argument or an option that takes a value; `metavar` stands for the value in the help."""
+        return self.add_argument(name, metavar=metavar, help=meaning, **settings)
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Print help and version; unlike argparse, let a failed write raise its error."""
@@ -46,130 +88,63 @@ class CommandParser(argparse.ArgumentParser):
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
+    def add_game_options(
+        self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
+    ) -> None:
+        """Add a game and the options of its rules."""
+        game = self.add_value("game", name, meaning, nargs="?")
+        setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+        self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
+        self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
+        self.add_value("--opening", "1-5", "the blocks that may lie on an empty tower")
 
-# Values --------------------------------------------------------------------------------------------------------------
+    def add_player_options(self, first: str) -> None:
+        """Add the players' names, who starts, and who plays for the computer."""
+        self.add_value("--names", "ANN,BEN", "what the players are called; with --vs, ANN is enough")
+        self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
+        self.add_opponent_options()
 
+    def add_opponent_options(self) -> None:
+        """Add who plays for the computer."""
+        self.add_value(
+            "--vs", "LEVEL", "play against the computer, or a program (./my-bot); see `levels`", action="append"
+        )
+        self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
+        self.add_value("--seed", "N", "make coin toss and computer repeatable", type=parse_seed)
+        self.add_patience_option()
 
-def make_integer_parser(lowest: int, highest: int, expected: str) -> Callable[[str], int]:
-    """Return a function that reads a whole number between two others; `expected` describes it in the error."""
+    def add_patience_option(self) -> None:
+        """Add the time that a program has for a move."""
+        self.add_value(
+            "--patience", "S", "seconds that a program may take for a move (10)", type=parse_seconds, default=10.0
+        )
 
-    def parse(text: str) -> int:
-        number = parse_number(text)
-        if number is None or not lowest <= number <= highest:
-            raise argparse.ArgumentTypeError(f"expected {expected}; got {format_value(text)}")
-        return number
+    def add_hidden_option(self) -> None:
+        """Add whether the blocks that are left are hidden."""
+        self.add_flag("--hidden", "do not show which blocks are left")
 
-    return parse
+    def add_ref_argument(self, *, required: bool = True) -> None:
+        """Add a reference to a game, and the database that it may be in."""
+        match = "" if required else ", a match's such as m3"
+        self.add_value(
+            "ref",
+            "REF",
+            f"""a game's id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record""",
+            nargs=None if required else "?",
+        )
+        self.add_db_option()
 
+    def add_db_option(self, meaning: str = _DATABASE) -> None:
+        """Add which database to use."""
+        self.add_value("--db", "URL", meaning, default=argparse.SUPPRESS)
 
-parse_count = make_integer_parser(1, 1_000_000, "a whole number from 1 to 1,000,000")
-_parse_target = make_integer_parser(0, LARGEST_NUMBER, f"a whole number from 1 to {LARGEST_NUMBER:,}")
+    def add_no_save_option(self) -> None:
+        """Add whether the game is kept out of the database."""
+        self.add_flag("--no-save", "do not keep this in the database", default=argparse.SUPPRESS)
 
-
-def parse_seed(text: str) -> int:
-    """Read a seed."""
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number; got {format_value(text)}") from None
-
-
-def parse_seconds(text: str) -> float:
-    """Read a positive number of seconds."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, such as 10 or 0.5; got {format_value(text)}")
-    return seconds
-
-
-def parse_day(text: str) -> str:
-    """Read a date."""
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a date such as 2027-01-31; got {format_value(text)}") from None
-
-
-# Options -------------------------------------------------------------------------------------------------------------
-
-
-def add_game_options(
-    parser: CommandParser, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
-) -> None:
-    """Add a game and the options of its rules."""
-    game = parser.add_argument("game", nargs="?", metavar=name, help=meaning)
-    setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
-    parser.add_argument("--target", type=_parse_target, metavar="N", help="the height to reach exactly")
-    parser.add_argument("--blocks", metavar="1-5", help="the blocks to play with, such as 1-5 or 1,3,5")
-    parser.add_argument("--opening", metavar="1-5", help="the blocks that may lie on an empty tower")
-
-
-def add_player_options(parser: CommandParser, first: str) -> None:
-    """Add the players' names, who starts, and who plays for the computer."""
-    parser.add_argument("--names", metavar="ANN,BEN", help="what the players are called; with --vs, ANN is enough")
-    parser.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
-    add_opponent_options(parser)
-
-
-def add_opponent_options(parser: CommandParser) -> None:
-    """Add who plays for the computer."""
-    parser.add_argument(
-        "--vs",
-        action="append",
-        metavar="LEVEL",
-        help="play against the computer, or a program (./my-bot); see `levels`",
-    )
-    parser.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
-    parser.add_argument("--seed", type=parse_seed, metavar="N", help="make coin toss and computer repeatable")
-    add_patience_option(parser)
-
-
-def add_patience_option(parser: CommandParser) -> None:
-    """Add the time that a program has for a move."""
-    parser.add_argument(
-        "--patience",
-        type=parse_seconds,
-        default=10.0,
-        metavar="S",
-        help="seconds that a program may take for a move (10)",
-    )
-
-
-def add_hidden_option(parser: CommandParser) -> None:
-    """Add whether the blocks that are left are hidden."""
-    parser.add_argument("--hidden", action="store_true", help="do not show which blocks are left")
-
-
-def add_ref_argument(parser: CommandParser, *, required: bool = True) -> None:
-    """Add a reference to a game, and the database that it may be in."""
-    match = "" if required else ", a match's such as m3"
-    parser.add_argument(
-        "ref",
-        metavar="REF",
-        nargs=None if required else "?",
-        help=f'a game\'s id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record',
-    )
-    add_db_option(parser)
-
-
-def add_db_option(parser: CommandParser, meaning: str = _DATABASE) -> None:
-    """Add which database to use."""
-    parser.add_argument("--db", metavar="URL", default=argparse.SUPPRESS, help=meaning)
-
-
-def add_no_save_option(parser: CommandParser) -> None:
-    """Add whether the game is kept out of the database."""
-    parser.add_argument(
-        "--no-save", action="store_true", default=argparse.SUPPRESS, help="do not keep this in the database"
-    )
-
-
-def add_record_option(parser: CommandParser) -> None:
-    """Add a file that the game is saved to."""
-    parser.add_argument("--record", metavar="FILE", help="keep the game in a file, written after every move")
+    def add_record_option(self) -> None:
+        """Add a file that the game is saved to."""
+        self.add_value("--record", "FILE", "keep the game in a file, written after every move")
 
 
 def list_games() -> tuple[str, ...]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
-from number_tower.cli import options
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, INPUT_ENDED, CommandError, InputEndedError, report_as
+from number_tower.cli.errors import CommandError, PlayStoppedError, report_as, report_stop
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
-from number_tower.text import format_path
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
@@ -28,27 +27,27 @@ _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "st
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
-    options.add_game_options(parser)
-    options.add_player_options(parser, "who starts: 1, 2, or random for a coin toss")
-    options.add_db_option(parser)
-    options.add_hidden_option(parser)
-    options.add_record_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_game_options()
+    parser.add_player_options("who starts: 1, 2, or random for a coin toss")
+    parser.add_db_option()
+    parser.add_hidden_option()
+    parser.add_record_option()
+    parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Play a game from its start."""
     terminal = Terminal()
-    table = Table.start(choose_game(args, args.game), read_names(args))
-    dialogue = create_dialogue(table, terminal, args, person=read_person_name(args))
+    choice, (names, person) = choose_game(args, args.game), read_names(args)
+    dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
     dialogue.savefile = open_savefile(args.record, dialogue.table)
-    return dialogue.play()
+    dialogue.play()
 
 
-def run_menu(args: Namespace) -> int:
+def run_menu(args: Namespace) -> None:
     """Show the games, ask which to play, and play it."""
     terminal = Terminal()
     terminal.show_heading("Welcome to Number Tower!\n")
@@ -61,25 +60,27 @@ def run_menu(args: Namespace) -> int:
     )
     terminal.show(f"\n{choice}")
     while True:
-        try:
+        with report_stop("a game was chosen"):
             answer = terminal.ask("Which game? ").strip()
-        except InputEndedError:
-            raise CommandError("the input ended before a game was chosen.", code=INPUT_ENDED) from None
         if parse_input(answer).command == "quit":
-            return FINISHED
+            return
         try:
             if answer.split(" ", 1)[0] in _MENU_COMMANDS:
-                return run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
+                run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
+                return
             book, level = _parse_choice(answer)
             options = {"vs": level and [level], "seat": None, "seed": None, "patience": None}
             table = Table.start(catalogue.choose(book))
             dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **options}))
+        except PlayStoppedError:
+            raise
         except catalogue.UnknownGameError:
             terminal.show(choice)
         except (catalogue.CatalogueError, CommandError) as error:
             terminal.show(f"That cannot be played: {str(error).removeprefix('--vs: ')}.\n")
         else:
-            return dialogue.play()
+            dialogue.play()
+            return
 
 
 def show_games(terminal: Terminal) -> None:
@@ -103,7 +104,7 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
         raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
-    options = {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
+    options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
@@ -113,6 +114,11 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     except RulesError as error:
         conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
+
+
+def read_rule_options(args: Namespace) -> dict[str, Any]:
+    """Return the options of the rules that a call has."""
+    return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
 
 
 def format_options(options: tuple[str, ...]) -> str:
@@ -127,20 +133,14 @@ def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False
     return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
-def read_names(args: Namespace) -> tuple[str, str] | None:
-    """Return the names of both players, if they were given."""
-    with report_as("--names: {}", TableError):
-        return None if args.names is None or _names_person(args) else check_player_names(args.names.split(","))
-
-
-def read_person_name(args: Namespace) -> str | None:
-    """Return the name of the one person in a game against the computer, if only that was given."""
-    with report_as("--names: {}", TableError):
-        return check_player_name(args.names) if _names_person(args) else None
-
-
-def _names_person(args: Namespace) -> bool:
-    return args.names is not None and "," not in args.names and args.vs is not None and len(args.vs) == 1
+def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:
+    """Return the names of both players, or that of the one person against the computer; None for what is not given."""
+    if args.names is None:
+        return None, None
+    with report_as("--names: ", TableError):
+        if "," not in args.names and args.vs is not None and len(args.vs) == 1:
+            return None, check_player_name(args.names)
+        return check_player_names(args.names.split(",")), None
 
 
 def create_dialogue(
@@ -176,9 +176,4 @@ def open_savefile(path: str | None, table: Table) -> SaveFile | None:
 
     if not path:
         raise CommandError("--record: expected a file's name")
-    try:
-        savefile = SaveFile(path)
-    except OSError as error:
-        raise CommandError(f"the game cannot be kept in {format_path(path)}: {error.strerror}") from None
-    savefile.begin(table)
-    return savefile
+    return SaveFile.create(path, table)

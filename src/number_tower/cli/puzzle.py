@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
 from itertools import islice
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
 
-from number_tower import catalogue, record, store
+from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.cli import options
-from number_tower.cli.database import LazyStore, choose_store
-from number_tower.cli.errors import (
-    FINISHED,
-    INPUT_ENDED,
-    INTERRUPTED,
-    CommandError,
-    InputEndedError,
-    print_error,
-    report_as,
-)
+from number_tower.cli.database import SHORT_TIMEOUT, LazyStore, choose_store
+from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import COMMANDS as GAME_COMMANDS
 from number_tower.cli.input import MovePrompt, parse_input
-from number_tower.cli.options import parse_count, parse_day, parse_seed
-from number_tower.cli.play import choose_game, format_label
+from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
+from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import format_reason, hint
-from number_tower.coach.puzzles import Puzzle, PuzzleStream, find_daily_puzzle, find_mixed_puzzles, find_puzzles
+from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.players.knowledge import find_hardest_moves
-from number_tower.solve.limits import NotSolvedError, SearchLimits
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
@@ -56,108 +47,97 @@ LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
 
 _BEGINNING = 8
-_SEARCHED = 50_000
-"""Positions that are searched to say more of a puzzle than its answer."""
 _SEEDS = 100_000
 
 Result = Literal["right", "wrong", "skipped", "left"]
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
-    options.add_game_options(parser)
-    parser.add_argument("--grade", type=int, choices=range(1, 6), metavar="1-5", help="how hard it should be")
-    parser.add_argument("--day", type=parse_day, metavar="DATE", help="the puzzle of that day, such as 2027-01-31")
-    parser.add_argument("--seed", type=parse_seed, metavar="N", help="the same number, the same puzzles")
-    parser.add_argument("--count", type=parse_count, metavar="N", help="so many puzzles, then stop")
-    parser.add_argument("--name", metavar="ANN", help="who solves them, for `tower stats ANN`")
-    parser.add_argument("--json", action="store_true", help="print them with their solutions, a JSON document")
-    options.add_db_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_game_options()
+    parser.add_value("--grade", "1-5", "how hard it should be", type=int, choices=range(1, 6))
+    parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
+    parser.add_value("--seed", "N", "the same number, the same puzzles", type=parse_seed)
+    parser.add_value("--count", "N", "so many puzzles, then stop", type=parse_count)
+    parser.add_value("--name", "ANN", "who solves them, for `tower stats ANN`")
+    parser.add_flag("--json", "print them with their solutions, a JSON document")
+    parser.add_db_option()
+    parser.add_no_save_option()
 
 
-def run(args: Namespace, terminal: Terminal | None = None) -> int:
+def run(args: Namespace, terminal: Terminal | None = None) -> None:
     """Ask puzzles, or print them."""
     terminal = terminal or Terminal()
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; expected one of them")
-    with report_as("--name: {}", TableError):
+    with report_as("--name: ", TableError):
         name = None if args.name is None else check_player_name(args.name)
-    source = _choose_source(args, choice)
+    source = PuzzleSource(args, choice)
     if args.json:
-        return _print_json(source, args.count or 1)
-    return PuzzleSession(source, terminal, args.count, AttemptLog(choose_store(args), name)).run()
+        _print_json(source, args.count or 1)
+    else:
+        PuzzleSession(source, terminal, args.count, AttemptLog(choose_store(args), name)).run()
 
 
 def _choose_game(args: Namespace) -> GameChoice | None:
     """Return the game of the call; None for puzzles of all games."""
     if args.game is not None:
         return choose_game(args, args.game)
-    for option in catalogue.RULE_OPTIONS:
-        if getattr(args, option) is not None:
-            raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+    for option in read_rule_options(args):
+        raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
     return None
 
 
 # Sources -------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class PuzzleSource:
-    """Puzzles of one game, or of the whole catalogue, and how they were chosen."""
+    """The puzzles of a call, of one game or of the whole catalogue; without a seed the day's, or random ones."""
 
-    items: Iterator[tuple[Rulebook, Puzzle]]
-    seed: int | str
-    by_chance: bool
-    day: str | None
-    grade: int | None
-    game: str | None = None
-    stream: PuzzleStream | None = None
+    def __init__(self, args: Namespace, choice: GameChoice | None) -> None:
+        self.day: str | None = args.day
+        if choice is None and args.seed is None and self.day is None:
+            self.day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
+        self.by_chance = self.day is None and args.seed is None
+        self.seed: int | str = self.day or (randbelow(_SEEDS) if self.by_chance else args.seed)
+        self._grade: int | None = args.grade
+        self._choice = choice
+        self._stream = None if choice is None else find_puzzles(choice.rules, self.seed, grade=args.grade)
+
+    def __iter__(self) -> Iterator[tuple[Rulebook, Puzzle]]:
+        if self._choice and self._stream:
+            for puzzle in self._stream:
+                yield self._choice.book, puzzle
+            return
+        if self.day is not None:
+            yield find_daily_puzzle(self.day, grade=self._grade)
+        yield from find_mixed_puzzles(self.seed, grade=self._grade)
 
     def format_heading(self, number: int, book: Rulebook, puzzle: Puzzle) -> str:
         """Return the heading of a puzzle."""
         which = f"Puzzle {number}"
         if self.day is not None and number == 1:
             day = date.fromisoformat(self.day)
-            which = f"Puzzle of {'' if self.stream else 'the day, '}{day.day} {day:%B} {day.year}"
+            which = f"Puzzle of {'' if self._choice else 'the day, '}{day.day} {day:%B} {day.year}"
         return f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
 
     def explain_end(self, given: int) -> str:
         """Say why there are no more puzzles, or none at all, and which other grades there are."""
-        if self.stream is None:
+        if self._choice is None or self._stream is None:
             return "no more puzzles were found"
-        found, complete = self.stream.found, self.stream.complete
-        of_grade = "" if self.grade is None else f" of grade {self.grade}"
+        found, complete = self._stream.found, self._stream.complete
+        game = format_label(self._choice.book, self._choice.rules)
+        of_grade = "" if self._grade is None else f" of grade {self._grade}"
         if given:
             more = f"no more puzzles{of_grade}"
-            return f"there are {more} in {self.game}" if complete else f"{more} were found in {self.game}"
+            return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
         none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
         if not found:
             where = "nowhere" if complete else "in no position that was looked at"
-            return f"{none} in {self.game}: {where} does exactly one of several moves win"
+            return f"{none} in {game}: {where} does exactly one of several moves win"
         others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
-        return f"{none} in {self.game}; {'there are' if complete else 'found were'} {others}"
-
-
-def _choose_source(args: Namespace, choice: GameChoice | None) -> PuzzleSource:
-    """Return the puzzles of a call: without a game or a seed the day's, without a seed random ones."""
-    day: str | None = args.day
-    if choice is None and args.seed is None and day is None:
-        day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
-    by_chance = day is None and args.seed is None
-    seed: int | str = day or (randbelow(_SEEDS) if by_chance else args.seed)
-    if choice is None:
-        return PuzzleSource(_iterate_catalogue(seed, day, args.grade), seed, by_chance, day, args.grade)
-    stream = find_puzzles(choice.rules, seed, grade=args.grade)
-    items = ((choice.book, puzzle) for puzzle in stream)
-    return PuzzleSource(items, seed, by_chance, day, args.grade, format_label(choice.book, choice.rules), stream)
-
-
-def _iterate_catalogue(seed: int | str, day: str | None, grade: int | None) -> Iterator[tuple[Rulebook, Puzzle]]:
-    if day is not None:
-        yield find_daily_puzzle(day, grade=grade)
-    yield from find_mixed_puzzles(seed, grade=grade)
+        return f"{none} in {game}; {'there are' if complete else 'found were'} {others}"
 
 
 # Questions -----------------------------------------------------------------------------------------------------------
@@ -173,25 +153,16 @@ class PuzzleSession:
         self._count = count
         self._asked = self._right = self._streak = self._best = 0
 
-    def run(self) -> int:
-        """Ask puzzles until there are enough of them, no more, or the player quits; return the exit code."""
-        try:
+    def run(self) -> None:
+        """Ask puzzles until there are enough of them, no more, or the player quits."""
+        with closing(self._log), report_stop("the puzzle was solved", lambda what: what + self._format_score(" ")):
             self._ask_puzzles()
-        except InputEndedError:
-            print_error(f"the input ended before the puzzle was solved.{self._format_score(' ')}")
-            return INPUT_ENDED
-        except KeyboardInterrupt:
-            print_error(f"stopped.{self._format_score(' ')}")
-            return INTERRUPTED
-        finally:
-            self._log.close()
         if self._count is not None or self._asked > 1:
             self._terminal.show(self._format_score("\n", "\n"))
-        return FINISHED
 
     def _ask_puzzles(self) -> None:
         number = 0
-        for number, (book, puzzle) in enumerate(islice(self._source.items, self._count), 1):
+        for number, (book, puzzle) in enumerate(islice(self._source, self._count), 1):
             if number == 1 and self._terminal.interactive:
                 again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
                 self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
@@ -243,7 +214,7 @@ class PuzzleQuestion:
         self._table = Table(puzzle.game, book=book)
         self._voice = get_voice(book)
         self._terminal = terminal
-        self._solution = solve_puzzle(puzzle)
+        self._solution = puzzle.solve()
         self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
 
     def ask(self) -> Result:
@@ -258,7 +229,7 @@ class PuzzleQuestion:
                 return "left"
             if answer.command == "skip":
                 self._log.add(self._table, self._puzzle.grade, "skipped")
-                self._terminal.show(f"{self._format_solution(_shorten_reason)}\n")
+                self._terminal.show(f"{self._format_solution(short=True)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
             self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
@@ -266,7 +237,7 @@ class PuzzleQuestion:
     def _judge_move(self, block: int) -> Result:
         """Save the result, and then announce it."""
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
-        reason = self._explain_move(block, _shorten_reason)
+        reason = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
             wins = reason if reason.startswith("wins") else f"wins: it {reason}"
             self._terminal.show(f"Right! {block} {wins}.\n")
@@ -275,15 +246,18 @@ class PuzzleQuestion:
         draws = self._solution.moves[block].value == "draw"
         self._terminal.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
         self._narrate_line(block)
-        self._terminal.show(f"\n{self._format_solution()}\n")
+        self._terminal.show(f"\n{self._format_solution(short=False)}\n")
         return "wrong"
 
-    def _format_solution(self, edit: Callable[[Reason], Reason] = lambda reason: reason) -> str:
-        return f"The only winning move is {self._puzzle.answer}: it {self._explain_move(self._puzzle.answer, edit)}."
+    def _format_solution(self, *, short: bool) -> str:
+        answer = self._puzzle.answer
+        return f"The only winning move is {answer}: it {self._explain_move(answer, short=short)}."
 
-    def _explain_move(self, block: int, edit: Callable[[Reason], Reason]) -> str:
+    def _explain_move(self, block: int, *, short: bool) -> str:
+        """Return the reason for or against a move; a short one leaves out the line of play, which is told anyway."""
+        reason = explain_move(self._solution, block)
         opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
-        return format_reason(edit(explain_move(self._solution, block)), opponent=opponent, noun=self._voice.noun)
+        return format_reason(_shorten_reason(reason) if short else reason, opponent=opponent, noun=self._voice.noun)
 
     def _narrate_line(self, block: int) -> None:
         """Play on after a move that was typed, best against best, and tell it."""
@@ -306,17 +280,6 @@ class PuzzleQuestion:
         winner = self._voice.get_name(table, mover if rest.value == "win" else 1 - mover)
         end = "it is a draw" if rest.value == "draw" else f"{winner} wins"
         return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
-
-
-def solve_puzzle(puzzle: Puzzle) -> Solution:
-    """Solve a puzzle for its explanations; without plies where finding them takes long."""
-    position = puzzle.game.position
-    try:
-        solution = Solution(position, SearchLimits(positions=_SEARCHED))
-        solution.best  # noqa: B018 - evaluates all moves
-    except NotSolvedError:
-        return Solution(position, SearchLimits(), plies=False)
-    return solution
 
 
 def _shorten_reason(reason: Reason) -> Reason:
@@ -343,14 +306,13 @@ def find_line(solution: Solution, block: int, most: int) -> list[int]:
 # JSON ----------------------------------------------------------------------------------------------------------------
 
 
-def _print_json(source: PuzzleSource, count: int) -> int:
-    puzzles = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source.items, count)]
+def _print_json(source: PuzzleSource, count: int) -> None:
+    puzzles = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source, count)]
     if not puzzles:
         raise CommandError(f"{source.explain_end(0)}.")
     if len(puzzles) < count:
         print_error(f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}.")
     print(json.dumps({"seed": source.seed, "puzzles": puzzles}))
-    return FINISHED
 
 
 def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
@@ -364,7 +326,7 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
         "answer": puzzle.answer,
         "grade": puzzle.grade,
         "plies": puzzle.plies,
-        "line": find_line(solve_puzzle(puzzle), puzzle.answer, LONGEST_LINE),
+        "line": find_line(puzzle.solve(), puzzle.answer, LONGEST_LINE),
     }
 
 
@@ -391,12 +353,12 @@ class AttemptLog:
                 for attempt in self._waiting:
                     store.puzzles.insert_attempt(connection, attempt)
         except store.StoreError as error:
-            self._store.shorten_timeout()
+            self._store.set_timeout(SHORT_TIMEOUT)
             if not self._failed:
                 print_error(f"{error}. The puzzles go on, and are not kept as long as that is so")
             self._failed = True
         else:
-            self._store.restore_timeout()
+            self._store.set_timeout(None)
             self._waiting.clear()
 
     def close(self) -> None:

@@ -7,11 +7,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
-from number_tower.cli import options
 from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
+from number_tower.cli.options import CommandParser
 from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from number_tower.store.rows import Seats
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    options.add_ref_argument(parser, required=False)
-    options.add_opponent_options(parser)
-    options.add_record_option(parser)
-    options.add_no_save_option(parser)
+    parser.add_ref_argument(required=False)
+    parser.add_opponent_options()
+    parser.add_record_option()
+    parser.add_no_save_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Go on with a game or a match; a game from a file is saved there as well."""
     terminal = Terminal()
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over
-        code = resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
+        resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
         if over:
             terminal.show("\nThis match is over; there is nothing to go on with.\n")
-        return code
+        return
     table, saved = found
     call = args if saved is None or table.outcome is not None else _restore_opponents(args, saved.seats, terminal)
     if saved is not None and call.vs is not None:
@@ -52,10 +52,9 @@ def run(args: Namespace) -> int:
     dialogue.savefile = open_savefile(args.record, dialogue.table)
     if dialogue.savefile is None and args.ref is not None and not is_game_id(args.ref):
         dialogue.savefile = SaveFile.from_record(args.ref)
-    code = dialogue.play()
+    dialogue.play()
     if table.outcome is not None:
         terminal.show("\nThis game is over; there is nothing to go on with.\n")
-    return code
 
 
 def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
@@ -99,14 +98,9 @@ def _find_saved_copy(args: Namespace, found: FoundGame) -> FoundGame:
     """Return the game of a file as it is in the database, if it stands there as in the file."""
     database = choose_store(args)
     key = None if found.saved is not None else record.read_key(args.ref)
-    if key is None or database is None or database.missing:
+    if key is None or database is None:
         return found
-    try:
-        saved = database.open().find_by_key(key)
-    except store.StoreError:
-        return found
-    finally:
-        database.close()
+    saved = database.find(lambda opened: opened.find_by_key(key))
     return found if saved is None or saved.table != found.table else FoundGame(saved.table, saved)
 
 

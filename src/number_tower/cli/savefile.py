@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from number_tower import record
 from number_tower.catalogue import CatalogueError
-from number_tower.cli.errors import CommandError
+from number_tower.cli.errors import CommandError, report_as
 from number_tower.files import open_replacing
 from number_tower.table import Table
 from number_tower.text import format_path
+
+
+def report_writing(what: str, path: str) -> AbstractContextManager[None]:
+    """Turn an OSError into a CommandError that says what cannot be kept in which file."""
+    return report_as(f"the {what} cannot be kept in {format_path(path)}: ", OSError)
+
+
+def find_output_file(path: str, what: str, advice: str = "") -> Path:
+    """Return the file that something is to be kept in; report a folder that is missing, and what is no file."""
+    with report_writing(what, path):
+        file = Path(os.path.realpath(path))
+        if not file.parent.is_dir():
+            raise FileNotFoundError(0, f"there is no folder {format_path(str(file.parent))}")
+        if file.exists() and not file.is_file():
+            raise CommandError(f"{format_path(path)} is not a file that a {what} can be kept in{advice}")
+    return file
 
 
 class SaveFile:
@@ -24,7 +41,7 @@ class SaveFile:
         self.name = format_path(path)
         self.up_to_date = True
         self._format = format_record
-        self._file = Path(os.path.realpath(path))
+        self._file = find_output_file(path, "game")
         self._holds_earlier_game = False
 
     @classmethod
@@ -37,29 +54,25 @@ class SaveFile:
         return cls(path) if is_json else cls(path, lambda table, _: record.to_line(table, files=True) + "\n")
 
     @classmethod
-    def start(cls, path: str, table: Table, key: str | None) -> tuple[SaveFile, str | None]:
-        """Save a game that is being played from now on; return also a message for the players, if there is one."""
+    def create(cls, path: str, table: Table, key: str | None = None) -> SaveFile:
+        """Write the first record; a file with an earlier game stays as it is until the game is saved again."""
         savefile = cls(path)
         savefile.key = key
-        savefile.begin(table)
+        with report_writing("game", path):
+            savefile._holds_earlier_game = savefile._file.exists() and savefile._holds_game()
+            savefile.up_to_date = not savefile._holds_earlier_game
+            if savefile.up_to_date:
+                savefile._write(table)
+        return savefile
+
+    @classmethod
+    def start(cls, path: str, table: Table, key: str | None) -> tuple[SaveFile, str | None]:
+        """Save a game that is being played from now on; return also a message for the players, if there is one."""
+        savefile = cls.create(path, table, key)
         news = None if savefile.up_to_date else savefile.save(table)
         if not savefile.up_to_date:
             raise CommandError(news or "the game cannot be kept")
         return savefile, news
-
-    def begin(self, table: Table) -> None:
-        """Write the first record; a file with an earlier game stays as it is until a move is made."""
-        try:
-            self._holds_earlier_game = self._file.exists() and self._holds_game()
-            self.up_to_date = not self._holds_earlier_game
-            if self.up_to_date:
-                self._write(table)
-        except FileNotFoundError:
-            problem = f"there is no folder {format_path(self._file.parent)}"
-            raise CommandError(f"the game cannot be kept in {self.name}: {problem}") from None
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise CommandError(f"the game cannot be kept in {self.name}: {problem}") from None
 
     def save(self, table: Table) -> str | None:
         """Write the record; return a message for the players, if there is one."""
@@ -82,8 +95,6 @@ class SaveFile:
 
     def _holds_game(self) -> bool:
         """Say whether the file holds a game with at least one move or result; refuse a file with anything else."""
-        if not self._file.is_file():
-            raise CommandError(f"{self.name} is not a file that a game can be kept in")
         if self._file.stat().st_size == 0:
             return False
         try:

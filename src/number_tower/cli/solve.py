@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
-from number_tower.cli import options
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import FINISHED, NOT_SOLVED, CommandError
-from number_tower.cli.options import make_integer_parser, parse_seconds
-from number_tower.cli.play import choose_game
-from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal, paint
+from number_tower.cli.errors import NOT_SOLVED, CommandError
+from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
+from number_tower.cli.play import choose_game, read_rule_options
+from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
-from number_tower.solve.worth import VALUE_VERBS, Value, Worth
+from number_tower.solve.worth import VALUE_VERBS, Worth
 from number_tower.table import Table
 from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
 from number_tower.voice import get_voice
@@ -30,31 +29,28 @@ LONGEST_LINE = 10_000
 """Plies of the longest line of play that is printed."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
-    options.add_game_options(
-        parser,
+    parser.add_game_options(
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
     )
-    options.add_db_option(parser)
-    parser.add_argument("--moves", metavar="9,8", help="the moves made so far, or after those of the record")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
-    parser.add_argument("--line", action="store_true", help="also print one best line of play to the end")
-    parser.add_argument("--all", action="store_true", help="list every move, even thousands of them")
-    parser.add_argument(
-        "--values", action="store_true", help="win, draw or loss only, without the plies: often much quicker"
-    )
-    parser.add_argument("--seconds", type=parse_seconds, metavar="S", help="give up after so much work (exit code 3)")
-    parser.add_argument(
+    parser.add_db_option()
+    parser.add_value("--moves", "9,8", "the moves made so far, or after those of the record")
+    parser.add_flag("--json", "print one JSON document instead of a table")
+    parser.add_flag("--line", "also print one best line of play to the end")
+    parser.add_flag("--all", "list every move, even thousands of them")
+    parser.add_flag("--values", "win, draw or loss only, without the plies: often much quicker")
+    parser.add_value("--seconds", "S", "give up after so much work (exit code 3)", type=parse_seconds)
+    parser.add_value(
         "--memory",
-        type=make_integer_parser(1, LARGEST_NUMBER + 1, "a whole number of MiB, 1 or more"),
-        metavar="M",
-        help="use at most so many MiB for tables (512)",
+        "M",
+        "use at most so many MiB for tables (512)",
+        type=make_number_parser(parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1),
     )
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Solve a position, and print its value and its moves."""
     terminal = Terminal()
     table = _find_table(args)
@@ -79,7 +75,7 @@ def run(args: Namespace) -> int:
         if missing:
             raise CommandError(missing, code=NOT_SOLVED)
         _print_json(table, solution, line if args.line else None)
-        return FINISHED
+        return
     if ranked:
         terminal.show("\n")
         _print_moves(ranked, terminal, everything=args.all)
@@ -88,7 +84,6 @@ def run(args: Namespace) -> int:
         terminal.show(f"\n{missing}\n")
     if line:
         _show_line(line, table, terminal, best=solution.plies is not None)
-    return FINISHED
 
 
 def _find_table(args: Namespace) -> Table:
@@ -98,10 +93,8 @@ def _find_table(args: Namespace) -> Table:
         return Table.start(choose_game(args, source))
     known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
     table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
-    for option in catalogue.RULE_OPTIONS:
-        if getattr(args, option) is not None:
-            problem = f"--{option} goes with a game, and not with a record, which has its own rules"
-            raise CommandError(problem)
+    for option in read_rule_options(args):
+        raise CommandError(f"--{option} goes with a game, and not with a record, which has its own rules")
     return table
 
 
@@ -184,21 +177,18 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         for block, worth in ranked:
             plies = "" if not counted else f"  {'?' if worth.plies is None else worth.plies:>5}"
             padding = " " * (5 - len(worth.value)) if counted else ""
-            terminal.write(f"  {block:>{width}}  {_paint_value(worth.value, terminal)}{padding}{plies}\n")
+            value = terminal.paint(worth.value, VALUE_COLOURS[worth.value])
+            terminal.write(f"  {block:>{width}}  {value}{padding}{plies}\n")
         return
-    for value in VALUE_COLOURS:
-        blocks = sorted(block for block, worth in ranked if worth.value == value)
+    for kind, code in VALUE_COLOURS.items():
+        blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
+            label = terminal.paint(kind, code) + " " * (4 - len(kind))
             moves = f"{len(blocks):,} of {len(ranked):,} moves"
-            padding = " " * (4 - len(value))
-            terminal.show(f"  {_paint_value(value, terminal)}{padding}  {moves}: {summarize_numbers(blocks)}\n")
+            terminal.show(f"  {label}  {moves}: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
     terminal.show(f"\n{known}`--all` lists every move.\n")
-
-
-def _paint_value(value: Value, terminal: Terminal) -> str:
-    return paint(value, VALUE_COLOURS[value]) if terminal.colour else value
 
 
 def _print_json(table: Table, solution: Solution, line: list[int] | None) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from difflib import SequenceMatcher
 from time import monotonic
-from typing import NamedTuple
 
-from number_tower.cli import options
-from number_tower.cli.console import MAX_WIDTH, add_row, create_table, render_table, show_progress
+from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
 from number_tower.cli.database import LazyStore
-from number_tower.cli.errors import FINISHED, CommandError, print_error, rearm_interrupt
+from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
+from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SEAT_COLOURS, VALUE_COLOURS, Terminal, count_cells, paint
 from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
@@ -39,14 +38,14 @@ _LONGEST_NAME = 20
 """Columns of a terminal that a name may take."""
 
 
-def add_arguments(parser: options.CommandParser) -> None:
+def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this player's")
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of bars")
-    options.add_db_option(parser)
+    parser.add_value("name", "NAME", "only this player's", nargs="?")
+    parser.add_flag("--json", "print one JSON document instead of bars")
+    parser.add_db_option()
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
     terminal = Terminal()
     store = LazyStore(args.db)
@@ -64,7 +63,6 @@ def run(args: Namespace) -> int:
             games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
             missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
             terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
-    return FINISHED
 
 
 _NOTHING = Statistics(None, 0, 0, 0, 0, (), (), "games", (), Streak(), (), 0)
@@ -113,28 +111,14 @@ def _judge_games(store: Store, name: str | None) -> bool:
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-class BarRow(NamedTuple):
-    """A row of a table: texts, the parts of its bar, and the bar as a number."""
-
-    texts: tuple[str, ...]
-    parts: tuple[int, ...]
-    note: str = ""
-
-
-class BarStyle(NamedTuple):
-    """How the bars of a table look: a mark and a colour for each part; and the heading."""
-
-    marks: str
-    colours: tuple[str, ...]
-    head: str = ""
-
+BarRow = tuple[tuple[str | int, ...], tuple[int, ...]]
+"""A row of a table: its texts and numbers, and the parts of its bar."""
 
 _WON, _DRAWN, _LOST = VALUE_COLOURS["win"], VALUE_COLOURS["draw"], VALUE_COLOURS["loss"]
-_ACCURACY = BarStyle("#.", (_WON, _LOST), "accuracy")
-_RIGHT = _ACCURACY._replace(head="right")
-_SOLVED = _ACCURACY._replace(head="solved")
-_RESULTS = BarStyle("#=.", (_WON, _DRAWN, _LOST), "won")
-_SEATS = BarStyle("#=.", (SEAT_COLOURS[0], _DRAWN, SEAT_COLOURS[1]))
+_SHARE = {"#": _WON, ".": _LOST}
+_RESULTS = {"#": _WON, "=": _DRAWN, ".": _LOST}
+_SEATS = {"#": SEAT_COLOURS[0], "=": _DRAWN, ".": SEAT_COLOURS[1]}
+"""For each part of a bar its mark, and the colour of the mark."""
 
 
 def _print_text(found: Statistics, terminal: Terminal) -> None:
@@ -160,10 +144,10 @@ def _format_headline(found: Statistics) -> str:
 
 def _print_players(found: Statistics, terminal: Terminal) -> None:
     rows = [
-        BarRow((_shorten_name(each.name), each.kind, *_format_tally(each.tally)), *_format_accuracy(each.accuracy))
+        ((_shorten_name(each.name), each.kind, each.tally.games, *each.tally), _split_accuracy(each.accuracy))
         for each in found.players[:MOST_PLAYERS]
     ]
-    _print_table(("Players", "", "games", "won", "drawn", "lost"), rows, _ACCURACY, terminal)
+    _print_table(("Players", "", "games", "won", "drawn", "lost", "accuracy"), rows, _SHARE, terminal)
     if len(found.players) > MOST_PLAYERS:
         terminal.show(f"  and {len(found.players) - MOST_PLAYERS:,} more\n")
     if found.among_computers:
@@ -171,18 +155,11 @@ def _print_players(found: Statistics, terminal: Terminal) -> None:
 
 
 def _print_games(found: Statistics, terminal: Terminal) -> None:
-    rows = [
-        BarRow(
-            (
-                _shorten_name(each.game),
-                _format_percent(each.began.won, each.began.games),
-                *_format_tally(each.seats[0]),
-            ),
-            each.seats[0],
-        )
-        for each in found.results
-    ]
-    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2"), rows, _SEATS, terminal)
+    rows: list[BarRow] = []
+    for each in found.results:
+        share = _format_percent(each.began.won, each.began.games)
+        rows.append(((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0]))
+    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal)
     if rows:
         terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
 
@@ -192,7 +169,7 @@ def _print_results(found: Statistics, terminal: Terminal) -> None:
     began, second = (Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second"))
     if began.games and second.games:
         rows += [_format_result("all, began", began), _format_result("all, second", second)]
-    _print_table(("Results", "games", "won", "drawn", "lost"), rows, _RESULTS, terminal)
+    _print_table(("Results", "games", "won", "drawn", "lost", "won"), rows, _RESULTS, terminal)
     if rows:
         terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")
 
@@ -209,7 +186,7 @@ def _list_seat_rows(ground: ResultsByGame) -> Iterator[BarRow]:
 
 
 def _format_result(label: str, tally: Tally) -> BarRow:
-    return BarRow((label, *_format_tally(tally)), tally, _format_percent(tally.won, tally.games))
+    return (label, tally.games, *tally), tally
 
 
 def _describe_abandoned(found: Statistics) -> str:
@@ -222,11 +199,9 @@ def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
         periods = [each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods]
     if len(periods) > 1:
         periods.append(Period("in all", sum(each.games for each in periods), found.accuracy))
-    rows = [
-        BarRow((each.label, f"{each.games:,}", f"{each.accuracy.mattered:,}"), *_format_accuracy(each.accuracy))
-        for each in periods
-    ]
-    _print_table(("Accuracy" if found.name else "People's accuracy", "games", "decisions"), rows, _RIGHT, terminal)
+    rows = [((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy)) for each in periods]
+    title = "Accuracy" if found.name else "People's accuracy"
+    _print_table((title, "games", "decisions", "right"), rows, _SHARE, terminal)
 
 
 def _print_streak(found: Statistics, terminal: Terminal) -> None:
@@ -241,43 +216,46 @@ def _print_streak(found: Statistics, terminal: Terminal) -> None:
 
 
 def _print_puzzles(found: Statistics, terminal: Terminal) -> None:
-    rows = [
-        BarRow(
-            (f"grade {each.grade}", *(f"{number:,}" for number in (each.tried, each.right, each.wrong, each.skipped))),
-            (each.right, each.tried - each.right),
-            _format_percent(each.right, each.tried),
-        )
-        for each in found.puzzles
-    ]
-    _print_table(("Puzzles", "tried", "right", "wrong", "skipped"), rows, _SOLVED, terminal)
+    rows: list[BarRow] = []
+    for each in found.puzzles:
+        cells = (f"grade {each.grade}", each.tried, each.right, each.wrong, each.skipped)
+        rows.append((cells, (each.right, each.tried - each.right)))
+    _print_table(("Puzzles", "tried", "right", "wrong", "skipped", "solved"), rows, _SHARE, terminal)
 
 
-def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], style: BarStyle, terminal: Terminal) -> None:
-    """Print a table, if it has rows; the bars have the room that the other columns leave."""
+def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], terminal: Terminal) -> None:
+    """Print a table, if it has rows; the bars have the room that the other columns leave.
+
+    The last head is that of the bars; with a head, their first part is also written in percent.
+    """
     if not rows:
         return
-    bare = _render_table(heads, rows, style, 0)
+    bare = _format_bars(heads, rows, marks, 0)
     room = min(MAX_WIDTH, terminal.columns) - max(map(count_cells, bare.splitlines())) - 4
-    size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(style.head) - 2) else 0
-    terminal.write(f"\n{_render_table(heads, rows, style, size, colour=terminal.colour)}")
+    size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(heads[-1]) - 2) else 0
+    terminal.write(f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour)}")
 
 
-def _render_table(
-    heads: tuple[str, ...], rows: Sequence[BarRow], style: BarStyle, size: int, *, colour: bool = False
+def _format_bars(
+    heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], size: int, *, colour: bool = False
 ) -> str:
-    sides = "".join("<" if not head or not place else ">" for place, head in enumerate(heads))
-    table = create_table((*heads, *[style.head] * bool(size), ""), f"{sides}{'<' * bool(size)}>")
-    for row in rows:
-        bar = draw_bar(row.parts, style, size, colour=colour) if size and any(row.parts) else ""
-        add_row(table, f"  {row.texts[0]}", *row.texts[1:], *[bar] * bool(size), row.note)
-    return render_table(table, colour=colour)
+    *titles, bar_head = heads
+    cells = []
+    for (label, *others), parts in rows:
+        bar = draw_bar(parts, marks, size, colour=colour) if size and any(parts) else ""
+        share = _format_percent(parts[0], sum(parts)) if bar_head else ""
+        figures = (cell if isinstance(cell, str) else f"{cell:,}" for cell in others)
+        cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
+    sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
+    bars = [bar_head] * bool(size)
+    return format_table((*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour)
 
 
-def draw_bar(parts: Sequence[int], style: BarStyle, width: int, *, colour: bool = False) -> str:
-    """Draw a bar in which each part is as long as its share, with a mark of its own."""
-    pieces = [mark * size for mark, size in zip(style.marks, split_width(parts, width), strict=True)]
+def draw_bar(parts: Sequence[int], marks: Mapping[str, str], width: int, *, colour: bool = False) -> str:
+    """Draw a bar in which each part is as long as its share, with a mark and a colour of its own."""
+    pieces = [mark * size for mark, size in zip(marks, split_width(parts, width), strict=True)]
     if colour:
-        pieces = [paint(piece, code) for piece, code in zip(pieces, style.colours, strict=True)]
+        pieces = [paint(piece, code) for piece, code in zip(pieces, marks.values(), strict=True)]
     return f"[{''.join(pieces)}]"
 
 
@@ -302,13 +280,8 @@ def _shorten_name(name: str) -> str:
     return f"{name}..."
 
 
-def _format_tally(tally: Tally) -> tuple[str, ...]:
-    return tuple(f"{number:,}" for number in (tally.games, *tally))
-
-
-def _format_accuracy(accuracy: Accuracy) -> tuple[tuple[int, int], str]:
-    """Return the parts of a bar for an accuracy, and what it says."""
-    return (accuracy.kept, accuracy.mattered - accuracy.kept), _format_percent(accuracy.kept, accuracy.mattered)
+def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:
+    return accuracy.kept, accuracy.mattered - accuracy.kept
 
 
 def _format_percent(part: int, whole: int) -> str:

@@ -9,15 +9,16 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Self, TextIO
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, TextIO
 from unicodedata import combining, east_asian_width
 
 from number_tower.cli.errors import InputEndedError
 from number_tower.text import format_text
 
 if TYPE_CHECKING:
-    from number_tower.cli.console import StatusLine
+    from rich.live import Live
+
     from number_tower.solve.limits import Progress
     from number_tower.solve.worth import Value
     from number_tower.voice import Message
@@ -72,8 +73,8 @@ class Terminal:
 
     def show_event(self, message: Message) -> None:
         """Show a message of the game's voice."""
-        if self.colour and message.kind in _COLOURS:
-            self.write(paint(self._wrap(message.text), _COLOURS[message.kind]))
+        if message.kind in _COLOURS:
+            self.write(self.paint(self._wrap(message.text), _COLOURS[message.kind]))
         elif message.kind in {"turn", "start"}:
             code = BOLD if message.kind == "start" else f"{BOLD};{SEAT_COLOURS[message.player]}"
             self.show_heading(message.text, code)
@@ -82,8 +83,7 @@ class Terminal:
 
     def show_heading(self, text: str, code: str = BOLD) -> None:
         """Show text with its first line in bold, or in another colour."""
-        before, heading, after = _split_heading(self._wrap(text))
-        self.write(before + (paint(heading, code) if self.colour else heading) + after)
+        self.write(re.sub(r"[^\n]+", lambda line: self.paint(line[0], code), self._wrap(text), count=1))
 
     def show(self, text: str) -> None:
         """Show text, wrapped between words."""
@@ -94,7 +94,11 @@ class Terminal:
         width = max(map(len, entries)) + 2
         for name, meaning in entries.items():
             text = self._wrap(f"  {name.ljust(width)}{meaning}\n", indent=width + 2)
-            self.write(text.replace(name, paint(name, BOLD), 1) if self.colour else text)
+            self.write(text.replace(name, self.paint(name, BOLD), 1))
+
+    def paint(self, text: str, code: str) -> str:
+        """Colour each line of a text, where there is colour."""
+        return paint(text, code) if self.colour else text
 
     def flush(self) -> None:
         """Flush the output before work that may take a while."""
@@ -165,13 +169,7 @@ def _read_chunk() -> str:
         return ""
 
 
-def _split_heading(text: str) -> tuple[str, str, str]:
-    before = text[: len(text) - len(text.lstrip("\n"))]
-    heading, end, after = text[len(before) :].partition("\n")
-    return before, heading, end + after
-
-
-class SearchProgress:
+class SearchProgress(AbstractContextManager["SearchProgress"]):
     """Shows on standard error how far a search has come, from half a second on.
 
     `interrupt_hint` says what Ctrl-C does. In a game, where nobody asked for a search, only the time is shown.
@@ -182,10 +180,8 @@ class SearchProgress:
         self._in_game = in_game
         self._visible = is_visible(sys.stderr)
         self._due = 0.5
-        self._line: StatusLine | None = None
-
-    def __enter__(self) -> Self:
-        return self
+        self._text = ""
+        self._line: Live | None = None
 
     def __exit__(self, *_: object) -> None:
         self.clear()
@@ -199,14 +195,16 @@ class SearchProgress:
         if progress.positions and not self._in_game:
             rate = progress.positions / progress.seconds
             text += f", {progress.positions:,} positions, {rate:,.0f}/s, table {progress.filled:.0%} full"
+        self._text = f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})"
         if self._line is None:
-            from number_tower.cli.console import StatusLine  # noqa: PLC0415 - most searches end before they need Rich
+            from number_tower.cli.console import create_status_line  # noqa: PLC0415 - most searches need no Rich
 
-            self._line = StatusLine()
-        self._line.show(f"{'thinking' if self._in_game else 'searching'}: {text} (Ctrl-C {self._interrupt_hint})")
+            self._line = create_status_line(lambda: self._text)
+        self._line.start()
+        self._line.refresh()
 
     def clear(self) -> None:
         """Remove the line, and get ready for another search."""
         if self._line is not None:
-            self._line.clear()
+            self._line.stop()
         self._due = 0.5

@@ -23,7 +23,7 @@ from number_tower.position import Position
 from number_tower.rules import Rules
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.limits import NotSolvedError, SearchLimits
-from number_tower.solve.solution import choose_solver
+from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver
 
 GRADES = range(1, 6)
@@ -50,6 +50,9 @@ _MEMORY = 8
 
 _MAX_SEARCHED_FOR_PLIES = 2_000
 """Positions that are searched for the plies of a puzzle, if a theory tells only the values."""
+
+_MAX_SEARCHED_TO_EXPLAIN = 50_000
+"""Positions that are searched to say more of a puzzle than its answer."""
 
 _MAX_BLOCKS_FOR_PLIES = 56
 """Blocks left up to which the plies are searched for."""
@@ -82,6 +85,16 @@ class Puzzle:
     grade: int
     plies: int | None
     """The plies to the end, answer included, if both play their best (None: not known)."""
+
+    def solve(self, memory: int | None = None) -> Solution:
+        """Solve the puzzle for its explanations; without the plies of the moves if those of some move take long."""
+        position = self.game.position
+        solution = Solution(position, SearchLimits(positions=_MAX_SEARCHED_TO_EXPLAIN, memory=memory))
+        try:
+            solution.best  # noqa: B018 - evaluates all moves
+        except NotSolvedError:
+            return Solution(position, SearchLimits(memory=memory), plies=False)
+        return solution
 
 
 def find_puzzles(rules: Rules, seed: int | str, *, grade: int | None = None) -> PuzzleStream:

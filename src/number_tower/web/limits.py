@@ -33,8 +33,6 @@ REVIEW_SECONDS = 6.0
 """Seconds for all positions of a game that is reviewed."""
 
 MAX_REVIEWED_MOVES = 400
-MAX_PUZZLE_POSITIONS = 50_000
-"""Positions that are searched to say more of a puzzle than its answer."""
 
 # Games and texts ------------------------------------------------------------------------------------------------------
 

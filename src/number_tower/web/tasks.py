@@ -24,7 +24,6 @@ from number_tower.record import RecordError
 from number_tower.record.json import parse_document, read_document
 from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
-from number_tower.solve.limits import NotSolvedError, SearchLimits
 from number_tower.solve.solution import Solution
 from number_tower.table import Table
 from number_tower.text import make_sentence
@@ -140,13 +139,7 @@ def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
 
 
 def _make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
-    """Make a question of a puzzle; without the plies of the moves if those of some move take long."""
-    position = puzzle.game.position
-    solution = Solution(position, SearchLimits(positions=limits.MAX_PUZZLE_POSITIONS, memory=MEMORY))
-    try:
-        solution.best  # noqa: B018 - all moves are valued now
-    except NotSolvedError:
-        solution = Solution(position, SearchLimits(memory=MEMORY), plies=False)
+    solution = puzzle.solve(MEMORY)
     question = _make_question(Table(puzzle.game, book=book), solution, hint(solution))
     return question._replace(grade=puzzle.grade, plies=puzzle.plies)
 

@@ -1,0 +1,34 @@
+"""`tower mcp`: let a language model play by tools. Only this module of the command imports the MCP server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+from typing import NoReturn
+
+from number_tower.cli.errors import INTERRUPTED, print_error, require_extra
+from number_tower.cli.options import CommandParser
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower mcp`."""
+    parser.add_flag("--no-legal", "never list which blocks may be placed")
+    parser.add_flag("--no-help", "offer no hints and no analysis")
+
+
+def run(args: Namespace) -> None:
+    """Serve the MCP client at standard input and output, until it leaves or Ctrl-C."""
+    with require_extra("letting language models play", "mcp"):
+        from number_tower.mcp import server  # noqa: PLC0415 - the extra may not be installed
+    if sys.stdin.isatty():
+        print_error("waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it.")
+    signal.signal(signal.SIGINT, _exit_at_once)
+    server.run(lists=not args.no_legal, helps=not args.no_help)
+
+
+def _exit_at_once(*_: object) -> NoReturn:
+    """Exit without waiting for the thread that reads the next line; nothing has to be saved."""
+    print_error("stopped.")
+    os._exit(INTERRUPTED)

@@ -1,0 +1,24 @@
+"""`tower replay`: print a game again, in its voice."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from number_tower.cli.database import find_game
+from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.options import CommandParser
+from number_tower.cli.terminal import Terminal
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower replay`."""
+    parser.add_ref_argument()
+
+
+def run(args: Namespace) -> None:
+    """Print a game again."""
+    terminal = Terminal()
+    table, _ = find_game(args, args.ref)
+    Dialogue(table, terminal).narrate()
+    if table.outcome is None:
+        terminal.show("\nHere the record ends; the game is unfinished.\n")

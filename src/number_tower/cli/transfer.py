@@ -1,0 +1,120 @@
+"""`tower export` and `tower import`: carry games from one database to another."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from io import TextIOWrapper
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from number_tower.cli.database import LazyStore
+from number_tower.cli.errors import FAILED, print_error, report_as
+from number_tower.cli.history import normalize_game_name
+from number_tower.cli.options import CommandParser
+from number_tower.cli.terminal import Terminal
+from number_tower.files import open_replacing
+from number_tower.store.database import Store
+from number_tower.store.games import DamagedEntry, GameFilter
+from number_tower.store.transfer import ImportResult, TransferError, export_games, import_games
+from number_tower.text import format_count, format_path
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of a line that is imported."""
+
+
+def add_export_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower export`."""
+    parser.add_value("file", "FILE", "where to (standard output)", nargs="?")
+    parser.add_value("--game", "GAME", "only this game, but matches whole")
+    parser.add_value("--player", "NAME", "only games of this player")
+    parser.add_db_option()
+
+
+def run_export(args: Namespace) -> None:
+    """Write games, a line each, to a file or to standard output."""
+    store = LazyStore(args.db)
+    wanted = GameFilter(normalize_game_name(args.game), args.player and args.player.strip())
+    number = 0
+    with _open_output(args.file) as stream:
+        if not store.missing:
+            number = store.query(lambda database: _write_games(database, wanted, stream), "game")
+    if args.file is not None:
+        Terminal().show(f"{format_count(number, 'game')} written to {format_path(args.file)}.\n")
+
+
+def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:
+    number = 0
+    with store.read() as connection:
+        for item in export_games(connection, wanted):
+            if isinstance(item, DamagedEntry):
+                print_error(f"{item.problem}; it is left out")
+                continue
+            stream.write(item.text)
+            number += item.is_game
+    return number
+
+
+@contextmanager
+def _open_output(path: str | None) -> Iterator[TextIO]:
+    if path is None:
+        sys.stdout.flush()
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        yield sys.stdout
+        return
+    with (
+        report_as(f"{format_path(path)} cannot be written: ", OSError, code=FAILED),
+        open_replacing(Path(os.path.realpath(path))) as stream,
+    ):
+        yield stream
+
+
+def add_import_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower import`."""
+    parser.add_value("file", "FILE", "where from (standard input)", nargs="?")
+    parser.add_db_option()
+
+
+def run_import(args: Namespace) -> None:
+    """Import games from a file or standard input; all of them, or none if one of them is wrong."""
+    name = "standard input" if args.file is None else format_path(args.file)
+    with (
+        report_as(f"{name}, ", TransferError, end=". Nothing was taken in.", code=FAILED),
+        report_as(f"{name} cannot be read: ", OSError),
+        nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
+    ):
+        lines = _read_lines(stream)
+        result = LazyStore(args.db).query(lambda database: import_games(database, lines), "game", create=True)
+    Terminal().show(_describe_import(result))
+
+
+def _read_lines(stream: BinaryIO) -> Iterator[str]:
+    number = 0
+    while line := stream.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise TransferError(number, "longer than any record")
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise TransferError(number, "expected text in UTF-8") from None
+
+
+def _describe_import(result: ImportResult) -> str:
+    parts = [f"{format_count(result.new, 'game')} taken in"]
+    if result.continued:
+        parts.append(f"{result.continued:,} went on")
+    if result.known:
+        parts.append(f"{result.known:,} {'was' if result.known == 1 else 'were'} here already")
+    if result.puzzles:
+        parts.append(f"{format_count(result.puzzles, 'puzzle')} taken in")
+    text = f"{', '.join(parts)}.\n"
+    if result.differ:
+        one = len(result.differ) == 1
+        which = f"line {result.differ[0]} says" if one else f"lines {', '.join(map(str, result.differ))} say"
+        text += f"Something else was played here than {which}; that stays as it is.\n"
+    return text
