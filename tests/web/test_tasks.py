@@ -14,11 +14,14 @@ import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
-from number_tower.coach.hints import HintText, fill_text, hint
+from number_tower.coach.hints import HintText, hint
+from number_tower.coach.ideas import get_idea
 from number_tower.coach.review import ReviewText, review
+from number_tower.coach.sentences import fill_text
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
+from number_tower.voice import get_voice
 from number_tower.web import questions, tasks
 from number_tower.web.questions import AnswerCache
 from support.sizes import examples

@@ -22,7 +22,7 @@ COMMANDS = {
     "moves": "what can be placed now, and why the rest cannot",
     "show": "the towers, drawn",
     "hint": "what kind of move to look for; ask again for the move itself",
-    "why": "the reason for the best move; why 5 gives the reason for or against 5",
+    "why": "the reason for the best move; why 5: for or against 5; why pairs: what that idea is",
     "undo": "take the last move back; against the computer yours, and its answer",
     "save": "write the game to a file, and every move from now on: save game.json",
     "resign": "give the game up: your opponent wins",
@@ -42,13 +42,15 @@ _EDGES = (("[", "]"), ("(", ")"))
 
 
 class PlayerInput(NamedTuple):
-    """What was typed: a command, perhaps with a number or a file; a number; or a problem. `text` can be printed."""
+    """What was typed: a command, perhaps with more; a number; or a problem. `text` can be printed."""
 
     text: str
     command: str | None = None
     number: int | None = None
     problem: str | None = None
     file: str = ""
+    topic: str = ""
+    """What `why` asks about: an idea's name, or more."""
 
 
 def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
@@ -60,7 +62,8 @@ def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
     if command in commands:
         return PlayerInput(printable, command=command)
     if "why" in commands and (question := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", word)):
-        return PlayerInput(printable, command="why", number=parse_number(question[1]))
+        topic = word.removeprefix("why").strip() if not question[1] else ""
+        return PlayerInput(printable, command="why", number=parse_number(question[1]), topic=topic)
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
         return PlayerInput(printable, command="save", file=words[1])
     number = parse_number(text)
@@ -88,6 +91,8 @@ class MovePrompt:
         self._hints = hints
         self._has_changed = has_changed
         self._hint_giver: HintGiver | None = None
+        self.introduced: set[str] = set()
+        """The ideas of the coach that were introduced at this prompt."""
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
         """Return a legal block, or a command that the caller has to run."""
@@ -135,7 +140,7 @@ class MovePrompt:
         if self._hint_giver is None:
             from number_tower.cli.computer import HintGiver  # noqa: PLC0415 - not for the first prompt
 
-            self._hint_giver = HintGiver(self._terminal)
+            self._hint_giver = HintGiver(self._terminal, self.introduced)
         self._hint_giver.give_hint(table, question)
 
 

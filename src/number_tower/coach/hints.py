@@ -44,10 +44,7 @@ _IDEAS = (
 )  # fmt: skip
 """Reasons for a win in more than one move, the most instructive first."""
 
-__all__ = [
-    "Exercise", "Hint", "HintText", "clause", "fill_text", "find_exercises", "format_hint", "format_reason",
-    "format_sentence", "hint",
-]  # fmt: skip
+__all__ = ["Exercise", "Hint", "HintText", "clause", "find_exercises", "format_hint", "format_reason", "hint"]
 
 # Hints ----------------------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,26 @@ def explain_idea(name: str, noun: str = "block") -> Idea:
     return Idea(name, intro, text)
 
 
+def explain_topic(topic: str, noun: str) -> str:
+    """Write what an idea is; if there is none of this name, which ideas there are."""
+    try:
+        idea = explain_idea(topic, noun)
+    except LookupError:
+        return fill_text("idea_unknown", {"ideas": ", ".join(IDEAS)})
+    return f"{idea.introduction} {idea.explanation}"
+
+
+def is_idea(topic: str) -> bool:
+    """Say whether an idea has this name."""
+    return _ALIASES.get(topic, topic) in _KINDS
+
+
+def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
+    """Write a line that introduces the idea behind a reason, and how to ask for more; empty if it was introduced."""
+    idea = introduce_idea(reason, noun, introduced)
+    return "" if idea is None else f"\n{idea.introduction} {fill_text('idea_more', {'idea': idea.name})}"
+
+
 def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
     """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
     idea = get_idea(reason, noun)
