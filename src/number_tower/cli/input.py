@@ -22,7 +22,7 @@ COMMANDS = {
     "moves": "what can be placed now, and why the rest cannot",
     "show": "the towers, drawn",
     "hint": "what kind of move to look for; ask again for the move itself",
-    "why": "the reason for the best move; why 5: for or against 5; why pairs: what that idea is",
+    "why": "the reason for the best move; why 5 gives the reason for or against 5",
     "undo": "take the last move back; against the computer yours, and its answer",
     "save": "write the game to a file, and every move from now on: save game.json",
     "resign": "give the game up: your opponent wins",

@@ -24,10 +24,11 @@ from number_tower.coach.hints import hint
 from number_tower.coach.ideas import explain_topic, format_introduction
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import format_sentence
+from number_tower.coach.sentences import format_reason
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
+from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice, narrate
@@ -254,25 +255,26 @@ class PuzzleQuestion:
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
         text = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
-            self._terminal.show(f"Right! {text}\n")
+            self._terminal.show(f"Right! {block} wins. {text}\n")
             self._narrate_line(block)
             return "right"
-        self._terminal.show(f"Not this one. {text}\n")
+        verdict = VALUE_VERBS[self._solution.moves[block].value]
+        self._terminal.show(f"Not {block}: it {verdict}. {text}\n")
         self._narrate_line(block)
         self._terminal.show(f"\n{self._format_solution(short=False)}\n")
         return "wrong"
 
     def _format_solution(self, *, short: bool) -> str:
-        return f"Only one move wins. {self._explain_move(self._puzzle.answer, short=short)}"
+        return f"The only winning move is {self._puzzle.answer}. {self._explain_move(self._puzzle.answer, short=short)}"
 
     def _explain_move(self, block: int, *, short: bool) -> str:
         """Return the reason for or against a move; a short one leaves out the line of play, which is told anyway."""
         reason = explain_move(self._solution, block)
         if short:
             reason = _shorten_reason(reason)
-        opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
-        introduction = format_introduction(reason, self._voice.noun, self._introduced)
-        return f"{format_sentence(reason, opponent, self._voice.noun)}{introduction}"
+        opponent, noun = self._voice.get_name(self._table, 1 - self._table.game.to_move), self._voice.noun
+        told = format_reason(reason, opponent=opponent, noun=noun)
+        return f"{told}{format_introduction(reason, noun, self._introduced)}"
 
     def _narrate_line(self, block: int) -> None:
         """Play on after a move that was typed, best against best, and tell it."""
