@@ -14,6 +14,7 @@ import number_tower as nt
 from number_tower import Game, Position, Rules
 from number_tower.coach.hints import hint
 from number_tower.coach.ideas import IDEAS
+from number_tower.coach.patterns import can_win_at_once
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import format_details, format_reason, format_sentence, load_texts
 from number_tower.solve.solution import Solution
@@ -212,6 +213,40 @@ def test_level_counts_say_why_they_win() -> None:
     )
 
 
+def check_hint_without_plies(tree: Tree, solution: Solution) -> None:
+    """Where plies are not known, the move has the best value, and nothing is said of how long it takes."""
+    position, given_hint = solution.position, hint(solution)
+    value = tree.solve(position).value
+    assert tree.evaluate_move(position, given_hint.block).value == value
+    check_nudge(tree, position, given_hint.nudge("block"))
+    if value == -1 and len(position.legal) > 1:
+        told = given_hint.nudge("block") + given_hint.name_move()
+        safe = [block for block in position.legal if not can_win_at_once(position.place(block), 1 - position.to_move)]
+        assert (given_hint.block in safe) == bool(safe) == ("your opponent cannot win at once" in told)
+        assert not re.search("long|last|equally", told)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_reason_is_true_where_plies_are_not_known(name: str) -> None:
+    rules = nt.rules(name)
+    tree, whole = Tree(rules), nt.solve(Game(rules), plies=False)
+    for position in sampled(rules, size(5, 50)):
+        solution = whole.of(position)
+        for block in position.legal:
+            check_reason(tree, solution, explain_move(solution, block))
+        check_hint_without_plies(tree, solution)
+
+
+@settings(max_examples=examples(100))
+@given(any_game())
+def test_every_reason_is_true_by_any_rules_where_plies_are_not_known(game: Game) -> None:
+    if game.outcome is None:
+        tree, solution = Tree(game.rules), nt.solve(game, plies=False)
+        for block in game.legal:
+            check_reason(tree, solution, explain_move(solution, block))
+        check_hint_without_plies(tree, solution)
+
+
 @pytest.mark.parametrize(("blocks", "moves"), [("1-40", (39,)), ("1-60", (57,)), ("1-100", (99,))])
 def test_where_the_length_is_not_known_nothing_is_said_of_it(blocks: str, moves: tuple[int, ...]) -> None:
     solution = nt.solve(Game(nt.rules("factor", blocks=blocks), 0, moves), plies=False)
@@ -246,6 +281,19 @@ def test_a_hint_is_a_nudge_then_the_move_and_why_is_the_reason() -> None:
     assert "Play 12. That leaves 18 steps to 30." in done.stdout
     assert "11 loses: Player 1 can answer 12. That leaves 18 steps to 30." in done.stdout
     assert "Number 13 cannot be placed on 7." in done.stdout
+
+
+def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None:
+    done = tower("play", "climb", typed="7\nwhy\nwhy 11\nwhy rounds\nquit\n")
+    assert done.stdout.count("(More: why rounds)") == 1
+    assert done.stdout.count("Count what is missing, divide by the size of a round") == 1
+
+
+def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
+    done = tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
+    assert "1 with 2, 2 with 1, 3 with 2. Each wins at once, or leaves Player 1 where you cannot" in done.stdout
+    assert "(Each answer: why more)" in done.stdout
+    assert "After 1 and 2: that ends the game with Player 1 higher, 11 to 7." in done.stdout
 
 
 def test_a_new_position_starts_with_a_nudge_again() -> None:

@@ -414,24 +414,40 @@ def answers_plan(told: Told, said: Match[str]) -> bool:
 
 
 def plan(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _plan_wins(told.tree, told.after, told.me, careful=False)
+    return not said.groups() and _plan_wins(told.after, told.me, "plain")
 
 
 def plan_careful(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and _plan_wins(told.tree, told.after, told.me, careful=True)
+    return not said.groups() and _plan_wins(told.after, told.me, "careful")
+
+
+def plan_ahead(told: Told, said: Match[str]) -> bool:
+    return not said.groups() and _plan_wins(told.after, told.me, "ahead")
 
 
 @cache
-def _plan_wins(tree: Tree, position: Position, player: int, *, careful: bool) -> bool:
+def _plan_wins(position: Position, player: int, kind: str) -> bool:
     """Whether the largest block each time, or one that wins at once, wins against every reply."""
     if position.outcome is not None:
         return position.outcome.winner == player
     if position.to_move != player:
-        return all(_plan_wins(tree, position.place(reply), player, careful=careful) for reply in position.legal)
-    if _winning(position):
+        return all(_plan_wins(position.place(reply), player, kind) for reply in position.legal)
+    if _winning(position) or (kind == "ahead" and _forces_a_win(position)):
         return True
-    choice = [block for block in position.legal if not careful or not _is_lost_at_once(position.place(block), player)]
-    return bool(choice) and _plan_wins(tree, position.place(max(choice)), player, careful=careful)
+    largest_first = [position.place(block) for block in sorted(position.legal, reverse=True)]
+    choice = [after for after in largest_first if kind == "plain" or not _is_lost_at_once(after, player)]
+    return bool(choice) and _plan_wins(choice[0], player, kind)
+
+
+def _forces_a_win(position: Position) -> bool:
+    """Whether some block leaves only replies to which there is a block that wins at once."""
+    player = position.to_move
+    return any(
+        (after := position.place(block)).outcome is None
+        and after.to_move != player
+        and all((then := after.place(reply)).to_move == player and _winning(then) for reply in after.legal)
+        for block in position.legal
+    )
 
 
 def _winning(position: Position) -> list[int]:
@@ -566,6 +582,13 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (From .+)", answers_plan),
     (rf"{PLAN} that fits\.", plan),
     (rf"{PLAN} after which YOU cannot\.", plan_careful),
+    (
+        (
+            r"From then on ME can follow one rule: win with the next block or the one after, wherever that can be forced\. "
+            r"Otherwise place the largest block after which YOU cannot win at once\."
+        ),
+        plan_ahead,
+    ),
     (rf"With best play it goes on ({PLACED}(?:, {PLACED})*)\. (.+)", line),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),

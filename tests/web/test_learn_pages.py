@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import number_tower as nt
 from number_tower import Game, catalogue, record
 from number_tower.coach.analysis import analyse_table
+from number_tower.coach.ideas import explain_idea
 from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
@@ -354,6 +355,15 @@ def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None
     assert f"Right! {posed.answer}" in html
     assert not buttons(html)
     assert "/analysis?game" in html
+
+
+def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
+    idea = explain_idea("rounds", "number")
+    for page in ("/analysis?game=climb:7", "/games/climb"):
+        html = shown(client, page)
+        assert html.count("What is this?") == 1
+        assert idea.introduction in html
+        assert idea.explanation in html.replace("&#39;", "'")
 
 
 def test_one_can_be_shown_the_answer(client: TestClient) -> None:

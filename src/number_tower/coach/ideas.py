@@ -15,7 +15,7 @@ _KINDS = {
     "threats": ("threat", "threat_or", "threat_or_higher"),
     "reach": ("out_of_reach", "too_low", "blocked", "blocked_draw"),
     "answers": ("forced", "answers", "answers_rule"),
-    "plans": ("plan", "plan_careful", "answers_plan"),
+    "plans": ("plan", "plan_careful", "answers_plan", "plan_ahead"),
 }
 
 IDEAS = tuple(_KINDS)

@@ -5,8 +5,8 @@ Every function describes the position after a move that is known to win for `mov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from number_tower.position import Position
 from number_tower.rules import EMPTY
@@ -265,22 +265,27 @@ class PlanBudget:
         return self._left >= 0
 
 
-class LargestBlockPlan:
-    """A plan: win at once, or place the largest block that fits; if careful, none after which the opponent can."""
+PlanKind = Literal["plan", "plan_careful", "plan_ahead"]
 
-    def __init__(self, mover: int, budget: PlanBudget, *, careful: bool) -> None:
+
+class LargestBlockPlan:
+    """A plan: win at once, or else place the largest block that fits.
+
+    A careful plan leaves out blocks after which the opponent can win at once; one that looks ahead also prefers a block
+    to whose every reply there is a win at once.
+    """
+
+    def __init__(self, kind: PlanKind, mover: int, budget: PlanBudget) -> None:
+        self._kind = kind
         self._mover = mover
         self._budget = budget
-        self._careful = careful
         self._known: dict[Position, bool] = {}
 
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
         if after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS or after.rules.most_plies > _MAX_PLAN_PLIES:
             return None
-        if not self._wins(after):
-            return None
-        return Reason("plan_careful" if self._careful else "plan", self._mover, block, {})
+        return Reason(self._kind, self._mover, block, {}) if self._wins(after) else None
 
     def _wins(self, position: Position) -> bool:
         outcome = position.outcome
@@ -292,17 +297,23 @@ class LargestBlockPlan:
             self._known[position] = all(map(self._wins, self._list_next(position)))
         return self._known[position]
 
-    def _list_next(self, position: Position) -> list[Position]:
+    def _list_next(self, position: Position) -> Iterable[Position]:
         """Return what can follow: all replies, or the one move of the plan; a lost game if it has none."""
         following = [position.place(block) for block in reversed(position.legal)]
         if position.to_move != self._mover:
             return following
         if any(_is_won(each, self._mover) for each in following):
-            return []
-        for each in following:
-            if not self._careful or not can_win_at_once(each, 1 - self._mover):
-                return [each]
-        return following
+            return ()
+        if self._kind == "plan_ahead" and any(map(self._is_trap, following)):
+            return ()
+        safe = (each for each in following if self._kind == "plan" or not can_win_at_once(each, 1 - self._mover))
+        return [next(safe, following[0])]
+
+    def _is_trap(self, position: Position) -> bool:
+        """Say whether the mover can win at once after every reply."""
+        if position.outcome is not None or position.to_move == self._mover:
+            return False
+        return all(can_win_at_once(position.place(reply), self._mover) for reply in position.legal)
 
 
 def can_win_at_once(position: Position, player: int) -> bool:

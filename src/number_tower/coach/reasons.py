@@ -13,6 +13,7 @@ from number_tower.coach.patterns import (
     Answer,
     LargestBlockPlan,
     PlanBudget,
+    PlanKind,
     Reason,
     can_win_at_once,
     compare_towers,
@@ -52,7 +53,7 @@ _PLAN_POSITIONS = 8_000
 _TEACHING_ORDER = (
     "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
     "threat", "out_of_reach", "blocked", "threat_or", "threat_or_higher", "forced", "answers", "answers_rule", "plan",
-    "plan_careful", "answers_plan",
+    "plan_careful", "answers_plan", "plan_ahead",
 )  # fmt: skip
 _GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
@@ -125,11 +126,18 @@ class _Explainer:
 
     def __init__(self) -> None:
         self._budget = PlanBudget(_PLAN_POSITIONS)
-        self._plans: dict[tuple[int, bool], LargestBlockPlan] = {}
+        self._plans: dict[tuple[PlanKind, int], LargestBlockPlan] = {}
 
     def explain_win(self, solution: Solution, blocks: Sequence[int]) -> Reason:
         """Return the reason for one of some winning moves: the simplest kind that any of them has."""
-        finders = self._find_simple, self._find_two_step, self._find_threat, self._find_plan, self._find_answers
+        finders = (
+            self._find_simple,
+            self._find_two_step,
+            self._find_threat,
+            self._find_plan,
+            self._find_answers,
+            self._find_plan_ahead,
+        )
         for find in finders:
             found = [reason for block in blocks if (reason := find(solution, block)) is not None]
             if found:
@@ -184,8 +192,11 @@ class _Explainer:
         return self._find_any_plan(solution.position.place(block), solution.position.to_move, block)
 
     def _find_any_plan(self, after: Position, mover: int, block: int) -> Reason | None:
-        checked = (self._check_plan(after, mover, block, careful=careful) for careful in (False, True))
-        return next(filter(None, checked), None)
+        return self._check_plan("plan", after, mover, block) or self._check_plan("plan_careful", after, mover, block)
+
+    def _find_plan_ahead(self, solution: Solution, block: int) -> Reason | None:
+        """Return a plan that looks ahead, and wins against every reply."""
+        return self._check_plan("plan_ahead", solution.position.place(block), solution.position.to_move, block)
 
     def _find_answers(self, solution: Solution, block: int) -> Reason | None:
         """Return an answer to each reply that wins at once or by a plan."""
@@ -195,14 +206,14 @@ class _Explainer:
         return _find_answers(after, mover, block, self._find_ending_or_plan)
 
     def _find_ending_or_plan(self, after: Position, mover: int, block: int) -> Reason | None:
-        return find_ending(after, mover, block) or self._check_plan(after, mover, block, careful=True)
+        return find_ending(after, mover, block) or self._check_plan("plan_careful", after, mover, block)
 
-    def _check_plan(self, after: Position, mover: int, block: int, *, careful: bool) -> Reason | None:
+    def _check_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
         if after.to_move == mover:
             return None
-        if (mover, careful) not in self._plans:
-            self._plans[mover, careful] = LargestBlockPlan(mover, self._budget, careful=careful)
-        return self._plans[mover, careful].explain(after, block)
+        if (kind, mover) not in self._plans:
+            self._plans[kind, mover] = LargestBlockPlan(kind, mover, self._budget)
+        return self._plans[kind, mover].explain(after, block)
 
 
 def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
