@@ -11,9 +11,8 @@ import pytest
 import number_tower as nt
 from number_tower import Game, Position
 from number_tower.coach.hints import hint
-from number_tower.coach.ideas import IDEAS, explain_idea, introduce_idea, name_idea
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import format_details, format_sentence
+from number_tower.coach.sentences import IDEAS, explain_idea, format_details, format_sentence, introduce_idea, name_idea
 from number_tower.solve.solution import Solution
 from support.sizes import size
 

@@ -410,7 +410,7 @@ RULES: dict[str, Callable[[Told], bool]] = {
 
 
 def answers_plan(told: Told, said: Match[str]) -> bool:
-    return all(end.has_won or check(end, said[2]) == "plan_careful" for end in _listed(told, said[1]))
+    return all(end.has_won or check(end, said[2]) in {"plan_careful", "plan_ahead"} for end in _listed(told, said[1]))
 
 
 def plan(told: Told, said: Match[str]) -> bool:
@@ -584,7 +584,8 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"{PLAN} after which YOU cannot\.", plan_careful),
     (
         (
-            r"From then on ME can follow one rule: win with the next block or the one after, wherever that can be forced\. "
+            r"From then on ME can follow one rule: "
+            r"win with the next block or the one after, wherever that can be forced\. "
             r"Otherwise place the largest block after which YOU cannot win at once\."
         ),
         plan_ahead,

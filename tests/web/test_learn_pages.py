@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 import number_tower as nt
 from number_tower import Game, catalogue, record
 from number_tower.coach.analysis import analyse_table
-from number_tower.coach.ideas import explain_idea
+from number_tower.coach.sentences import explain_idea
 from number_tower.record import from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver

@@ -15,9 +15,8 @@ from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText, hint
-from number_tower.coach.ideas import get_idea
 from number_tower.coach.review import ReviewText, review
-from number_tower.coach.sentences import fill_text
+from number_tower.coach.sentences import fill_text, get_idea
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
 from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.coach.hints import hint
-from number_tower.coach.ideas import explain_topic, format_introduction, is_idea
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import fill_text, format_details, format_sentence
+from number_tower.coach.sentences import (
+    explain_topic,
+    fill_text,
+    format_details,
+    format_introduction,
+    format_sentence,
+    is_idea,
+)
 from number_tower.players import ForfeitError, Player, UnknownPlayerError, is_command, let_move, make_player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.solution import Solution

@@ -11,9 +11,8 @@ from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises
-from number_tower.coach.ideas import format_introduction
 from number_tower.coach.reasons import explain_move
-from number_tower.coach.sentences import format_sentence
+from number_tower.coach.sentences import format_introduction, format_sentence
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
 from number_tower.voice import get_voice

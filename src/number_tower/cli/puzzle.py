@@ -21,10 +21,9 @@ from number_tower.cli.options import CommandParser, parse_count, parse_day, pars
 from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
-from number_tower.coach.ideas import explain_topic, format_introduction
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import format_reason
+from number_tower.coach.sentences import explain_topic, format_introduction, format_reason
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution

@@ -10,9 +10,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from number_tower.coach.hints import Hint, hint
-from number_tower.coach.ideas import Idea, introduce_idea
 from number_tower.coach.reasons import Reason, find_reason
-from number_tower.coach.sentences import format_reason
+from number_tower.coach.sentences import Idea, format_reason, introduce_idea
 from number_tower.game import Game
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits

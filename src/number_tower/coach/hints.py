@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from number_tower.coach.ideas import Idea, get_idea
 from number_tower.coach.reasons import Reason, find_best_reason, is_safe
 from number_tower.coach.sentences import (
+    Idea,
     clause,
     fill_text,
     format_advice,
     format_details,
     format_reason,
     format_sentence,
+    get_idea,
 )
 from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge

@@ -6,6 +6,7 @@ A reason is facts, not words (`coach.sentences` has those), so that every one ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 
 from number_tower.coach.patterns import (
@@ -47,7 +48,7 @@ _MAX_TRIED = 40
 _MAX_SAFE_CHECKED, _MAX_REPLIES = 50, 1_000
 """Moves, and replies to each, that are looked at to find one after which the opponent cannot win at once."""
 
-_PLAN_POSITIONS = 8_000
+_PLAN_POSITIONS = 2_000
 """Positions that are looked at to check plans, for one question."""
 
 _TEACHING_ORDER = (
@@ -137,6 +138,7 @@ class _Explainer:
             self._find_plan,
             self._find_answers,
             self._find_plan_ahead,
+            self._find_answers_ahead,
         )
         for find in finders:
             found = [reason for block in blocks if (reason := find(solution, block)) is not None]
@@ -203,10 +205,17 @@ class _Explainer:
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
             return None
-        return _find_answers(after, mover, block, self._find_ending_or_plan)
+        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_careful"))
 
-    def _find_ending_or_plan(self, after: Position, mover: int, block: int) -> Reason | None:
-        return find_ending(after, mover, block) or self._check_plan("plan_careful", after, mover, block)
+    def _find_answers_ahead(self, solution: Solution, block: int) -> Reason | None:
+        """Return an answer to each reply that wins at once or by a plan that looks ahead."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_ahead"))
+
+    def _find_ending_or_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
+        return find_ending(after, mover, block) or self._check_plan(kind, after, mover, block)
 
     def _check_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
         if after.to_move == mover:
@@ -275,7 +284,7 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason:
         facts: dict[str, Fact] = {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
         return Reason("forced", mover, block, facts, reason)
     kinds = {answer.reason.kind for answer in answers}
-    if "plan_careful" in kinds:
+    if not kinds.isdisjoint({"plan_careful", "plan_ahead"}):
         kind = "answers_plan"
     elif all(answer.block is not None for answer in answers) and kinds <= {"exact", "stuck", "higher"}:
         kind = "answers"

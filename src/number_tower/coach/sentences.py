@@ -1,4 +1,4 @@
-"""Reasons in words: sentences about a move for the player who makes it, or about both players by name.
+"""Reasons in words: sentences for the player who makes a move or about both by name, and the ideas behind them.
 
 The words are keyed texts in `words.toml`.
 """
@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from number_tower.catalogue import parse_toml
 from number_tower.coach.patterns import Answer, Reason
@@ -22,6 +23,7 @@ _LONGEST_WAY = 6
 _LOSSES = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
 _DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
 
+_PLANS = {"plan", "plan_careful", "plan_ahead"}
 _ENDINGS = {"exact", "stuck", "higher"}
 _RULES = (
     ("rule_reach", {"out_of_reach", "blocked"}),
@@ -29,6 +31,25 @@ _RULES = (
     ("rule_threat", {"threat"}),
 )
 """What answers have in common that do not win at once."""
+
+
+_KINDS_BY_IDEA = {
+    "pairs": ("pairs", "partner"),
+    "rounds": ("multiple", "made_up_again"),
+    "sums": ("made_up",),
+    "counting": ("ahead", "alone", "outlasts"),
+    "threats": ("threat", "threat_or", "threat_or_higher"),
+    "reach": ("out_of_reach", "too_low", "blocked", "blocked_draw"),
+    "answers": ("forced", "answers", "answers_rule"),
+    "plans": ("plan", "plan_careful", "answers_plan", "plan_ahead"),
+}
+
+IDEAS = tuple(_KINDS_BY_IDEA)
+"""The names of all ideas, as `why` takes them."""
+
+_IDEA_BY_KIND = {kind: idea for idea, kinds in _KINDS_BY_IDEA.items() for kind in kinds}
+_ALIASES = {"pair": "pairs", "round": "rounds", "sum": "sums", "count": "counting", "threat": "threats"}
+_ALIASES |= {"answer": "answers", "plan": "plans"}
 
 
 def get_value(reason: Reason) -> Value:
@@ -86,7 +107,7 @@ def _choose_key(reason: Reason) -> str:
 
 
 def _starts_plan(reason: Reason) -> bool:
-    return reason.because is not None and reason.because.kind in {"plan", "plan_careful"}
+    return reason.because is not None and reason.because.kind in _PLANS
 
 
 def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dict[str, Fact]:
@@ -101,7 +122,8 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
         key, format_because = ("plan", _format_plan) if _starts_plan(reason) else ("leaf", _format_leaf)
         facts[key] = format_because(reason.because, player, opponent, noun)
     if reason.kind == "answers_plan":
-        facts["plan"] = fill_text("why_plan_careful", facts)
+        plan = next(answer.reason for answer in reason.answers if answer.reason.kind in _PLANS)
+        facts["plan"] = _format_plan(plan, player, opponent, noun)
     if reason.kind == "answers_rule":
         facts["rule"] = _format_rule(reason, facts)
     return facts
@@ -158,6 +180,71 @@ def _format_line(reason: Reason, player: str, opponent: str) -> str:
 def _begin_sentences(text: str) -> str:
     """Write "you" and "your" with a capital letter where a sentence begins."""
     return re.sub(r"(^|[.!?] )you(?=r? )", r"\1You", text)
+
+
+# Ideas ----------------------------------------------------------------------------------------------------------------
+
+
+class Idea(NamedTuple):
+    """An idea: its name, one sentence that introduces it, and an explanation."""
+
+    name: str
+    introduction: str
+    explanation: str
+
+
+def name_idea(reason: Reason) -> str | None:
+    """Return the name of the idea behind a reason; None if there is none."""
+    if reason.kind == "refuted" and reason.because is not None:
+        return name_idea(reason.because)
+    return _IDEA_BY_KIND.get(reason.kind)
+
+
+def get_idea(reason: Reason, noun: str = "block") -> Idea | None:
+    """Return the idea behind a reason, in words; None if there is none."""
+    name = name_idea(reason)
+    return None if name is None else explain_idea(name, noun)
+
+
+def explain_idea(name: str, noun: str = "block") -> Idea:
+    """Return an idea in words; a `LookupError` if there is none of this name."""
+    name = _ALIASES.get(name, name)
+    if name not in _KINDS_BY_IDEA:
+        raise LookupError(f"no idea is called {name}; the ideas are {', '.join(IDEAS)}")
+    intro, text = (fill_text(f"idea_{name}_{part}", {"noun": noun}) for part in ("intro", "text"))
+    return Idea(name, intro, text)
+
+
+def explain_topic(topic: str, noun: str) -> str:
+    """Write what an idea is; if there is none of this name, which ideas there are."""
+    try:
+        idea = explain_idea(topic, noun)
+    except LookupError:
+        return fill_text("idea_unknown", {"ideas": ", ".join(IDEAS)})
+    return f"{idea.introduction} {idea.explanation}"
+
+
+def is_idea(topic: str) -> bool:
+    """Say whether an idea has this name."""
+    return _ALIASES.get(topic, topic) in _KINDS_BY_IDEA
+
+
+def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
+    """Write a line that introduces the idea behind a reason, and how to ask for more; empty if it was introduced."""
+    idea = introduce_idea(reason, noun, introduced)
+    return "" if idea is None else f"\n{idea.introduction} {fill_text('idea_more', {'idea': idea.name})}"
+
+
+def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
+    """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
+    idea = get_idea(reason, noun)
+    if idea is None or idea.name in introduced:
+        return None
+    introduced.add(idea.name)
+    return idea
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
 
 
 def fill_text(key: str, facts: Mapping[str, Fact]) -> str:

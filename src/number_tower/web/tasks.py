@@ -12,11 +12,10 @@ from number_tower.catalogue import Rulebook
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MEMORY, SECONDS
 from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, hint
-from number_tower.coach.ideas import Idea, get_idea
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.reasons import explain_move
 from number_tower.coach.review import GameReview, review
-from number_tower.coach.sentences import format_details, format_sentence
+from number_tower.coach.sentences import Idea, format_details, format_sentence, get_idea
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
