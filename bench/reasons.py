@@ -1,5 +1,7 @@
 """Measure the coach's reasons over all moves of random positions: how many are bare lines, and the kinds of the rest.
 
+Plans are counted apart: the rule that they state is short, but that it wins is only seen by playing it out.
+
 Arguments: how many positions of each case, and the cases.
 """
 
@@ -43,8 +45,8 @@ def find_reasons(rules: nt.Rules, positions: int) -> Iterator[Reason]:
 
 
 def name_kind(reason: Reason) -> str:
-    """Return the kind of a reason, and of the one that it refers to."""
-    return reason.kind if reason.because is None else f"{reason.kind}: {reason.because.kind}"
+    """Return the kind of a reason, and of those that it refers to."""
+    return reason.kind if reason.because is None else f"{reason.kind}: {name_kind(reason.because)}"
 
 
 def report(case: str, positions: int) -> str:
