@@ -94,7 +94,7 @@ def find_best_reason(solution: Solution) -> Reason:
         return _Explainer().explain_win(solution, best)
     if solution.value == "loss" and solution.plies is None:
         best = next(((block,) for block in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, block)), best[:1])
-    return _choose_best(explain_move(solution, block) for block in best)
+    return _choose_best(explain_move(solution, block) for block in best) or explain_move(solution, best[0])
 
 
 def is_safe(solution: Solution, block: int) -> bool:
@@ -112,14 +112,14 @@ def is_bare(reason: Reason) -> bool:
     return False
 
 
-def _choose_best(reasons: Iterable[Reason]) -> Reason:
-    """Return the most instructive reason; of equally instructive ones the first."""
+def _choose_best(reasons: Iterable[Reason | None]) -> Reason | None:
+    """Return the most instructive reason, and of equally instructive ones the first; None if there is none."""
     found: list[Reason] = []
-    for reason in reasons:
+    for reason in filter(None, reasons):
         if reason.kind in _GOOD_ENOUGH:
             return reason
         found.append(reason)
-    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind))
+    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind), default=None)
 
 
 class _Explainer:
@@ -140,11 +140,13 @@ class _Explainer:
             self._find_plan_ahead,
             self._find_answers_ahead,
         )
-        for find in finders:
-            found = [reason for block in blocks if (reason := find(solution, block)) is not None]
-            if found:
-                return _choose_best(found)
-        return _explain_by_line(solution, blocks[0], "win")
+        try:
+            for find in finders:
+                if (found := _choose_best(find(solution, block) for block in blocks)) is not None:
+                    return found
+            return _explain_by_line(solution, blocks[0], "win")
+        except NotSolvedError:
+            return Reason("win", solution.position.to_move, blocks[0], {})
 
     def explain_loss(self, solution: Solution, block: int) -> Iterator[Reason]:
         """Give why a move loses: for good, or by an answer that refutes it, and why that wins."""
