@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -19,6 +20,8 @@ settings.register_profile(
 )
 settings.load_profile("tower")
 
+gc.disable()  # until everything is loaded: what is loaded stays
+
 QUICK = {"arena", "cli", "coach", "engine", "players"}
 """Directories whose tests start no server and take little time, apart from those that are marked as slow there."""
 
@@ -33,6 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("postgres")
         if not item.nodeid.endswith(item.name):  # schemathesis gives all items one id, and xdist would run one of them
             item._id = coerce_node_id(f"{item.nodeid.rpartition('::')[0]}::{item.name}")  # noqa: SLF001 - no other way
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that was loaded out of every later collection of garbage: there is much of it, and it stays."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def _needs_postgres(item: pytest.Function) -> bool:

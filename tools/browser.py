@@ -1,7 +1,8 @@
 """A browser for the tests and the screenshots: find one that starts, or get one.
 
 In this order: the one that NUMBER_TOWER_BROWSER names, and then no other; the system's Chromium or Chrome; Playwright's
-own download; Debian's package, where it may be installed. The path is printed, and everything else goes to stderr.
+own download; Debian's package, where it may be installed. A headless shell is preferred: it needs a third less CPU time
+than a whole browser. The path is printed, and everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE = "NUMBER_TOWER_BROWSER"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
     "/snap/bin/chromium",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -104,7 +105,8 @@ def _download() -> str | None:
 def _install() -> str | None:
     """Install Debian's package, where this user may."""
     report("Trying Debian's package ...")
-    return _first_that_starts(_on_the_system()) if install_package("chromium") else None
+    installed = install_package("chromium-headless-shell") or install_package("chromium")
+    return _first_that_starts(_on_the_system()) if installed else None
 
 
 def main() -> int:

@@ -99,12 +99,16 @@ def describe_tower(game: Game, player: int) -> str:
 
 
 class RefusalText(NamedTuple):
-    """Words for a refused block, to follow "it"; "it chose 7,"; "move 3 (7):" of a record; and a number of answers."""
+    """Words for a refused block in four places."""
 
     clause: str
+    """After "it" or "which"."""
     choice: str
+    """After "it chose 7,"."""
     move: str
+    """After "move 3 (7):", in a record that is read."""
     label: str
+    """Above a number of such answers."""
 
 
 _NO_BLOCK = "is no block of this game"

@@ -231,7 +231,7 @@ class Room:
         """Return the room after an action of the client that holds these seats; a repeated action counts once."""
         if not held:
             raise RoomError("not_yours", "you hold no seat here; you can watch")
-        if self._was_done_before(action):
+        if self._check_game(action):
             return self
         room = self
         match action:
@@ -253,7 +253,7 @@ class Room:
                 room = self._start_next_game()
         return room
 
-    def _was_done_before(self, action: Action) -> bool:
+    def _check_game(self, action: Action) -> bool:
         """Return whether an action led to this game from the one before; any other about an earlier game is stale."""
         if action.game in {None, self.number}:
             return False
@@ -270,7 +270,7 @@ class Room:
         return self._set_table(self.table.declare("resigned", loser))
 
     def _move(self, held: Collection[int], move: Move) -> Room:
-        if self.table.is_repeated(move.version, Change("place", move.block), held):
+        if self.table.check_version(move.version, Change("place", move.block), held):
             return self
         if self.waiting:
             raise RoomError("waiting", "nobody has taken the other seat yet")
@@ -279,7 +279,7 @@ class Room:
         return self._set_table(self.table.play(move.block))
 
     def _undo(self, held: Collection[int], undo: Undo) -> Room:
-        if self.table.is_repeated(undo.version, Change("undo", 1), held):
+        if self.table.check_version(undo.version, Change("undo", 1), held):
             return self
         if not self._holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")

@@ -98,9 +98,9 @@ class Rules:
         values: dict[str, Any] = dict(table)
         return replace(self, **values)
 
-    def written(self) -> dict[str, object]:
+    def written(self) -> dict[str, str | int]:
         """Return every rule as a rule file writes it; `read` makes the same rules of it."""
-        table: dict[str, object] = {}
+        table: dict[str, str | int] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in {"blocks", "opening"} and value is not None:

@@ -134,7 +134,7 @@ class Table:
 
     def answer(self, version: int, change: Change) -> Table:
         """Make a change that is meant for a version of this table; return the table itself if it is a repetition."""
-        if self.is_repeated(version, change):
+        if self.check_version(version, change):
             return self
         match change.kind:
             case "place":
@@ -144,7 +144,7 @@ class Table:
             case declaration:
                 return self.declare(declaration, change.number)
 
-    def is_repeated(self, version: int, change: Change, seats: Collection[int] = (0, 1)) -> bool:
+    def check_version(self, version: int, change: Change, seats: Collection[int] = (0, 1)) -> bool:
         """Return whether a change for a version has been made already, by a player of one of these seats.
 
         This is the one rule for changes that arrive late or twice: a change for the present version is new, one that

@@ -700,6 +700,7 @@ def test_programs_take_part(tmp_path: Path) -> None:
     assert "it answered 77" in (tmp_path / "a.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_file(tmp_path: Path) -> None:
     polite, _ = bots(tmp_path)
     path = tmp_path / "a.jsonl"

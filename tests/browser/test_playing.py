@@ -270,7 +270,7 @@ def test_a_typed_answer_that_is_no_move_is_refused_in_words(visitor: Visitor, tr
 
 
 def test_hidden_blocks_are_shown_to_nobody(visitor: Visitor) -> None:
-    page = visitor("/new?game=summit&opponent=table")
+    page = visitor("/new?game=summit&opponent=table", reuse=False)
     open_more(page, "More options")
     page.get_by_label("Hide which blocks are left").check()
     page.get_by_role("button", name="Play", exact=True).click()
@@ -299,7 +299,7 @@ def test_hidden_blocks_that_were_used_are_only_said_not_to_be_available(visitor:
 
 
 def test_html_in_names_is_only_text(visitor: Visitor) -> None:
-    page = visitor(None)
+    page = visitor(None, reuse=False)
     evil = "<img src=x onerror=alert(1)>"
     page.on("dialog", lambda _: pytest.fail("a script of a name ran"))
     begin(page, "draft", name_1=evil, name_2="</script>\"'&amp;")
@@ -312,7 +312,7 @@ def test_html_in_names_is_only_text(visitor: Visitor) -> None:
 
 
 def test_sound_is_off_until_it_is_wanted_and_then_remembered(visitor: Visitor) -> None:
-    page = visitor(None)
+    page = visitor(None, reuse=False)
     page.add_init_script(
         "window.tones = 0; const start = OscillatorNode.prototype.start;"
         "OscillatorNode.prototype.start = function (...at) { window.tones++; return start.apply(this, at); };"

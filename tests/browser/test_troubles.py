@@ -76,7 +76,7 @@ def test_a_locked_database_costs_nothing_but_another_try(
 
 
 def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor: Visitor, troubles: list[str]) -> None:
-    page = visitor(None)
+    page = visitor(None, reuse=False)
     begin(page, "draft")
     asked: list[str] = []
     for path in ("**/events*", "**/table*", "**/move*"):

@@ -468,6 +468,7 @@ def test_of_many_who_begin_the_next_game_at_once_one_does(database: str) -> None
     store.close()
 
 
+@pytest.mark.slow
 def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happened(tmp_path: Path) -> None:
     call = ("match", "draft,summit", "--best-of", "7", "--vs", "easy", "--vs", "fair", "--seed", "5")
     whole, killed = str(tmp_path / "whole.db"), str(tmp_path / "killed.db")
@@ -498,6 +499,7 @@ def asked_with(left: int) -> str:
     return f"Blocks: {', '.join(map(str, range(1, left + 1)))}\nEnter the block number you wish to place: "
 
 
+@pytest.mark.slow
 def test_two_terminals_play_one_match(db: str) -> None:
     tower("match", "draft", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
     here, there = (Terminal("resume", "m1", NUMBER_TOWER_DB=db, NO_COLOR="1") for _ in range(2))

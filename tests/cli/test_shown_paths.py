@@ -70,6 +70,7 @@ CALLS: list[tuple[str, ...]] = [
 
 
 @pytest.mark.parametrize("name", ODD)
+@pytest.mark.slow
 def test_no_message_shows_what_a_terminal_would_act_on(play: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.toml").write_text("title = 1")
     for call in CALLS:

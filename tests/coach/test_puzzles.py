@@ -239,7 +239,7 @@ def test_an_assortment_takes_the_grades_in_turn_and_repeats_nothing() -> None:
     some = list(islice(find_mixed_puzzles(1), 6))
     assert [puzzle.grade for _, puzzle in some] == [*GRADES, 1]
     assert len({line(*each) for each in some}) == 6
-    assert {puzzle.grade for _, puzzle in islice(find_mixed_puzzles(1, grade=3), 3)} == {3}
+    assert {puzzle.grade for _, puzzle in islice(find_mixed_puzzles(1, grade=3), size(1, 3))} == {3}
 
 
 # Grades ---------------------------------------------------------------------------------------------------------------
@@ -493,7 +493,7 @@ def test_a_day_and_a_seed_are_one_too_many() -> None:
     ],
 )  # fmt: skip
 def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, message: str) -> None:
-    for form in ("", " --json"):
+    for form in ("", " --json")[: 2 if "factor" in call else size(1, 2)]:
         with pytest.raises(CommandError) as failed:
             hold(f"{call} --seed 1{form}", Person())
         assert failed.value.code == WRONG_CALL

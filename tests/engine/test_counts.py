@@ -47,6 +47,7 @@ def test_the_start_and_the_openings_are_worth_what_is_known(tree: Tree, known: d
     assert winning == known["winning_openings"]
 
 
+@pytest.mark.slow
 def test_who_is_named_first_does_not_change_the_count(tree: Tree, name: str) -> None:
     count, mirrored = tree.count(), tree.count(Game(rules(name), first=1).position)
     assert (mirrored.second, mirrored.first, mirrored.games) == (count.first, count.second, count.games)

@@ -211,6 +211,7 @@ def test_each_fit_is_said_in_words() -> None:
     assert describe_fit(Rules(fit="related", opening=[2, 3]), 0) == "one of 2,3"
 
 
+@pytest.mark.slow
 def test_a_million_blocks_are_summed_up() -> None:
     assert "the blocks 1-1000000," in describe_rules(Rules(blocks=range(1, 1_000_001)))[0]
     assert "999999 (500,000 in all)" in describe_rules(Rules(blocks=range(1, 1_000_001, 2)))[0]

@@ -138,18 +138,18 @@ def suite() -> Suite:
 
 
 def test_positions_matter_and_are_all_different_and_evenly_spread(suite: Suite) -> None:
-    tables = [(spot, suite.games[spot.game].table.game.rules, spot.moves) for spot in suite.spots]
+    tables = [(spot, suite.games[spot.game].table.game.rules, spot.moves) for spot in suite.position_specs]
     at = [(rules, Game(rules, moves=moves)) for _, rules, moves in tables]
     assert len({(id(rules), reduce_position(game.position)) for rules, game in at}) == 60
     assert all(values_differ(value_moves(game)) for _, game in at)
-    assert [game.to_move for _, game in at] == [spot.seat for spot in suite.spots]
-    assert Counter(spot.seat for spot in suite.spots) == {0: 30, 1: 30}
-    assert Counter(spot.game for spot in suite.spots) == dict.fromkeys(range(6), 10)
-    assert len({len(spot.moves) for spot in suite.spots}) > 3
+    assert [game.to_move for _, game in at] == [spot.seat for spot in suite.position_specs]
+    assert Counter(spot.seat for spot in suite.position_specs) == {0: 30, 1: 30}
+    assert Counter(spot.game for spot in suite.position_specs) == dict.fromkeys(range(6), 10)
+    assert len({len(spot.moves) for spot in suite.position_specs}) > 3
 
 
 def test_where_there_are_not_so_many_positions_there_are_fewer() -> None:
-    found = small(games=["factor"], positions=1000).spots
+    found = small(games=["factor"], positions=1000).position_specs
     assert 30 < len(found) < 100
     assert len({reduce_position(Game(nt.rules("factor"), moves=spot.moves).position) for spot in found}) == len(found)
 
@@ -160,7 +160,7 @@ def test_what_is_not_known_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -
             return
 
     monkeypatch.setattr(positions, "get_knowledge", lambda _: Ignorant())
-    assert not small().spots
+    assert not small().position_specs
     done = evaluated("random").done
     unknown = [decision for each in done for decision in each.decisions]
     assert unknown

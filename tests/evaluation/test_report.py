@@ -292,7 +292,7 @@ def test_players_with_long_names_are_told_apart(small: Evaluation) -> None:
 
 
 def test_an_evaluation_without_decisions_has_a_report_too() -> None:
-    suite = Suite(("nobody",), (parse_game("factor"),), number=2, spots=())
+    suite = Suite(("nobody",), (parse_game("factor"),), number=2, position_specs=())
     files = build_report(compute_scores(suite, []))
     assert set(files) == {"report.md", "report.html"}
     assert "Nobody met a decision that counts" in files["report.md"]

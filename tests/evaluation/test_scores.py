@@ -159,7 +159,7 @@ def test_no_spread_between_players_is_no_certainty() -> None:
 
 # What counts ----------------------------------------------------------------------------------------------------------
 
-SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, spots=())
+SUITE = Suite(("ann", "ben"), (parse_game("factor"), parse_game("draft")), number=2, position_specs=())
 
 
 def decided(block: int | None, values: dict[int, float] | None, *, illegal: int = 0, moves: int = 0) -> Decision:
@@ -235,7 +235,7 @@ def test_giving_up_counts_where_something_could_be_had_and_only_there() -> None:
 
 
 def test_of_those_who_lost_the_same_more_points_come_first_and_then_fewer_forfeits() -> None:
-    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, spots=())
+    suite = Suite(("ann", "ben", "cas", "dan"), (parse_game("factor"),), number=2, position_specs=())
     tasks = [
         done(decided(1, WON), index=0, player="ann", kind="game", points=0.0),
         done(decided(1, WON), index=1, player="ben", kind="game", points=1.0),

@@ -165,6 +165,7 @@ def test_where_plies_are_not_known_the_value_is_kept_and_the_seed_chooses() -> N
     assert chosen <= set(solution.best)
 
 
+@pytest.mark.slow
 def test_a_position_that_cannot_be_solved_is_played_as_far_as_it_is_seen_and_that_is_said() -> None:
     rules = nt.rules("summit", blocks="1-40", target=311)
     level = perfect()
@@ -218,6 +219,7 @@ def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -
     assert nt.solve(record.from_line(f"{line}:").game).value == "loss"
 
 
+@pytest.mark.slow
 def test_each_level_beats_the_one_below_it() -> None:
     for weaker, stronger in pairwise(LEVELS):
         results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1)

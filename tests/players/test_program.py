@@ -516,7 +516,7 @@ def test_an_answer_before_death_counts_although_a_child_holds_the_output_open(sh
 def test_a_program_that_does_not_leave_is_ended(shell: Bot, nothing_stays: str, body: str) -> None:
     program = Program(shell(f"read -r line; echo 5; {body}\nwhile :; do sleep 60; done"), patience=SLOW)
     assert program.choose(GAME) == 5
-    program.close(grace=0.1)
+    program.end(grace=0.1)
     assert carrying(nothing_stays) == []
 
 

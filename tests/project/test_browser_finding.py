@@ -66,14 +66,14 @@ def download() -> str:
     )
 
 
-def apt_get(place: Place, folder: Path, *, installs: str = SHOWS_A_PAGE) -> Path:
-    """Put an apt-get there whose package is a browser; return what it is told."""
+def apt_get(place: Place, folder: Path, *, installs: str = SHOWS_A_PAGE, refuses: str = "nothing") -> Path:
+    """Put an apt-get there whose packages are a browser, but for one; return what it is told."""
     calls = folder / "calls"
     chromium = folder / "bin" / "chromium"
     place(
         "apt-get",
         f'echo "$@" >> {calls}\n'
-        'case "$*" in *" install "*)\n'
+        f'case "$*" in *" install "*" {refuses}") exit 1;; *" install "*)\n'
         f'  printf "%s\\n" "#!/bin/sh" "{installs}" > {chromium}; /bin/chmod +x {chromium};;\nesac',
     )
     return calls
@@ -86,6 +86,8 @@ def test_the_system_s_browser_comes_first(place: Place, tmp_path: Path) -> None:
     assert browser.get() == str(tmp_path / "bin" / "google-chrome")
     chromium = place("chromium", SHOWS_A_PAGE)
     assert browser.get() == str(chromium)
+    shell = place("chromium-headless-shell", SHOWS_A_PAGE)
+    assert browser.get() == str(shell)
 
 
 def test_the_one_that_is_named_comes_before_the_system_s(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,12 +128,18 @@ def test_playwright_s_download_comes_second_and_is_found_again(place: Place, tmp
     assert not calls.exists()
 
 
+def test_a_debian_without_the_shell_has_the_whole_browser(place: Place, tmp_path: Path) -> None:
+    calls = apt_get(place, tmp_path, refuses="chromium-headless-shell")
+    assert browser.get() == str(tmp_path / "bin" / "chromium")
+    assert calls.read_text().splitlines()[-1].endswith(" chromium")
+
+
 def test_debian_s_package_comes_last(place: Place, tmp_path: Path) -> None:
     calls = apt_get(place, tmp_path)
     assert browser.get() == str(tmp_path / "bin" / "chromium")
     update, install = calls.read_text().splitlines()
     assert update.endswith("update")
-    assert install.endswith("install -y --no-install-recommends chromium")
+    assert install.endswith("install -y --no-install-recommends chromium-headless-shell")
 
 
 @pytest.mark.parametrize("allowed", [True, False])

@@ -517,9 +517,9 @@ def test_a_full_table_forgets_and_the_result_stays_exact(monkeypatch: pytest.Mon
 
 
 def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    quarter = MIB // 4
-    monkeypatch.setattr(limits, "MIB", quarter)
-    start = Position.start(nt.rules("factor", blocks="1-27"))
+    little = MIB // 8
+    monkeypatch.setattr(limits, "MIB", little)
+    start = Position.start(nt.rules("factor", blocks="1-25"))
     Search(start, SearchLimits(memory=1), plies=True, compiled=False)
     tracemalloc.start()
     try:
@@ -529,11 +529,11 @@ def test_the_memory_given_is_never_exceeded(monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         tracemalloc.stop()
     assert search.positions > search.slots
-    assert peak < quarter
+    assert peak < little
 
 
 def test_a_compiled_table_stays_within_its_memory_too() -> None:
-    start = Position.start(Rules(range(1, 17), fit="unrelated", stuck="skips"))
+    start = Position.start(Rules(range(1, 16), fit="unrelated", stuck="skips"))
     search = Search(start, SearchLimits(memory=1), plies=True, compiled=True)
     search.score(start)
     held = search._table.nbytes + search._stacks[0].frames.nbytes  # noqa: SLF001 - what it really holds

@@ -1,7 +1,11 @@
 """Real browsers at a real server. Tests get the fixtures with `pytest_plugins = ["support.browsers"]`.
 
 One browser and one server serve all tests of a process; each visitor is somebody else, with cookies of their own, and
-each test plays in rooms of its own. Whoever kills a server starts one of their own with `serving`.
+each test plays in rooms of its own. A test that kills a server starts one of its own with `serving`.
+
+Starting a window takes more work than most of what is done in it, so windows are emptied and used again: without
+cookies, storage, routes and other tabs, and with their first size and colours. A test that adds listeners or scripts to
+a page asks for a window that is closed after it: `visitor(..., reuse=False)`.
 
 A test fails if a page says anything in its console, if something it wants cannot be loaded or is refused by the
 security policy, or if it asks any other host for anything. (PYTEST_DONT_REWRITE: tests may have imported it before.)
@@ -15,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, Response, sync_playwright
@@ -41,8 +45,75 @@ class Visitor(Protocol):
         dark: bool = False,
         scripts: bool = True,
         touch: bool = False,
+        reuse: bool = True,
     ) -> Page:
         """Visit a path of the server, or of the one at another address."""
+
+
+class Look(NamedTuple):
+    """How a window is set up."""
+
+    url: str
+    size: tuple[int, int]
+    dark: bool
+    scripts: bool
+    touch: bool
+
+
+class Window:
+    """A window of a visitor, and where what goes wrong in it is noted."""
+
+    def __init__(self, browser: Browser, look: Look) -> None:
+        self.look = look
+        self.context = person(browser, look.url, size=look.size, dark=look.dark, scripts=look.scripts, touch=look.touch)
+        self.troubles: list[str] = []
+        self._watch()
+        self.page = self.context.new_page()
+
+    def _watch(self) -> None:
+        """Note whatever goes wrong in the pages."""
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning", "assert"):
+                self.troubles.append(f"console: {message.text}")
+
+        def asked(request: Request) -> None:
+            if not request.url.startswith((f"{self.look.url}/", "data:", "blob:")):
+                self.troubles.append(f"another host: {request.url}")
+
+        def failed(request: Request) -> None:
+            if "ERR_ABORTED" not in (request.failure or ""):  # what a page that is left was waiting for
+                self.troubles.append(f"{request.method} {request.url}: {request.failure}")
+
+        def answered(response: Response) -> None:
+            if response.status >= 500:
+                self.troubles.append(f"{response.request.method} {response.url}: {response.status}")
+
+        self.context.on("console", said)
+        self.context.on("weberror", lambda error: self.troubles.append(f"script: {error.error}"))
+        self.context.on("request", asked)
+        self.context.on("requestfailed", failed)
+        self.context.on("response", answered)
+
+    def empty(self) -> None:
+        """Make it the window of somebody who was never here before."""
+        for tab in self.context.pages:
+            if tab != self.page:
+                tab.close()
+        self.page.unroute_all(behavior="ignoreErrors")
+        if self.page.url.startswith(f"{self.look.url}/"):
+            self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.page.goto("about:blank")
+        self.context.clear_cookies()
+        self.page.mouse.move(-1, -1)
+        self.page.set_viewport_size({"width": self.look.size[0], "height": self.look.size[1]})
+        self.page.emulate_media(color_scheme="dark" if self.look.dark else "light")
+
+
+@pytest.fixture(scope="session")
+def windows() -> dict[Look, list[Window]]:
+    """Empty windows that can be used again."""
+    return {}
 
 
 @pytest.fixture(scope="session")
@@ -91,9 +162,16 @@ def troubles() -> list[str]:
 
 
 @pytest.fixture
-def visitor(request: pytest.FixtureRequest, browser: Browser, troubles: list[str], tmp_path: Path) -> Iterator[Visitor]:
+def visitor(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    windows: dict[Look, list[Window]],
+    serving: Callable[..., Server],  # noqa: ARG001 - its servers stop only after the windows are closed
+    troubles: list[str],
+    tmp_path: Path,
+) -> Iterator[Visitor]:
     """Let somebody visit the server; every call is somebody else."""
-    contexts: list[BrowserContext] = []
+    used: list[tuple[Window, bool]] = []
 
     def visit(
         path: str | None = "/",
@@ -103,50 +181,30 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, troubles: list[str
         dark: bool = False,
         scripts: bool = True,
         touch: bool = False,
+        reuse: bool = True,
     ) -> Page:
-        url = at or request.getfixturevalue("site").url
-        context = person(browser, url, size=size, dark=dark, scripts=scripts, touch=touch)
-        contexts.append(context)
-        watch(context, url, troubles)
-        page = context.new_page()
+        look = Look(at or request.getfixturevalue("site").url, size, dark, scripts, touch)
+        empty = windows.get(look)
+        window = empty.pop() if reuse and empty else Window(browser, look)
+        used.append((window, reuse and at is None))
+        window.troubles = troubles
         if path is not None:
-            page.goto(path)
-        return page
+            window.page.goto(path)
+        return window.page
 
     with _running(browser):
         yield visit
         reports = request.node.stash.get(REPORTS, {})
-        if troubles or ("call" in reports and reports["call"].failed):
-            _keep_pictures(contexts, tmp_path)
-        for context in contexts:
-            context.close()
+        failed = "call" not in reports or reports["call"].failed
+        if troubles or failed:
+            _keep_pictures([window.context for window, _ in used], tmp_path)
+        for window, reuse in used:
+            if failed or troubles or not reuse or window.page.is_closed():
+                window.context.close()
+            else:
+                window.empty()
+                windows.setdefault(window.look, []).append(window)
     assert not troubles, "\n".join(troubles)
-
-
-def watch(context: BrowserContext, url: str, troubles: list[str]) -> None:
-    """Note whatever goes wrong in somebody's pages."""
-
-    def said(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning", "assert"):
-            troubles.append(f"console: {message.text}")
-
-    def asked(request: Request) -> None:
-        if not request.url.startswith((f"{url}/", "data:", "blob:")):
-            troubles.append(f"another host: {request.url}")
-
-    def failed(request: Request) -> None:
-        if "ERR_ABORTED" not in (request.failure or ""):  # what a page that is left was waiting for
-            troubles.append(f"{request.method} {request.url}: {request.failure}")
-
-    def answered(response: Response) -> None:
-        if response.status >= 500:
-            troubles.append(f"{response.request.method} {response.url}: {response.status}")
-
-    context.on("console", said)
-    context.on("weberror", lambda error: troubles.append(f"script: {error.error}"))
-    context.on("request", asked)
-    context.on("requestfailed", failed)
-    context.on("response", answered)
 
 
 def forgive(troubles: list[str], *expected: str) -> None:

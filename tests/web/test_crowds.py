@@ -15,13 +15,14 @@ from number_tower.table import Change
 from support.clocks import SLOW
 from support.postgres import KINDS, fresh
 from support.servers import Answer, Client, Seats, Server, following, game_at_one_table, game_between, serving
+from support.sizes import size
 from support.stores import store_in
 
 pytest_plugins = ["support.postgres"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
 
-CROWD = 20
+CROWD = size(10, 20)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -204,7 +205,7 @@ def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
 
 def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server]) -> None:
     """Every player is at the server where the other is not, and both try to move all the time."""
-    games, moves = 10, 12
+    games, moves = size(4, 10), 12
 
     async def play(number: int) -> None:
         players = [Client(two[(number + seat) % 2].port) for seat in (0, 1)]

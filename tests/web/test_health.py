@@ -422,7 +422,7 @@ def test_a_server_that_stops_is_not_ready_and_writes_nothing_for_it(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("part", "attribute", "value", "name"),
-    [("listener", "is_connected", False, "news"), ("lobby", "stale_for", 12.5, "rooms")],
+    [("listener", "is_connected", False, "news"), ("lobby", "unsynced_for", 12.5, "rooms")],
 )
 def test_a_server_that_may_show_old_games_is_not_ready(
     part: str, attribute: str, value: object, name: str, tmp_path: Path

@@ -14,7 +14,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from number_tower import Game, Table, catalogue
-from number_tower.cli import serve as serving
 from number_tower.cli.main import main
 from number_tower.rules import Rules
 from number_tower.store import StoreError, rooms
@@ -392,11 +391,11 @@ def test_wrong_options_are_refused_in_one_sentence(
 def test_the_options_reach_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
 
-    def serve(settings: Settings) -> int:
+    def serve(settings: Settings, _: object) -> int:
         served.append(settings)
         return 0
 
-    monkeypatch.setattr(serving, "_run_server", serve)
+    monkeypatch.setattr("number_tower.web.server.run", serve)
     assert main(["serve", "--db", "games.db"]) == 0
     assert main(["serve", "--db", "games.db", "--keep-days", "90", "--max-db", "2G"]) == 0
     assert main(["serve", "--db", "games.db", "--max-db", "none"]) == 0

@@ -58,11 +58,11 @@ def test_a_board_is_new_once_a_locked_table_is_free_again(on_server: str) -> Non
         async with await psycopg.AsyncConnection.connect(on_server) as other:
             await other.execute("LOCK TABLE rounds IN ACCESS EXCLUSIVE MODE")
             await first.lobby.act(address, ann, Move(0, 9))
-            await until(lambda: second.lobby.stale_for is not None)
+            await until(lambda: second.lobby.unsynced_for is not None)
             assert second.listener is not None
             assert second.listener.is_connected
         assert await next_moves(states) == (9,)
-        await until(lambda: second.lobby.stale_for is None)
+        await until(lambda: second.lobby.unsynced_for is None)
 
     run(on_server, script, ONLY_NEWS, listening=True)
 
@@ -81,7 +81,7 @@ def test_a_comparison_that_fails_is_tried_again_until_it_succeeds(database: str)
         with faults.at(second.store.engine):
             await first.lobby.act(address, ann, Move(0, 9))
             await until(lambda: len(faults.failed) > 3)
-            assert second.lobby.stale_for is not None
+            assert second.lobby.unsynced_for is not None
             failing = False
             assert await next_moves(states) == (9,)
 
@@ -139,7 +139,7 @@ def test_a_damaged_room_does_not_keep_others_from_being_compared(database: str) 
         await first.lobby.act(good, good_ann, Move(0, 8))
         second.lobby.note_change(None)
         assert await next_moves(good_states) == (8,)
-        assert second.lobby.stale_for is None
+        assert second.lobby.unsynced_for is None
         with pytest.raises(StoreError):
             await second.lobby.find_room(bad)
 

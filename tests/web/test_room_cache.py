@@ -118,15 +118,17 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
 
 
 ENDLESS = {"supply": "endless", "towers": "own", "fit": "any"}
+LONG = size(60, 300)
+"""Moves of a long game."""
 
 
 @pytest.mark.parametrize(
     ("rules", "moves"),
     [
         ({"blocks": "1-9", "target": 15}, 0),
-        ({"blocks": "1-9", "target": 900, **ENDLESS}, 300),
-        ({"blocks": "5-1000", "target": 10_000, **ENDLESS}, 300),
-        ({"blocks": ",".join(map(str, range(1, 2000, 2))), "target": 10_000, **ENDLESS}, 300),
+        ({"blocks": "1-9", "target": 900, **ENDLESS}, LONG),
+        ({"blocks": "5-1000", "target": 10_000, **ENDLESS}, LONG),
+        ({"blocks": ",".join(map(str, range(1, 2000, 2))), "target": 10_000, **ENDLESS}, LONG),
     ],
     ids=["new", "long", "long with many blocks", "long with listed blocks"],
 )
@@ -238,7 +240,7 @@ def test_one_room_is_remembered_however_large_it_is() -> None:
 def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
     def fill() -> RoomCache:
         cache = RoomCache(max_rooms=1)
-        for number in range(300):
+        for number in range(size(60, 300)):
             assert cache.add(make_room(fat_book(number))).event
         return cache
 

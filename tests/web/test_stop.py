@@ -162,7 +162,8 @@ def test_a_question_to_the_solver_does_not_hold_up_a_stop(tmp_path: Path) -> Non
         process.terminate()
         assert read_all(line)[:13] in {b"HTTP/1.1 200 ", b""}
         assert process.wait(SLOW) == 0
-    assert [event for event in problems(tmp_path) if not event.startswith("Cancel ")] == []
+    expected = ("Cancel ", "the event loop ")  # on a busy machine, the loop has to wait as well
+    assert [event for event in problems(tmp_path) if not event.startswith(expected)] == []
 
 
 def test_the_parts_of_a_stop_fit_into_the_whole() -> None:

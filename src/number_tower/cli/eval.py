@@ -148,7 +148,7 @@ def format_command(suite: Suite) -> str:
     baselines = suite.players == (*own, *BASELINES)
     for player in own if baselines else suite.players:
         words += ["--player", player]
-    words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.spots))]
+    words += ["--baselines"] * baselines + ["--games", str(suite.number), "--positions", str(len(suite.position_specs))]
     if suite.fresh:
         words += ["--variants", str(len(suite.games))]
     if suite.against != DEFAULT_OPPONENT:
@@ -187,9 +187,10 @@ def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
     """Say that fewer positions were found than the call args for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
-    if len(suite.spots) >= expected:
+    found = len(suite.position_specs)
+    if found >= expected:
         return ""
-    return f"\nOf {expected:,} positions {len(suite.spots):,} were found where it is known to matter what is placed."
+    return f"\nOf {expected:,} positions {found:,} were found where it is known to matter what is placed."
 
 
 # Summary --------------------------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ def format_summary(found: Scores, width: int) -> str:
     """Return the scores of all players, for a terminal of this width."""
     suite, players = found.suite, [score.player for score in found.players]
     games = format_count(len(suite.games), "new game" if suite.fresh else "game")
-    tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.spots), 'position')}"
+    tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.position_specs), 'position')}"
     text = f"{tasks} for each player, over {games}; seed {suite.seed}.\n\n"
     text += render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
     if not any(score.overall.troubled.mean for score in found.players):

@@ -21,8 +21,8 @@ from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import format_path
 
-_MARKED = "1;31"
-_ENOUGH = 1000
+_MISTAKE_COLOUR = "1;31"
+_SNIFFED_BYTES = 1000
 """Bytes of a file that show whether it is an SVG picture."""
 
 
@@ -84,7 +84,7 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     for move in reviewed.moves:
         before, after = (_format_value(worth) for worth in (move.before, move.after))
         name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
-        note = terminal.paint(move.mark, _MARKED) if move.mark else "forced" * move.forced
+        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * move.forced
         values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
@@ -172,4 +172,4 @@ def _check_picture_file(path: str) -> Path:
 
 def _holds_picture(file: Path) -> bool:
     with file.open("rb") as stream:
-        return b"<svg" in stream.read(_ENOUGH)
+        return b"<svg" in stream.read(_SNIFFED_BYTES)

@@ -24,7 +24,7 @@ _MIN_COLUMN, _COLUMN, _BROAD = 26.0, 46.0, 84.0
 _LEVEL = 30.0
 _MAX_NOTES = 8
 _HEADROOM = 22.0
-_TALL, _SHORT, _STOREY = 280.0, 180.0, 24.0
+_TALL, _SHORT, _BLOCK_HEIGHT = 280.0, 180.0, 24.0
 
 _FLATTEST = 6.0
 """Height of the largest block below which a target that is far away is not drawn to scale."""
@@ -67,12 +67,12 @@ def _plan_layout(review: GameReview, text: ReviewText) -> Layout:
     """Give each move a column as wide as its number needs, within a page as long as the numbers stay readable."""
     columns = len(review.moves) + 1
     digits = max((len(str(block)) for move in review.moves for block in (move.block, *move.best[:1])), default=1)
-    wide = (8 + digits * svg.DIGIT * svg.LARGEST) / svg.PART
+    wide = (8 + digits * svg.DIGIT_WIDTH * svg.LARGEST) / svg.BLOCK_SHARE
     column = max(wide, min(_BROAD, max(_COLUMN, _NARROWEST / columns)))
     most = _WIDEST if wide <= _COLUMN else _ROOMIEST
     if columns * column > most:
-        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT * svg.SMALLEST) / svg.PART, most / columns)
-    size = min(svg.LARGEST, (svg.PART * column - 6) / (svg.DIGIT * digits))
+        column = max(_MIN_COLUMN, (6 + digits * svg.DIGIT_WIDTH * svg.SMALLEST) / svg.BLOCK_SHARE, most / columns)
+    size = min(svg.LARGEST, (svg.BLOCK_SHARE * column - 6) / (svg.DIGIT_WIDTH * digits))
     labels = [*_list_rows(review), "draw", *_name_levels(text), _label_target(review)]
     left = MARGIN + 10 + max(svg.measure_text(label, SMALL) for label in labels)
     return Layout(columns, column, left, max(_NARROWEST, left + columns * column + MARGIN), size)
@@ -254,7 +254,7 @@ def _draw_entries(name: str, row: dict[int, str], layout: Layout, y: float) -> I
         yield from (svg.draw_swatch(int(entry) - 1, layout.find_middle(ply) - 6, y - 4) for ply, entry in row.items())
         return
     longest = max((len(entry) for ply, entry in row.items() if ply), default=1)
-    size = min(SMALL, (layout.column - 4) / (svg.DIGIT * longest))
+    size = min(SMALL, (layout.column - 4) / (svg.DIGIT_WIDTH * longest))
     for ply, entry in row.items() if size >= svg.SMALLEST else []:
         if ply or svg.measure_text(entry, size) <= layout.column:
             weight = 700 if name == "better" else 400
@@ -279,7 +279,7 @@ class _TowerArea(NamedTuple):
     @property
     def block_width(self) -> float:
         """The width of a block."""
-        return svg.PART * self.layout.column
+        return svg.BLOCK_SHARE * self.layout.column
 
     def find_top(self, block: _StackedBlock) -> float:
         """Return the upper edge of a block."""
@@ -333,8 +333,8 @@ def _measure_towers(game: Game, blocks: list[_StackedBlock]) -> tuple[float, flo
     """Return the height of one unit, and of the whole area: up to the target, where that is near enough."""
     tallest = max((block.base + block.tall for block in blocks), default=1)
     if not _has_height(game):
-        unit = min(_STOREY, 1.5 * _TALL / tallest)
-        return unit, max(3 * _STOREY, tallest * unit)
+        unit = min(_BLOCK_HEIGHT, 1.5 * _TALL / tallest)
+        return unit, max(3 * _BLOCK_HEIGHT, tallest * unit)
     height = _TALL if game.rules.towers == "shared" else _SHORT
     target = game.rules.target
     largest = max((block.tall for block in blocks), default=target or 1)

@@ -14,10 +14,10 @@ MARGIN, GUTTER = 28.0, 110.0
 TEXT, SMALL, LINE = 13.0, 12.0, 19.0
 SMALLEST, LARGEST = 8.0, 15.0
 
-PART = 0.78
+BLOCK_SHARE = 0.78
 """Width of a block as a part of its column."""
 
-DIGIT = 0.7
+DIGIT_WIDTH = 0.7
 """Width of a digit as a part of its font size."""
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,7 +1,7 @@
 """A table as a picture of fixed size: the towers with a number on every block, whose turn it is, and what is left.
 
 If a game has a target, blocks are as high as their number, up to a line. If it has none, or blocks would be too low to
-be read, each is one storey, and wider the larger its number. Of a tower with too many storeys the top is drawn.
+be read, all have one height, and are wider the larger their numbers. Of a tower with too many blocks the top is drawn.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _PLAYERS = (_BlockStyle("#1d4e89", "#1d4e89", "#ffffff", 0), _BlockStyle("#ffe3b
 _LEGAL, _LEFT = _BlockStyle(PAPER, INK, INK, 3), _BlockStyle(PAPER, MUTED, MUTED, 3)
 
 _MARGIN = 20
-_SKY, _GROUND = 84, 372
+_TARGET_Y, _GROUND_Y = 84, 372
 _PANEL = 402
 _PANEL_WIDTH = WIDTH - _MARGIN - _PANEL
 _WIDEST = 150
 _NARROWEST = 36
-_LOWEST, _STOREY = 13, 26
-_MOST_STOREYS = (_GROUND - _SKY) // _LOWEST
-_BOX, _GAP, _ROW = 21, 3, 9
+_MIN_BLOCK_HEIGHT, _BLOCK_HEIGHT = 13, 26
+_MAX_BLOCKS = (_GROUND_Y - _TARGET_Y) // _MIN_BLOCK_HEIGHT
+_BOX_SIZE, _GAP, _BOXES_PER_ROW = 21, 3, 9
 _MOST_ROWS = 10
 _STATUS = 434
 _ELLIPSIS = "..."
@@ -101,21 +101,21 @@ def _draw_towers(canvas: _Canvas, table: Table) -> None:
     names = [voice.get_name(table, player) for player in (0, 1)]
     placed = list(zip(game.moves, game.movers, strict=True))
     width = _PANEL - 2 * _MARGIN
-    canvas.line((_MARGIN, _GROUND, _MARGIN + width, _GROUND), INK, 2)
+    canvas.line((_MARGIN, _GROUND_Y, _MARGIN + width, _GROUND_Y), INK, 2)
     if _is_to_scale(rules):
         for x in range(_MARGIN, _MARGIN + width - 6, 12):
-            canvas.line((x, _SKY, x + 6, _SKY), INK)
+            canvas.line((x, _TARGET_Y, x + 6, _TARGET_Y), INK)
     heights = [f"height {height}{'' if rules.target is None else f' of {rules.target}'}" for height in game.heights]
     if rules.towers == "shared":
         middle = _MARGIN + width / 2
         _draw_tower(canvas, rules, placed, middle, names)
-        canvas.draw_text((middle, _GROUND + 18), heights[0], 14, width=width, middle=True)
+        canvas.draw_text((middle, _GROUND_Y + 18), heights[0], 14, width=width, middle=True)
         return
     for player, name in enumerate(names):
         middle = _MARGIN + width * (0.25 + 0.5 * player)
         _draw_tower(canvas, rules, [each for each in placed if each[1] == player], middle)
         caption = f"{name}: {heights[player]}"
-        canvas.draw_text((middle, _GROUND + 18), caption, 14, width=width / 2 - 8, middle=True)
+        canvas.draw_text((middle, _GROUND_Y + 18), caption, 14, width=width / 2 - 8, middle=True)
 
 
 def _draw_tower(
@@ -123,9 +123,9 @@ def _draw_tower(
 ) -> None:
     """Draw the blocks of a tower, with the names of the players who placed them if both may have."""
     to_scale = _is_to_scale(rules)
-    if not to_scale and len(tower) > _MOST_STOREYS:
-        hidden = f"{len(tower) - _MOST_STOREYS + 1} more below"
-        canvas.draw_text((middle, _GROUND - 8), hidden, 11, MUTED, width=_WIDEST, middle=True)
+    if not to_scale and len(tower) > _MAX_BLOCKS:
+        hidden = f"{len(tower) - _MAX_BLOCKS + 1} more below"
+        canvas.draw_text((middle, _GROUND_Y - 8), hidden, 11, MUTED, width=_WIDEST, middle=True)
     for block, mover, low, high in _place_blocks(rules, tower):
         share = 1.0 if to_scale else block / rules.blocks[-1]
         size = min(15, int(low - high) - 2)
@@ -141,22 +141,22 @@ def _draw_tower(
 def _place_blocks(rules: Rules, tower: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, float, float]]:
     """Yield each block of a tower that is drawn, who placed it, and its lower and upper edge."""
     if rules.target is not None and _is_to_scale(rules):
-        unit = (_GROUND - _SKY) / rules.target
+        unit = (_GROUND_Y - _TARGET_Y) / rules.target
         height = 0
         for block, mover in tower:
-            yield block, mover, _GROUND - height * unit, _GROUND - (height + block) * unit
+            yield block, mover, _GROUND_Y - height * unit, _GROUND_Y - (height + block) * unit
             height += block
         return
-    below = len(tower) > _MOST_STOREYS
-    drawn = tower[1 - _MOST_STOREYS :] if below else tower
-    storey = min(_STOREY, (_GROUND - _SKY) / (len(drawn) + below)) if drawn else _STOREY
+    below = len(tower) > _MAX_BLOCKS
+    drawn = tower[1 - _MAX_BLOCKS :] if below else tower
+    block_height = min(_BLOCK_HEIGHT, (_GROUND_Y - _TARGET_Y) / (len(drawn) + below)) if drawn else _BLOCK_HEIGHT
     for number, (block, mover) in enumerate(drawn, start=int(below)):
-        yield block, mover, _GROUND - number * storey, _GROUND - (number + 1) * storey
+        yield block, mover, _GROUND_Y - number * block_height, _GROUND_Y - (number + 1) * block_height
 
 
 def _is_to_scale(rules: Rules) -> bool:
     """Say whether blocks are as high as their number: there is a target, and the smallest block can still be read."""
-    return rules.target is not None and rules.blocks[0] * (_GROUND - _SKY) / rules.target >= _LOWEST
+    return rules.target is not None and rules.blocks[0] * (_GROUND_Y - _TARGET_Y) / rules.target >= _MIN_BLOCK_HEIGHT
 
 
 def _draw_left(canvas: _Canvas, table: Table) -> None:
@@ -175,7 +175,7 @@ def _draw_left(canvas: _Canvas, table: Table) -> None:
         left = game.position.left[player]
         if boxes:
             _draw_boxes(canvas, rules, left, legal if len(pools) == 1 or player == game.to_move else (), y + 20)
-            y += 28 + -(-len(rules.blocks) // _ROW) * (_BOX + _GAP)
+            y += 28 + -(-len(rules.blocks) // _BOXES_PER_ROW) * (_BOX_SIZE + _GAP)
         else:
             numbers = summarize_numbers(rules.numbers(left), ", ") or "none"
             canvas.draw_paragraph((_PANEL, y + 18), numbers, 11, _PANEL_WIDTH, 5)
@@ -188,17 +188,17 @@ def _draw_left(canvas: _Canvas, table: Table) -> None:
 def _draw_boxes(canvas: _Canvas, rules: Rules, left: int, legal: Sequence[int], y: float) -> None:
     for place, block in enumerate(rules.blocks):
         if left >> place & 1:
-            row, column = divmod(place, _ROW)
-            x, top = _PANEL + column * (_BOX + _GAP), y + row * (_BOX + _GAP)
+            row, column = divmod(place, _BOXES_PER_ROW)
+            x, top = _PANEL + column * (_BOX_SIZE + _GAP), y + row * (_BOX_SIZE + _GAP)
             style, width = (_LEGAL, 2) if block in legal else (_LEFT, 1)
-            canvas.draw_block((x, top, x + _BOX, top + _BOX), style, width)
-            middle = (x + _BOX / 2, top + _BOX / 2)
-            canvas.draw_text(middle, str(block), 12, style.ink, width=_BOX - 2, middle=True)
+            canvas.draw_block((x, top, x + _BOX_SIZE, top + _BOX_SIZE), style, width)
+            middle = (x + _BOX_SIZE / 2, top + _BOX_SIZE / 2)
+            canvas.draw_text(middle, str(block), 12, style.ink, width=_BOX_SIZE - 2, middle=True)
 
 
 def _fits_in_boxes(rules: Rules) -> bool:
     """Say whether there is room for a box for every block, and in it for its number."""
-    rows = -(-len(rules.blocks) // _ROW) * (2 if rules.supply == "own" else 1)
+    rows = -(-len(rules.blocks) // _BOXES_PER_ROW) * (2 if rules.supply == "own" else 1)
     return rows <= _MOST_ROWS and rules.blocks[-1] < 1000
 
 

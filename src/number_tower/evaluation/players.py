@@ -16,7 +16,7 @@ from weakref import finalize
 from number_tower.evaluation.questions import Respondent
 from number_tower.game import Game
 from number_tower.players import ALL_LEVELS, ForfeitError, Player, UnknownPlayerError, is_command, make_player
-from number_tower.players.program import GRACE, Conversation, ProgramProcess, format_json_line
+from number_tower.players.program import Conversation, ProgramProcess, format_json_line
 from number_tower.text import format_text, format_value
 
 Function = Callable[[dict[str, object]], object]
@@ -118,7 +118,7 @@ class FunctionRespondent(Respondent):
             return call_function(self._function, question)
 
 
-class ProcessRespondent(Respondent):
+class ProcessRespondent(Conversation, Respondent):
     """A function in a process of its own, so that it may hang, crash and print; see `function_worker`.
 
     The process stays from question to question, since the function may have loaded much. Another one is started only
@@ -127,50 +127,40 @@ class ProcessRespondent(Respondent):
 
     def __init__(self, spec: str, patience: float) -> None:
         words = [sys.executable, "-P", "-m", "number_tower.evaluation.function_worker", spec]
-        self._command = shlex.join(words)
-        self._patience = patience
-        self._process: ProgramProcess | None = None
+        super().__init__(shlex.join(words), patience, _MAX_REPLY_BYTES)
         try:
-            self._start()
+            self.start()
         except ForfeitError as error:
             raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {error}") from None
 
-    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - likewise
-        """Ask the function and return its answer."""
-        try:
-            process = self._process or self._start()
-        except UnknownPlayerError as error:
-            raise ForfeitError(str(error)) from None
-        reply = self._exchange(process, question, self._patience)
-        if "problem" in reply:
-            raise ForfeitError(reply["problem"])
-        return reply["answer"]
-
-    def end(self, grace: float = GRACE) -> None:
-        """End the process and everything that it started."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.end(grace)
-
-    def _start(self) -> ProgramProcess:
+    def start(self) -> ProgramProcess:
         """Start the process and wait until the function is imported."""
-        self._process = process = ProgramProcess(self._command, _MAX_REPLY_BYTES)
-        reply = self._exchange(process, {"path": sys.path}, _LOADING_SECONDS)
+        process = super().start()
+        try:
+            reply = _parse_reply(process.ask(format_json_line({"path": sys.path}), _LOADING_SECONDS))
+        except BaseException:
+            self.end(grace=0.0)
+            raise
         if "problem" in reply:
             self.end()
             raise UnknownPlayerError(reply["problem"])
         return process
 
-    def _exchange(self, process: ProgramProcess, document: dict[str, object], seconds: float) -> dict[str, str]:
-        """Send a document and return the reply; if there is none, the process is ended."""
+    def answer(self, question: dict[str, object], game: Game) -> str:  # noqa: ARG002 - likewise
+        """Ask the function and return its answer."""
         try:
-            return _parse_reply(process.ask(format_json_line(document).encode("ascii"), seconds))
-        except BaseException:
-            self.end(grace=0.0)
-            raise
+            reply = self.ask(format_json_line(question), _parse_reply)
+        except UnknownPlayerError as error:
+            raise ForfeitError(str(error)) from None
+        if "problem" in reply:
+            raise ForfeitError(reply["problem"])
+        return reply["answer"]
+
+    def close(self) -> None:
+        """Leave the process running."""
 
 
-def _parse_reply(line: bytes) -> dict[str, str]:
+def _parse_reply(line: str) -> dict[str, str]:
     try:
         reply: dict[str, str] = json.loads(line)
         if isinstance(reply.get("problem", reply.get("answer")), str):

@@ -125,7 +125,7 @@ class Scores:
         suite = self.suite
         document = {
             "number": suite.number,
-            "positions": len(suite.spots),
+            "positions": len(suite.position_specs),
             "seed": suite.seed,
             "against": suite.against,
             "tries": suite.tries,

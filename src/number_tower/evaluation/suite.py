@@ -65,7 +65,7 @@ class Suite:
     games: tuple[GameEntry, ...]
     number: int
     """Games of each player, over all games and both seats."""
-    spots: tuple[PositionSpec, ...]
+    position_specs: tuple[PositionSpec, ...]
     """The positions that each player is asked about; they may be fewer than requested."""
     against: str = DEFAULT_OPPONENT
     seed: int = 1
@@ -93,10 +93,10 @@ class Suite:
     @property
     def positions(self) -> int:
         """The number of positions that each player is asked about."""
-        return len(self.spots)
+        return len(self.position_specs)
 
     def __len__(self) -> int:
-        return (self.number + len(self.spots)) * len(self.players)
+        return (self.number + len(self.position_specs)) * len(self.players)
 
     def get_task(self, index: int) -> Task:
         """Return one of the tasks."""
@@ -117,7 +117,10 @@ class Suite:
     def _tasks(self) -> tuple[Task, ...]:
         """The tasks of every player, without the player: games and positions, evenly mixed."""
         games = ((place / self.number, self._make_game_task(place)) for place in range(self.number))
-        positions = ((place / len(self.spots), self._make_position_task(place)) for place in range(len(self.spots)))
+        positions = (
+            (place / len(self.position_specs), self._make_position_task(place))
+            for place in range(len(self.position_specs))
+        )
         return tuple(task for _, task in merge(games, positions, key=itemgetter(0)))
 
     def _make_game_task(self, place: int) -> Task:
@@ -128,7 +131,7 @@ class Suite:
         return Task(0, "", "game", text, seat, self.against, derive_seed(self.seed, text, turn), (), cluster)
 
     def _make_position_task(self, place: int) -> Task:
-        game, moves, seat = self.spots[place]
+        game, moves, seat = self.position_specs[place]
         text = self.games[game].text
         cluster = game if self.fresh else self.number // 2 + place
         return Task(0, "", "position", text, seat, None, derive_seed(self.seed, text, moves), moves, cluster)
@@ -187,7 +190,7 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     found = find_positions(entries, positions, seed, finding)
     if positions and not number and not found:
         raise BatchError("no position was found in which it is known to matter which block is placed; expected games")
-    return replace(start, games=entries, number=number + number % 2, spots=found)
+    return replace(start, games=entries, number=number + number % 2, position_specs=found)
 
 
 _PLACEHOLDER = (parse_game(Rules()),)

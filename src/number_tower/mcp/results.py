@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel
@@ -11,21 +12,7 @@ from pydantic import BaseModel
 from number_tower import catalogue
 from number_tower.coach.analysis import PositionAnalysis
 from number_tower.coach.hints import HintText
-from number_tower.mcp.schemas import (
-    AnalysisResult,
-    GameInfo,
-    GamesResult,
-    HintResult,
-    LevelInfo,
-    MoveInfo,
-    MoveValueInfo,
-    OpenGamesResult,
-    OutcomeInfo,
-    PlayerInfo,
-    RulesResult,
-    SessionInfo,
-    StateResult,
-)
+from number_tower.mcp import schemas
 from number_tower.mcp.session import GameSession
 from number_tower.players import ALL_LEVELS
 from number_tower.prompt import format_blocks, write_rules, write_situation
@@ -42,68 +29,68 @@ _MAX_MOVES_LISTED = 60
 
 def build_games_result() -> CallToolResult:
     """List the games and the levels of the computer."""
-    games = [GameInfo.model_validate(book, from_attributes=True) for book in catalogue.load_all()]
-    levels = [LevelInfo(name=level.name, about=level.about) for level in ALL_LEVELS.values()]
+    offer = {"games": catalogue.load_all(), "opponents": list(ALL_LEVELS.values())}
+    result = schemas.GamesResult.model_validate(offer, from_attributes=True)
     lines = ["The games:"]
-    lines += [f"- {game.name}: {game.summary} Options: {', '.join(game.options) or 'none'}." for game in games]
+    lines += [f"- {game.name}: {game.summary} Options: {', '.join(game.options) or 'none'}." for game in result.games]
     lines += ["Rules of your own can be played as well. The computer's levels:"]
-    lines += [f"- {level.name}: {level.about}." for level in levels]
-    return _make_result(GamesResult(games=games, opponents=levels), lines)
+    lines += [f"- {level.name}: {level.about}." for level in result.opponents]
+    return _make_result(result, lines)
 
 
 def build_rules_result(table: Table) -> CallToolResult:
     """Describe the rules of a game."""
     book, text = table.book, write_rules(table)
-    result = RulesResult(title=book.title, about=book.about, sentences=text.split("\n"), rules=_list_rules(table))
+    result = schemas.RulesResult(
+        title=book.title, about=book.about, sentences=text.split("\n"), rules=table.game.rules.written()
+    )
     return _make_result(result, [book.title, book.about, text])
 
 
 def build_state_result(session: GameSession, *heading: str, rules: bool = False) -> CallToolResult:
     """Describe how a game stands, with its rules if asked for."""
     table = session.table
-    game, outcome = table.game, _get_outcome(table)
+    game = table.game
     players = [
-        PlayerInfo(
+        schemas.PlayerInfo(
             seat=seat + 1,
             name=get_voice(table.book).get_name(table, seat),
-            computer=None if session.opponent is None or seat == session.seat else session.opponent.name,
-            tower=list(game.towers[seat]),
+            computer=session.opponent.name if session.opponent and table.automatic[seat] else None,
+            tower=game.towers[seat],
             height=game.heights[seat],
-            left=None if (left := table.left(seat)) is None else list(left),
+            left=table.left(seat),
         )
         for seat in (0, 1)
     ]
-    result = StateResult(
-        id=session.id,
+    result = schemas.StateResult(
+        **_get_status(session),
         game=table.rulebook,
-        rules=_list_rules(table),
+        rules=table.game.rules.written(),
         hidden=table.hidden,
         seed=session.seed,
         players=players,
-        moves=[MoveInfo(seat=mover + 1, block=block) for mover, block in zip(game.movers, game.moves, strict=True)],
-        to_move=None if outcome else game.to_move + 1,
-        legal=list(table.legal) if session.lists and table.legal is not None else None,
-        result=outcome,
+        moves=[
+            schemas.MoveInfo(seat=mover + 1, block=block) for mover, block in zip(game.movers, game.moves, strict=True)
+        ],
+        legal=table.legal if session.lists else None,
         record=to_line(table),
     )
     lines = [*heading, f"{session.id}, {_name_game(table)}. {_describe_sides(players)}", session.remark]
     lines += [write_rules(table)] if rules else []
     lines += [write_situation(table, legal=session.lists)]
     again = f"Call move with the id {session.id} and the block that you place."
-    lines += [f"The game on one line: {result.record}" if outcome else again]
+    lines += [f"The game on one line: {result.record}" if result.result else again]
     return _make_result(result, lines)
 
 
 def build_open_games_result(sessions: list[GameSession]) -> CallToolResult:
     """List all games."""
     infos = [
-        SessionInfo(
-            id=session.id,
+        schemas.SessionInfo(
+            **_get_status(session),
             game=session.table.rulebook,
             moves=len(session.table.game.moves),
-            to_move=None if (outcome := _get_outcome(session.table)) else session.table.game.to_move + 1,
             opponent=session.opponent and session.opponent.name,
-            result=outcome,
         )
         for session in sessions
     ]
@@ -112,12 +99,12 @@ def build_open_games_result(sessions: list[GameSession]) -> CallToolResult:
         + (f"seat {info.to_move} is to move" if info.result is None else f"over: {_describe_winner(session.table)}")
         for info, session in zip(infos, sessions, strict=True)
     ]
-    return _make_result(OpenGamesResult(games=infos), lines or ["No game is open; begin one with start_game."])
+    return _make_result(schemas.OpenGamesResult(games=infos), lines or ["No game is open; begin one with start_game."])
 
 
 def build_hint_result(session: GameSession, hint: HintText) -> CallToolResult:
     """Give a hint."""
-    result = HintResult(id=session.id, hints=list(hint.texts), block=hint.block, more=hint.more)
+    result = schemas.HintResult(id=session.id, hints=hint.texts, block=hint.block, more=hint.more)
     return _make_result(result, hint.texts)
 
 
@@ -125,9 +112,8 @@ def build_analysis_result(session: GameSession, analysis: PositionAnalysis, only
     """Give the values of a position and its moves; of one move only, or of none where legal blocks are not listed."""
     moves = None
     if session.lists or only is not None:
-        moves = [MoveValueInfo(**move._asdict()) for move in analysis.moves if only in {None, move.block}]
-    values = {**analysis._asdict(), "moves": moves}
-    result = AnalysisResult(id=session.id, to_move=session.table.game.to_move + 1, result=None, **values)
+        moves = [schemas.MoveValueInfo(**move._asdict()) for move in analysis.moves if only in {None, move.block}]
+    result = schemas.AnalysisResult(**_get_status(session), **{**analysis._asdict(), "moves": moves})
     lines = [analysis.verdict, *_describe_moves(moves or []), analysis.note]
     if moves is None:
         lines.append("The moves are not listed in this game; give a block to hear about that one.")
@@ -138,8 +124,7 @@ def build_finished_result(session: GameSession) -> CallToolResult:
     """Say who won a finished game, instead of an analysis."""
     verdict = f"The game is over: {_describe_winner(session.table)}."
     values = PositionAnalysis(None, 0, verdict, method="", moves=(), note="")._asdict()
-    result = AnalysisResult(id=session.id, to_move=None, result=_get_outcome(session.table), **values)
-    return _make_result(result, [verdict])
+    return _make_result(schemas.AnalysisResult(**_get_status(session), **values), [verdict])
 
 
 def _make_result(values: BaseModel, lines: Iterable[str]) -> CallToolResult:
@@ -149,15 +134,13 @@ def _make_result(values: BaseModel, lines: Iterable[str]) -> CallToolResult:
     )
 
 
-def _list_rules(table: Table) -> dict[str, str | int]:
-    return {key: value for key, value in table.game.rules.written().items() if isinstance(value, str | int)}
-
-
-def _get_outcome(table: Table) -> OutcomeInfo | None:
-    outcome = table.outcome
+def _get_status(session: GameSession) -> dict[str, Any]:
+    """Return the values of a `GameStatus`."""
+    to_move, outcome = session.table.game.to_move + 1, session.table.outcome
     if outcome is None:
-        return None
-    return OutcomeInfo(winner=None if outcome.winner is None else outcome.winner + 1, reason=outcome.reason)
+        return {"id": session.id, "to_move": to_move, "result": None}
+    winner = None if outcome.winner is None else outcome.winner + 1
+    return {"id": session.id, "to_move": None, "result": {"winner": winner, "reason": outcome.reason}}
 
 
 def _describe_winner(table: Table) -> str:
@@ -170,14 +153,14 @@ def _name_game(table: Table) -> str:
     return "rules of your own" if table.rulebook == UNNAMED else table.rulebook
 
 
-def _describe_sides(players: list[PlayerInfo]) -> str:
+def _describe_sides(players: list[schemas.PlayerInfo]) -> str:
     for player, other in (players, players[::-1]):
         if other.computer is not None:
             return f"You are {player.name}; {other.name} is the computer ({other.computer})."
     return f"You move for both, {players[0].name} and {players[1].name}."
 
 
-def _describe_moves(moves: list[MoveValueInfo]) -> Iterator[str]:
+def _describe_moves(moves: list[schemas.MoveValueInfo]) -> Iterator[str]:
     """Describe the first moves, equal ones in one line; then the others by their values only."""
     listed = [move for move in moves[:_MAX_MOVES_LISTED] if move.value is not None]
     for (value, plies, reason), group in groupby(listed, lambda move: (move.value, move.plies, move.reason)):

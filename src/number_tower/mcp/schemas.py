@@ -5,11 +5,11 @@ Arguments are read leniently, since models send numbers as text, and every error
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
+from typing import Annotated, NamedTuple, get_args
 
-from pydantic import BaseModel, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
@@ -19,9 +19,6 @@ from number_tower.position import Ending
 from number_tower.rules import Fit, Stuck, Supply, Towers
 from number_tower.solve.worth import Value
 from number_tower.text import format_value
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
 
 SECONDS, MAX_SECONDS = 5.0, 30.0
 """Seconds for a hint or an analysis: the default, and the limit."""
@@ -48,39 +45,22 @@ def _parse_integer(given: object) -> int | None:
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
-def _check_integer(key: str, given: object, least: int, most: int) -> int:
-    number = _parse_integer(given)
-    if number is None or not least <= number <= most:
-        expected = " or ".join(map(str, range(least, most + 1))) if most - least < 3 else f"{least} to {most:,}"
-        raise ToolRequestError(f"{key}: expected a whole number, {expected}; got {format_value(given)}")
-    return number
-
-
-def _integer(least: int, most: int = LARGEST_NUMBER) -> Callable[[object, ValidationInfo], int]:
-    return lambda given, info: _check_integer(str(info.field_name), given, least, most)
-
-
-def _read_bool(given: object, info: ValidationInfo) -> bool:
+def _read_bool(given: object) -> object:
     value = {"true": True, "false": False}.get(given.strip().lower()) if isinstance(given, str) else given
-    if not isinstance(value, bool):
-        raise ToolRequestError(f"{info.field_name}: expected true or false; got {format_value(given)}")
-    return value
+    return value if isinstance(value, bool) else None
 
 
-def _read_game(given: object) -> str:
-    if not isinstance(given, str):
-        raise ToolRequestError(f"game: expected one of {', '.join(catalogue.list_names())}; got {format_value(given)}")
-    return given.strip()
+def _read_name(given: object) -> str | None:
+    return given.strip() if isinstance(given, str) else None
 
 
-def _read_rules(given: object) -> dict[str, object]:
+def _read_rules(given: object) -> dict[str, object] | None:
     """Read the numbers among rules; everything else is checked by `Rules` itself."""
     if not isinstance(given, dict):
-        example = '{"blocks": "1-9", "target": 15}'
-        raise ToolRequestError(f"rules: expected an object such as {example}; got {format_value(given)}")
+        return None
     rules = {key: _read_blocks(value) for key, value in given.items() if value is not None}
     for key in {"target", "step"} & set(rules):
-        rules[key] = _check_integer(key, rules[key], 1, LARGEST_NUMBER)
+        rules[key] = _POSITIVE.check(key, rules[key])
     return rules
 
 
@@ -91,143 +71,120 @@ def _read_blocks(given: object) -> object:
     return [each if (number := _parse_integer(each)) is None else number for each in given]
 
 
-def _read_opponent(given: object) -> str:
-    """Return the name of a level; no program is ever started."""
-    name = given.strip().lower() if isinstance(given, str) else ""
-    if name not in {NO_OPPONENT, *ALL_LEVELS}:
-        expected = f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}"
-        raise ToolRequestError(f"opponent: expected {expected}; got {format_value(given)}")
-    return name
-
-
-def _read_first(given: object) -> First:
-    if isinstance(given, str) and given.strip().lower() == "random":
-        return "random"
-    seats: dict[int | None, First] = {1: 1, 2: 2}
-    first = seats.get(_parse_integer(given))
-    if first is None:
-        raise ToolRequestError(f"first: expected 1, 2 or random; got {format_value(given)}")
-    return first
-
-
-def _read_block(given: object) -> int:
+def _read_block(given: object) -> int | None:
     """Read the number on a block, also in brackets, which other games ask for, and which make it a list."""
     inner = given[0] if isinstance(given, list) and len(given) == 1 else given
-    if isinstance(inner, str):
-        inner = inner.strip().removeprefix("[").removesuffix("]")
-    number = _parse_integer(inner)
-    if number is None:
-        raise ToolRequestError(f"block: expected the number on a block, such as 6; got {format_value(given)}")
-    return number
+    return _parse_integer(inner.strip().removeprefix("[").removesuffix("]") if isinstance(inner, str) else inner)
 
 
-def _read_seconds(given: object) -> float:
+def _read_seconds(given: object) -> float | None:
     seconds: float | None = given if isinstance(given, float) else _parse_integer(given)
     if seconds is None and isinstance(given, str):
         with suppress(ValueError):
             seconds = float(given)
-    if seconds is None or not 0 < seconds <= MAX_SECONDS:
-        expected = f"a number above 0, at most {MAX_SECONDS:g}"
-        raise ToolRequestError(f"seconds: expected {expected}; got {format_value(given)}")
-    return float(seconds)
+    return float(seconds) if seconds is not None and 0 < seconds <= MAX_SECONDS else None
 
 
 # Arguments ------------------------------------------------------------------------------------------------------------
 
 
-class _Argument(NamedTuple):
-    """An annotation for pydantic: the function that reads an argument, and its JSON schema."""
+class _Kind(NamedTuple):
+    """A kind of argument: what is expected, the function that reads it (None: something else), and its JSON schema."""
 
-    read: Callable[..., object]
+    expected: str
+    read: Callable[[object], object]
     schema: dict[str, object]
 
-    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return PlainValidator(self.read).__get_pydantic_core_schema__(source, handler)
+    def check(self, key: str, given: object) -> object:
+        """Return the value that is given for a key."""
+        value = self.read(given)
+        if value is None:
+            raise ToolRequestError(f"{key}: expected {self.expected}; got {format_value(given)}")
+        return value
 
-    def __get_pydantic_json_schema__(self, *_: object) -> dict[str, object]:
-        return dict(self.schema)
+    def needed(self, about: str) -> PlainValidator:
+        """Return the annotation of an argument."""
+        schema = WithJsonSchema({"description": about, **self.schema})
+        return PlainValidator(
+            lambda given, info: self.check(info.field_name, given), json_schema_input_type=Annotated[object, schema]
+        )
 
-
-_NUMBER = {"type": "integer", "minimum": 1, "maximum": LARGEST_NUMBER}
-_BLOCKS = {
-    "anyOf": [
-        {"type": "string", "description": "written as in 1-9 or 1,3,5"},
-        {"type": "array", "items": {"type": "integer", "minimum": 1}},
-    ]
-}
-_RULES = {
-    "type": "object",
-    "properties": {
-        "blocks": {**_BLOCKS, "description": "the blocks of the game; 1-9 if left out"},
-        "supply": {"enum": get_args(Supply), "description": "own set each, one shared pool (default), or endless"},
-        "towers": {"enum": get_args(Towers), "description": "a tower each, or one shared tower (default)"},
-        "fit": {"enum": get_args(Fit), "description": "which block may lie on which; any if left out"},
-        "step": {**_NUMBER, "description": 'with fit "ascending": by how much a block may be larger at most'},
-        "target": {**_NUMBER, "description": "the height that wins at once and may not be passed; none if left out"},
-        "stuck": {"enum": get_args(Stuck), "description": "what happens to who cannot move: loses (default) or skips"},
-        "opening": {**_BLOCKS, "description": "the blocks that may lie on the ground; all if left out"},
-    },
-    "additionalProperties": False,
-}
-_GAME_NAME = {"type": "string", "enum": list(catalogue.list_names())}
-_LEVEL = {"type": "string", "enum": [NO_OPPONENT, *ALL_LEVELS]}
-_SEAT = {"type": "integer", "enum": [1, 2]}
-_STEP = {"type": "integer", "enum": [1, 2, 3]}
-_SEED = {"type": "integer", "minimum": 0}
-_SECONDS = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
+    def optional(self, about: str) -> PlainValidator:
+        """Return the annotation of an argument that may be null."""
+        return self._replace(schema={"anyOf": [self.schema, {"type": "null"}]}).needed(about)
 
 
-def _optional(read: Callable[..., object], about: str, *kinds: Mapping[str, object]) -> _Argument:
-    return _Argument(read, {"description": about, "anyOf": [*kinds, {"type": "null"}]})
+def _integer(least: int, most: int = LARGEST_NUMBER) -> _Kind:
+    def read(given: object) -> int | None:
+        number = _parse_integer(given)
+        return number if number is not None and least <= number <= most else None
+
+    expected = " or ".join(map(str, range(least, most + 1))) if most - least < 3 else f"{least} to {most:,}"
+    return _Kind(f"a whole number, {expected}", read, {"type": "integer", "minimum": least, "maximum": most})
 
 
-def _flag(about: str) -> _Argument:
-    return _optional(_read_bool, about, {"type": "boolean"})
+def _one_of(expected: str, *values: str | int, **schema: object) -> _Kind:
+    """Return a kind of argument with few values: small numbers, and words in which case does not matter."""
+
+    def read(given: object) -> str | int | None:
+        number = _parse_integer(given)
+        value = given.strip().lower() if number is None and isinstance(given, str) else number
+        return value if value in values else None
+
+    return _Kind(expected, read, {"enum": values, **schema})
 
 
-def _block_set(about: str) -> _Argument:
-    return _optional(_read_blocks, f"Option of a named game: the blocks {about}.", _BLOCKS)
-
-
-GameName = Annotated[str | None, _optional(_read_game, "A game's name; see list_games.", _GAME_NAME)]
-RulesGiven = Annotated[
-    dict[str, object] | None, _optional(_read_rules, "Rules of your own, instead of a game's name.", _RULES)
+_POSITIVE = _integer(1)
+_FLAG = _Kind("true or false", _read_bool, {"type": "boolean"})
+_BLOCK = _Kind("the number on a block, such as 6", _read_block, _POSITIVE.schema)
+_BLOCK_SCHEMAS = [
+    {"type": "string", "description": "written as in 1-9 or 1,3,5"},
+    {"type": "array", "items": {"type": "integer", "minimum": 1}},
 ]
-Target = Annotated[int | None, _optional(_integer(1), "Option of a named game: the height to reach exactly.", _NUMBER)]
-Blocks = Annotated[object, _block_set("to play with, such as 1-5 or 1,3,5")]
-Opening = Annotated[object, _block_set("that may lie on an empty tower")]
-Hidden = Annotated[bool, _flag("Tell nobody which blocks are left, where the game has that option; no hints then.")]
+_BLOCKS = _Kind("blocks", _read_blocks, {"anyOf": _BLOCK_SCHEMAS})
+_RULE_SCHEMAS = {
+    "blocks": {**_BLOCKS.schema, "description": "the blocks of the game; 1-9 if left out"},
+    "supply": {"enum": get_args(Supply), "description": "own set each, one shared pool (default), or endless"},
+    "towers": {"enum": get_args(Towers), "description": "a tower each, or one shared tower (default)"},
+    "fit": {"enum": get_args(Fit), "description": "which block may lie on which; any if left out"},
+    "step": {**_BLOCK.schema, "description": 'with fit "ascending": by how much a block may be larger at most'},
+    "target": {**_BLOCK.schema, "description": "the height that wins at once and may not be passed; none if left out"},
+    "stuck": {"enum": get_args(Stuck), "description": "what happens to who cannot move: loses (default) or skips"},
+    "opening": {**_BLOCKS.schema, "description": "the blocks that may lie on the ground; all if left out"},
+}
+_RULES_SCHEMA = {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False}
+_RULES = _Kind('an object such as {"blocks": "1-9", "target": 15}', _read_rules, _RULES_SCHEMA)
+_GAME_NAMES = catalogue.list_names()
+_GAME = _Kind(f"one of {', '.join(_GAME_NAMES)}", _read_name, {"type": "string", "enum": _GAME_NAMES})
+_LEVEL = _one_of(f"{NO_OPPONENT} or one of {', '.join(ALL_LEVELS)}", NO_OPPONENT, *ALL_LEVELS, type="string")
+_FIRST = _one_of("1, 2 or random", 1, 2, "random")
+_TIME = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_SECONDS}
+_SECONDS = _Kind(f"a number above 0, at most {MAX_SECONDS:g}", _read_seconds, _TIME)
+
+GameName = Annotated[str | None, _GAME.optional("A game's name; see list_games.")]
+RulesGiven = Annotated[dict[str, object] | None, _RULES.optional("Rules of your own, instead of a game's name.")]
+Target = Annotated[int | None, _POSITIVE.optional("Option of a named game: the height to reach exactly.")]
+Blocks = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.")]
+Opening = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks that may lie on an empty tower.")]
+Hidden = Annotated[
+    bool, _FLAG.optional("Tell nobody which blocks are left, where the game has that option; no hints then.")
+]
 Opponent = Annotated[
     str,
-    _optional(
-        _read_opponent,
-        "The computer's level, from the weakest to one that never errs; none: you move for both sides.",
-        _LEVEL,
-    ),
+    _LEVEL.optional("The computer's level, from the weakest to one that never errs; none: you move for both sides."),
 ]
-Seat = Annotated[int, _optional(_integer(1, 2), "Your seat, if there is an opponent.", _SEAT)]
-FirstSeat = Annotated[
-    First,
-    _optional(
-        _read_first, "Which seat begins; random tosses a coin by the seed.", {"enum": [1, 2]}, {"const": "random"}
-    ),
-]
-Seed = Annotated[
-    int | None, _optional(_integer(0), "What chance follows from: the same seed, the same opponent.", _SEED)
-]
-ListsLegal = Annotated[bool, _flag("Whether the blocks that may be placed are listed on every turn.")]
+Seat = Annotated[int, _integer(1, 2).optional("Your seat, if there is an opponent.")]
+FirstSeat = Annotated[First, _FIRST.optional("Which seat begins; random tosses a coin by the seed.")]
+Seed = Annotated[int | None, _integer(0).optional("What chance follows from: the same seed, the same opponent.")]
+ListsLegal = Annotated[bool, _FLAG.optional("Whether the blocks that may be placed are listed on every turn.")]
 GameId = Annotated[
     object,
     WithJsonSchema({"description": "The id of a game, as start_game gave it, such as game-1.", "type": "string"}),
 ]
-Block = Annotated[int, _Argument(_read_block, {"description": "The number on the block to place.", **_NUMBER})]
-OneBlock = Annotated[
-    int | None, _optional(_read_block, "Say more about placing this one block, and about no other.", _NUMBER)
-]
-Step = Annotated[
-    int, _optional(_integer(1, 3), "How much to tell: 1 what to look for, 2 also the move, 3 also why.", _STEP)
-]
-Seconds = Annotated[float, _optional(_read_seconds, "How long to search at most.", _SECONDS)]
+Block = Annotated[int, _BLOCK.needed("The number on the block to place.")]
+OneBlock = Annotated[int | None, _BLOCK.optional("Say more about placing this one block, and about no other.")]
+Step = Annotated[int, _integer(1, 3).optional("How much to tell: 1 what to look for, 2 also the move, 3 also why.")]
+Seconds = Annotated[float, _SECONDS.optional("How long to search at most.")]
 
 
 # Results --------------------------------------------------------------------------------------------------------------
@@ -285,36 +242,38 @@ class PlayerInfo(BaseModel):
     seat: int
     name: str
     computer: str | None = Field(description="the computer's level; null if you move for this side")
-    tower: list[int] = Field(description="from the ground up")
+    tower: tuple[int, ...] = Field(description="from the ground up")
     height: int
-    left: list[int] | None = Field(description="the blocks left; null if they are hidden")
+    left: tuple[int, ...] | None = Field(description="the blocks left; null if they are hidden")
 
 
-class StateResult(BaseModel):
-    """A game as it stands."""
+class GameStatus(BaseModel):
+    """A game, whose turn it is, and its result."""
 
     id: str
+    to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
+    result: OutcomeInfo | None = Field(description="null while the game goes on")
+
+
+class StateResult(GameStatus):
+    """A game as it stands."""
+
     game: str
     rules: dict[str, str | int]
     hidden: bool
     seed: int
     players: list[PlayerInfo]
     moves: list[MoveInfo]
-    to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
-    legal: list[int] | None = Field(description="the blocks that may be placed now; null if they are not listed")
-    result: OutcomeInfo | None = Field(description="null while the game goes on")
+    legal: tuple[int, ...] | None = Field(description="the blocks that may be placed now; null if they are not listed")
     record: str = Field(description="the game on one line, to be kept, replayed or reviewed elsewhere")
 
 
-class SessionInfo(BaseModel):
+class SessionInfo(GameStatus):
     """A game in short."""
 
-    id: str
     game: str
     moves: int
-    to_move: int | None
     opponent: str | None
-    result: OutcomeInfo | None
 
 
 class OpenGamesResult(BaseModel):
@@ -327,7 +286,7 @@ class HintResult(BaseModel):
     """A hint, as much of it as was asked for."""
 
     id: str
-    hints: list[str]
+    hints: tuple[str, ...]
     block: int | None = Field(description="the block to place, if it was named")
     more: bool = Field(description="whether a higher step tells more")
 
@@ -341,14 +300,11 @@ class MoveValueInfo(BaseModel):
     reason: str
 
 
-class AnalysisResult(BaseModel):
+class AnalysisResult(GameStatus):
     """What a position is worth to the player to move, exactly."""
 
-    id: str
-    to_move: int | None
     value: Value | None = Field(description="null: not found in the time there was, or the game is over")
     plies: int | None = Field(description="moves to the end with best play; null: not known")
-    result: OutcomeInfo | None = Field(description="null while the game goes on")
     verdict: str
     method: str
     moves: list[MoveValueInfo] | None = Field(description="the best first; null if legal blocks are not listed")

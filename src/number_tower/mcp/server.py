@@ -29,6 +29,7 @@ from number_tower.mcp.schemas import ToolRequestError
 from number_tower.mcp.session import MAX_GAMES, GameSession, GameSessions, choose_game
 from number_tower.players import ALL_LEVELS
 from number_tower.prompt import check_answer
+from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError
 from number_tower.table import Table, TableError
 from number_tower.text import format_value
@@ -36,7 +37,7 @@ from number_tower.voice import get_voice
 
 T = TypeVar("T")
 
-_EXPECTED_ERRORS = (ToolRequestError, CatalogueError, TableError, NotSolvedError)
+_EXPECTED_ERRORS = (ToolRequestError, CatalogueError, RulesError, TableError, NotSolvedError)
 """Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
@@ -108,8 +109,8 @@ class Tools:
         level = ALL_LEVELS.get(opponent)
         automatic = (False, False) if level is None else (seat == 2, seat == 1)
         table = replace(Table.start(choice), automatic=automatic)
-        self._games.check_capacity()
-        session = GameSession("", table, level, seat - 1, seed, legal and self._lists)
+        self._games.make_room()
+        session = GameSession("", table, level, seed, legal and self._lists)
         return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
     async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
@@ -147,7 +148,7 @@ class Tools:
         """Give a game up: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
         _check_not_over(before, "there is nothing to give up")
-        table = before.table.declare("resigned", before.resigning_seat)
+        table = before.table.declare("resigned", before.table.game.to_move)
         return results.build_state_result(self._games.replace(before, replace(before, table=table)))
 
     async def hint(
@@ -323,5 +324,5 @@ def _describe_reply(before: GameSession, after: GameSession) -> str:
     table, start = after.table, len(before.table.game.moves)
     moves = list(zip(table.game.movers, table.game.moves, strict=True))[start:]
     blocks = [str(block) for mover, block in moves if table.automatic[mover]]
-    name = get_voice(table.book).get_name(table, 1 - after.seat)
+    name = get_voice(table.book).get_name(table, 1 - before.table.game.to_move)
     return f"{name} placed {', then '.join(blocks)}." if blocks else ""

@@ -10,7 +10,6 @@ from number_tower import catalogue
 from number_tower.catalogue import First, GameChoice, OptionError, choose, load_named
 from number_tower.mcp.schemas import ToolRequestError
 from number_tower.players import Computer, Level, let_move
-from number_tower.rules import RulesError
 from number_tower.solve.limits import NotSolvedError, Progress
 from number_tower.table import Table
 from number_tower.text import format_value
@@ -42,20 +41,17 @@ def choose_game(
 ) -> GameChoice:
     """Return the game of a name and options, or of rules; no name is ever looked up as a file."""
     given = {key: value for key, value in options.items() if value is not None}
-    names = ", ".join(catalogue.list_names())
-    if rules is not None and game is None:
-        if given:
-            keys = ", ".join(given)
-            raise ToolRequestError(f"{keys}: an option of a named game; with rules of your own it belongs into them")
-    elif game is None or rules is not None:
+    source = rules if game is None else game
+    if source is None or (game is not None and rules is not None):
+        names = ", ".join(catalogue.list_names())
         raise ToolRequestError(f"expected either a game ({names}) or rules of your own, and not both or neither")
+    if given and game is None:
+        keys = ", ".join(given)
+        raise ToolRequestError(f"{keys}: an option of a named game; with rules of your own it belongs into them")
     try:
-        source = rules if game is None else game
-        choice = choose(source or {}, given, hidden=hidden, first=first, seed=seed, find=load_named)
+        choice = choose(source, given, hidden=hidden, first=first, seed=seed, find=load_named)
     except OptionError as error:
         raise ToolRequestError(f"{error}; give rules of your own for anything else") from None
-    except RulesError as error:
-        raise ToolRequestError(f"{error}") from None
     if len(choice.rules.blocks) > MAX_BLOCKS:
         raise ToolRequestError(f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}")
     if choice.rules.most_plies > MAX_PLIES:
@@ -71,8 +67,6 @@ class GameSession:
     table: Table
     opponent: Level | None = None
     """The level of the computer; without one, the user moves for both sides."""
-    seat: int = 0
-    """The seat of the user, if there is an opponent."""
     seed: int = 0
     lists: bool = True
     remark: str = ""
@@ -102,11 +96,6 @@ class GameSession:
         """Whether it is not the computer's turn."""
         return self.table.outcome is not None or not self.table.automatic[self.table.game.to_move]
 
-    @property
-    def resigning_seat(self) -> int:
-        """The seat that loses if the user resigns: their own, or without an opponent the one to move."""
-        return self.table.game.to_move if self.opponent is None else self.seat
-
 
 class GameSessions:
     """The open games and the last finished ones, by their ids; for one thread."""
@@ -127,18 +116,24 @@ class GameSessions:
         return session
 
     def add(self, session: GameSession) -> GameSession:
-        """Add a game with a new id; if there are too many, the oldest finished one is removed."""
-        if len(self._sessions) >= MAX_GAMES:
-            del self._sessions[self._find_finished()]
+        """Add a game with a new id."""
+        self.make_room()
         self._last_number += 1
         added = replace(session, id=f"game-{self._last_number}")
         self._sessions[added.id] = added
         return added
 
-    def check_capacity(self) -> None:
-        """Raise an error if no game can be added."""
-        if len(self._sessions) >= MAX_GAMES:
-            self._find_finished()
+    def make_room(self) -> None:
+        """Remove the oldest finished game if no more can be added."""
+        if len(self._sessions) < MAX_GAMES:
+            return
+        finished = next((each.id for each in self._sessions.values() if each.table.outcome is not None), None)
+        if finished is None:
+            raise ToolRequestError(
+                f"{MAX_GAMES} games are open, and no more can be; finish one, or end one with resign "
+                f"({self._list_open_ids()})"
+            )
+        del self._sessions[finished]
 
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
         """Replace a game, unless another call has changed it meanwhile."""
@@ -146,15 +141,6 @@ class GameSessions:
             raise ToolRequestError(f"{before.id} was changed by another call meanwhile; look at it again with see_game")
         self._sessions[before.id] = after
         return after
-
-    def _find_finished(self) -> str:
-        for session in self._sessions.values():
-            if session.table.outcome is not None:
-                return session.id
-        raise ToolRequestError(
-            f"{MAX_GAMES} games are open, and no more can be; finish one, or end one with resign "
-            f"({self._list_open_ids()})"
-        )
 
     def _list_open_ids(self) -> str:
         ids = [session.id for session in self._sessions.values() if session.table.outcome is None]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import errno
+import marshal
 import os
 import select
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
 
 from number_tower.players import ForfeitError
-from number_tower.players.supervisor import pack_request
+from number_tower.players.supervisor import attempt, list_processes, signal_each
 from number_tower.text import format_path, format_text
 
 MARK_VARIABLE = "NUMBER_TOWER_BOT"
@@ -27,15 +29,18 @@ SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _MAX_SUPERVISOR_SECONDS = 60.0
 """Seconds to start or end a command by its supervisor: far more than it needs."""
 
+_MAX_KILL_SECONDS = 2.0
+_PAUSE = 0.002
 
-def start_command(command: str, environment: dict[str, str]) -> SupervisedCommand:
+
+def start_command(command: str) -> SupervisedCommand:
     """Start a command; a `ForfeitError` says why it cannot be started."""
     problem = find_obstacle(command)
     if problem is not None:
         raise ForfeitError(f"it cannot be started: {problem}")
     words = shlex.split(command)
     try:
-        return SupervisedCommand(words, environment)
+        return SupervisedCommand(words)
     except (OSError, ValueError) as error:
         raise ForfeitError(f"it cannot be started: {_explain_error(words[0], error)}") from None
 
@@ -85,15 +90,17 @@ class SupervisedCommand:
     """A running command whose standard streams are pipes; its supervisor ends everything that it started.
 
     The supervisor passes our environment on and keeps none of the streams open, so that the command sees the same as
-    without a supervisor. See `supervisor` for the protocol.
+    without a supervisor. See `supervisor` for the protocol. All processes of a command have a mark in their
+    environment, by which they are found even if their supervisor was killed, where there is `/proc`.
     """
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         self.returncode: int | None = None
         self.pid = 0
         self._is_clean = self._is_disconnected = False
         self._received = b""
-        request = _encode_request(words, environment)
+        self._token = os.urandom(16).hex().encode()
+        request = _encode_request(words, self._token)
         self._connection, theirs = socket.socketpair()
         with theirs:
             self._supervisor = subprocess.Popen(  # noqa: S603 - our own script
@@ -113,7 +120,6 @@ class SupervisedCommand:
             self._start(request)
         except BaseException:
             self.end()
-            self.close()
             raise
 
     def poll(self) -> int | None:
@@ -137,8 +143,8 @@ class SupervisedCommand:
                     break
         return self.returncode
 
-    def end(self) -> bool:
-        """End it and everything that it started; return whether nothing can be left."""
+    def end(self) -> None:
+        """End it and everything that it started, and close its streams."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + _MAX_SUPERVISOR_SECONDS
@@ -149,13 +155,25 @@ class SupervisedCommand:
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
-        return self._is_clean
-
-    def close(self) -> None:
-        """Close the connection and the streams."""
+        if self.pid and not self._is_clean:
+            self._kill_marked()
         self._connection.close()
         for stream in self.streams:
             stream.close()
+
+    def _kill_marked(self) -> None:
+        """Kill its process group and all processes with its mark.
+
+        A process shows no environment while it starts another program, so two searches have to find nothing.
+        """
+        deadline = time.monotonic() + _MAX_KILL_SECONDS
+        misses = 0
+        while misses < 2 and time.monotonic() < deadline:
+            attempt(os.killpg, self.pid, signal.SIGKILL)
+            pids = list(_find_marked(self._token))
+            signal_each(pids, signal.SIGKILL)
+            misses = 0 if pids else misses + 1
+            time.sleep(_PAUSE)
 
     def _start(self, request: bytes) -> None:
         """Let the supervisor start the command; an `OSError` says why it cannot."""
@@ -192,9 +210,18 @@ class SupervisedCommand:
         return line
 
 
-def _encode_request(words: Sequence[str], environment: Mapping[str, str]) -> bytes:
+def _encode_request(words: Sequence[str], token: bytes) -> bytes:
     """Return the request to run a command; a `ValueError` for a character that no command can have."""
     encoded = [os.fsencode(word) for word in words]
     if any(b"\0" in word for word in encoded):
         raise ValueError("embedded null byte")
-    return pack_request(encoded, {os.fsencode(name): os.fsencode(value) for name, value in environment.items()})
+    variable = MARK_VARIABLE.encode()
+    return marshal.dumps((encoded, {**os.environb, variable: os.environb.get(variable, b"") + b":" + token}))
+
+
+def _find_marked(token: bytes) -> Iterator[int]:
+    """Yield the processes whose environment has a mark."""
+    for pid in list_processes():
+        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as environment:
+            if token in environment.read():
+                yield pid

@@ -1,8 +1,7 @@
 """Programs as players: a program is asked by a line of JSON and answers with a number; see `docs/bots.md`.
 
 A program cannot hold us up: its pipes are read and written only when they are ready, and the size of what is kept is
-limited. It has a session of its own, so that Ctrl-C at our terminal does not reach it. Its processes have a mark in
-their environment, by which they are found even if their supervisor was killed, where there is `/proc`.
+limited. It has a session of its own, so that Ctrl-C at our terminal does not reach it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import selectors
 import shlex
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -24,7 +23,7 @@ from number_tower.blocks import parse_number
 from number_tower.brief import explain_refusal
 from number_tower.game import Game
 from number_tower.players import DEFAULT_PATIENCE, ForfeitError, Player
-from number_tower.players.process import MARK_VARIABLE, start_command
+from number_tower.players.process import start_command
 from number_tower.solve.limits import Progress
 from number_tower.table import LONGEST_NAME
 from number_tower.text import format_runs, format_text, format_value, pluralize, summarize_numbers
@@ -50,32 +49,38 @@ _MAX_ERRORS = 4096
 _POLL_SECONDS = 0.05
 """Seconds between checks whether the program is alive; a child process can keep its output open."""
 
-_PAUSE = 0.002
-_MAX_KILL_SECONDS = 2.0
-
 
 class Conversation:
     """Questions to one run of a command; after a forfeit the next question starts another run."""
 
-    def __init__(self, command: str, patience: float) -> None:
+    def __init__(self, command: str, patience: float, max_bytes: int = MAX_ANSWER_BYTES) -> None:
         self._command = command
         self._patience = patience
+        self._max_bytes = max_bytes
         self._process: ProgramProcess | None = None
 
     def ask(
         self, line: str, parse: Callable[[str], AnswerT], waiting: Callable[[float], object] = lambda _: None
     ) -> AnswerT:
         """Write a line and return the parsed answer; `waiting` is called with the seconds so far."""
-        if self._process is None:
-            self._process = ProgramProcess(self._command)
         try:
-            return parse(decode_text(self._process.ask(line.encode("ascii"), self._patience, waiting)))
+            process = self._process or self.start()
+            return parse(process.ask(line, self._patience, waiting))
         except ForfeitError:
-            self.close(grace=0.0)
+            self.end(grace=0.0)
             raise
 
-    def close(self, grace: float = GRACE) -> None:
-        """End the command and everything that it started; the next question starts it again."""
+    def start(self) -> ProgramProcess:
+        """Start another run."""
+        self._process = ProgramProcess(self._command, self._max_bytes)
+        return self._process
+
+    def close(self) -> None:
+        """End the command; the next question starts it again."""
+        self.end()
+
+    def end(self, grace: float = GRACE) -> None:
+        """End the command and everything that it started."""
         process, self._process = self._process, None
         if process is not None:
             process.end(grace)
@@ -110,10 +115,8 @@ class Program(Conversation, Player):
 class ProgramProcess:
     """One run of a command; all problems are raised as `ForfeitError`."""
 
-    def __init__(self, command: str, max_bytes: int = MAX_ANSWER_BYTES) -> None:
-        self._token = os.urandom(16).hex()
-        marks = f"{os.environ.get(MARK_VARIABLE, '')}:{self._token}"
-        self._command = start_command(command, {**os.environ, MARK_VARIABLE: marks})
+    def __init__(self, command: str, max_bytes: int) -> None:
+        self._command = start_command(command)
         self._stdin, self._stdout, self._stderr = (stream.fileno() for stream in self._command.streams)
         for stream in self._command.streams:
             os.set_blocking(stream.fileno(), False)
@@ -126,13 +129,13 @@ class ProgramProcess:
         self._selector.register(self._stdout, selectors.EVENT_READ, self._read_output)
         self._selector.register(self._stderr, selectors.EVENT_READ, self._read_errors)
 
-    def ask(self, question: bytes, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> bytes:
+    def ask(self, question: str, seconds: float, waiting: Callable[[float], object] = lambda _: None) -> str:
         """Write a question and return the line of the answer; `waiting` is called with the seconds so far."""
         deadline = time.monotonic() + seconds
         if self._was_asked and self._read_output():
             raise ForfeitError(f"it wrote {_quote_first_line(self._output)} before it was asked")
         self._was_asked = True
-        self._unsent = memoryview(question)
+        self._unsent = memoryview(question.encode("ascii"))
         self._selector.register(self._stdin, selectors.EVENT_WRITE, self._write_input)
         while b"\n" not in self._output:
             left = max(0.0, deadline - time.monotonic())
@@ -153,16 +156,15 @@ class ProgramProcess:
             first, second = _quote_first_line(answer), _quote_first_line(more)
             raise ForfeitError(f"it answered with more than one line: {first}, then {second}")
         self._output = b""
-        return answer
+        return _decode(answer)
 
     def end(self, grace: float = GRACE) -> None:
         """Close its input, wait until it ends by itself within the grace time, and kill what is left."""
         try:
             self._wait_for_exit(grace)
         finally:
-            self._kill()
+            self._command.end()
             self._selector.close()
-            self._command.close()
 
     def _write_input(self) -> None:
         try:
@@ -240,48 +242,12 @@ class ProgramProcess:
                         self._selector.unregister(key.fd)
         self._command.wait(deadline - time.monotonic())
 
-    def _kill(self) -> None:
-        """Kill the program and its children by the supervisor; if that fails, by their mark.
-
-        A process shows no environment while it starts another program, so two searches have to find nothing.
-        """
-        if self._command.end():
-            return
-        deadline = time.monotonic() + _MAX_KILL_SECONDS
-        misses = 0
-        while misses < 2 and time.monotonic() < deadline:
-            misses = 0 if self._kill_marked() else misses + 1
-            if misses < 2:
-                time.sleep(_PAUSE)
-
-    def _kill_marked(self) -> bool:
-        """Kill its process group and all processes with its mark, and return whether there were any with it."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._command.pid, signal.SIGKILL)
-        pids = list(_find_marked(self._token.encode()))
-        for pid in pids:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        return bool(pids)
-
-
-def _find_marked(token: bytes) -> Iterator[int]:
-    """Yield the processes whose environment has a mark."""
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdecimal()]
-    except OSError:
-        return
-    for pid in pids:
-        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as environment:
-            if token in environment.read():
-                yield int(pid)
-
 
 def _quote_first_line(data: bytes) -> str:
-    return format_value(decode_text(data.partition(b"\n")[0]))
+    return format_value(_decode(data.partition(b"\n")[0]))
 
 
-def decode_text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """Decode what a program wrote and strip it; bytes that are not UTF-8 stay visible."""
     try:
         return data.decode("utf-8").strip()

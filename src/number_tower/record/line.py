@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import get_args
+from typing import Any, get_args
 
 from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
@@ -64,7 +64,7 @@ def to_line(table: Table, *, files: bool = False) -> str:
     return _format_line(UNNAMED, differences, table)
 
 
-def _format_line(name: str, options: dict[str, object], table: Table) -> str:
+def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
     if table.game.first:
         options["first"] = 2
     if table.names is not None:

@@ -128,7 +128,7 @@ async def check_readiness(state: State) -> dict[str, str | None]:
         **({} if is_draining else {"write": await state.writes.find_problem()}),
         "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
         "news": None if state.listener.is_connected else _NO_NEWS,
-        "rooms": None if state.lobby.stale_for is None else "games may be shown as they were a while ago",
+        "rooms": None if state.lobby.unsynced_for is None else "games may be shown as they were a while ago",
         "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
     }
 

@@ -75,7 +75,7 @@ class Lobby:
         return len(self._cache)
 
     @property
-    def stale_for(self) -> float | None:
+    def unsynced_for(self) -> float | None:
         """Seconds for which rooms could not be compared with the database; None if that works."""
         return self._reconciler.failing_for
 

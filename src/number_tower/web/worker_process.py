@@ -269,12 +269,12 @@ def _limit_memory(memory: int) -> None:
 
 
 def run_task(pickled: bytes, seconds: float) -> bytes:
-    """Run a pickled function and return its pickled `Answer`; an empty one if that is too long.
+    """Run a pickled function and return its pickled result; an empty one if that is too long.
 
     Where the work holds the interpreter, so that no thread runs, the watchdog of `faulthandler` ends an orphan.
     """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    faulthandler.dump_traceback_later(seconds + _ORPHAN_GRACE, exit=True, file=nowhere)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    faulthandler.dump_traceback_later(seconds + _ORPHAN_GRACE, exit=True, file=devnull)
     try:
         answer = _dump_result(pickled)
     except MemoryError:
@@ -283,7 +283,7 @@ def run_task(pickled: bytes, seconds: float) -> bytes:
         os._exit(1)
     finally:
         faulthandler.cancel_dump_traceback_later()
-        os.close(nowhere)
+        os.close(devnull)
     return answer if len(answer) <= _MAX_RESULT else _RESULT_TOO_LONG
 
 

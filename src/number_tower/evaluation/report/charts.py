@@ -345,7 +345,7 @@ _MAX_COLUMNS = 7
 """Players in the grid of all games; the table has them all."""
 
 _MAX_PANELS = 12
-_ENOUGH = 10
+_MIN_DECISIONS = 10
 """The least number of decisions for a point of the chart."""
 
 
@@ -430,7 +430,7 @@ def chart_plies(named: Named) -> Plot | None:
         "plies",
         "Points lost, by how many blocks had been placed",
         "Points lost per decision that counts, by how many blocks had been placed before it, with 95% intervals; the "
-        f"other players are faint behind each. Only where there are {_ENOUGH} decisions or more.",
+        f"other players are faint behind each. Only where there are {_MIN_DECISIONS} decisions or more.",
         "; ".join(told_all) + ".",
         lambda wide: _draw_panels(shown, wide),
     )
@@ -438,7 +438,9 @@ def chart_plies(named: Named) -> Plot | None:
 
 def _select_frequent(score: PlayerScore) -> list[tuple[int, Estimate]]:
     """Return the estimates with enough decisions, by plies."""
-    return [(plies, estimate) for plies, estimate in sorted(score.by_plies.items()) if estimate.number >= _ENOUGH]
+    return [
+        (plies, estimate) for plies, estimate in sorted(score.by_plies.items()) if estimate.number >= _MIN_DECISIONS
+    ]
 
 
 def _draw_panels(named: Named, wide: float) -> Sheet:

@@ -240,9 +240,9 @@ def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiec
     over = made if suite.fresh else format_count(len(suite.games), "named game")
     yield (
         f"Each player played {format_count(suite.number, 'game')} against {format_text(suite.against, MAX_NAME)}, "
-        f"half of them in each seat, and moved in {format_count(len(suite.spots), 'position')} where the legal blocks "
-        f"differ in value, reached by random play and the same for all; spread over {over}. Seed {suite.seed}, "
-        f"Number Tower {__version__}."
+        f"half of them in each seat, and moved in {format_count(len(suite.position_specs), 'position')} where the "
+        f"legal blocks differ in value, reached by random play and the same for all; spread over {over}. "
+        f"Seed {suite.seed}, Number Tower {__version__}."
     )
     if command is not None:
         yield "The same again, to the byte, as far as the players do the same again:"

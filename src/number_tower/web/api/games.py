@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.responses import Response
@@ -93,7 +93,7 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
         noun=voice.noun,
         players=list(voice.players),
         options=list(book.options),
-        rules=cast("dict[str, str | int]", book.rules.written()),
+        rules=book.rules.written(),
         how=list(describe_rules(book.rules, voice.noun)),
     )
 
