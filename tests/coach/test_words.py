@@ -14,6 +14,7 @@ from number_tower.coach.hints import hint
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import IDEAS, explain_idea, format_details, format_sentence, introduce_idea, name_idea
 from number_tower.solve.solution import Solution
+from support.command import tower
 from support.sizes import size
 
 GAMES = ("climb", "draft", "factor", "race", "summit")
@@ -93,6 +94,15 @@ def assert_numbers_are_told(reason: Reason, text: str) -> None:
     for key, value in facts.items():
         if isinstance(value, int) and (key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}):
             assert str(value) in told, (key, value, text)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_no_idea_is_named_in_a_game_before_it_is_introduced(name: str) -> None:
+    done = tower("play", name, typed="hint\nhint\nwhy\n7\nhint\nwhy\nquit\n")
+    lines = done.stdout.splitlines()
+    first = next((place for place, line in enumerate(lines) if "(More: why " in line), len(lines))
+    assert "Play " in done.stdout or " loses" in done.stdout
+    assert not [line for line in lines[:first] if NAMES_OF_IDEAS.search(line)]
 
 
 @pytest.mark.parametrize("name", IDEAS)
