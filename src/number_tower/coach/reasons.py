@@ -279,10 +279,12 @@ def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) ->
     return _join_answers(answers, mover, block)
 
 
-def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason:
+def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason | None:
     """Return the reason of a move to whose every reply there is an answer; or to whose only one."""
     if len(answers) == 1:
         [(reply, answer, reason)] = answers
+        if answer is None and reason.kind.startswith("plan"):  # skipped, so the plan begins only later
+            return None
         facts: dict[str, Fact] = {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
         return Reason("forced", mover, block, facts, reason)
     kinds = {answer.reason.kind for answer in answers}
