@@ -321,7 +321,7 @@ def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
 
 def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = printed("draft:9,5,1,3,2")
-    monkeypatch.setattr(reviewing, "Terminal", lambda: screen_with(colour=True))
+    monkeypatch.setattr(main, "Terminal", lambda: screen_with(colour=True))
     text = printed("draft:9,5,1,3,2")
     assert "\033[" in text
     assert text != plain
@@ -329,7 +329,7 @@ def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.Mon
 
 
 def test_long_sentences_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviewing, "Terminal", lambda: screen_with(columns=60))
+    monkeypatch.setattr(main, "Terminal", lambda: screen_with(columns=60))
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
 

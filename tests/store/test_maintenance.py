@@ -23,7 +23,6 @@ from number_tower.store.database import Store, Writer
 from number_tower.store.rooms import RoomChangedError, RoomNotFoundError, StoredRoom
 from number_tower.store.rows import MatchSlot, Seats, format_time
 from number_tower.web.limits import Quota
-from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.workers import Workers
 from support.clocks import SLOW
@@ -144,7 +143,7 @@ def in_lobby(store: Store, do: Callable[[Lobby], Awaitable[None]]) -> None:
     async def all_of_it() -> None:
         scribe, workers = Writer(store), Workers(1)
         try:
-            await do(Lobby(store, scribe, Hub(), workers, Quota(lambda: 0, None)))
+            await do(Lobby(store, scribe, workers, Quota(lambda: 0, None)))
         finally:
             await workers.close()
             scribe.close()

@@ -121,7 +121,7 @@ def judged(store: Store, name: str | None = None) -> list[tuple[int, int]]:
 
 
 def printed(file: str, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    stats.run(asked(file, *words))
+    stats.run(asked(file, *words), Terminal())
     return capsys.readouterr().out
 
 
@@ -479,7 +479,7 @@ def test_a_database_that_cannot_be_written_to_shows_what_is_known(
 ) -> None:
     keep(store, "draft(names=Ann,Ben):9,8,6")
     store.close()
-    stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true"))
+    stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true"), Terminal())
     out, err = capsys.readouterr()
     assert "Everybody: 1 finished game.\n" in out
     assert "1 finished game is not judged yet" in out
@@ -599,7 +599,7 @@ def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys:
 def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(file: str) -> None:
     for name, nearest in ("Bem", "Ben"), ("perfekt", "Perfect"), ("an", "Ann"):
         with pytest.raises(CommandError) as failed:
-            stats.run(asked(file, name))
+            stats.run(asked(file, name), Terminal())
         assert failed.value.code == WRONG_CALL
         start, _, listed = str(failed.value).partition("; there are ")
         assert start == f"nobody called '{name}' has played"
@@ -611,7 +611,7 @@ def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> N
     for number in range(20):
         try_puzzle(store, 1, "right", f"Ann {number}")
     with pytest.raises(CommandError, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
-        stats.run(asked(file, "anne 17"))
+        stats.run(asked(file, "anne 17"), Terminal())
 
 
 def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from number_tower import Game, Table, catalogue
 from number_tower.store.database import Writer
 from number_tower.web.limits import Quota
-from number_tower.web.live import Hub
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.worker_process import GaveUpError
@@ -48,7 +47,7 @@ async def opened(folder: Path, workers: Workers | None = None) -> AsyncIterator[
     store = store_in(folder / "games.db")
     scribe, workers = Writer(store), workers or Instantly()
     try:
-        yield Lobby(store, scribe, Hub(), workers, Quota(lambda: 0, None))
+        yield Lobby(store, scribe, workers, Quota(lambda: 0, None))
     finally:
         await workers.close()
         scribe.close()

@@ -18,6 +18,7 @@ from number_tower.store import Location
 from number_tower.web import app as app_module
 from number_tower.web import errors
 from number_tower.web.middleware import body_limit
+from number_tower.web.middleware import streams as streams_limit
 from number_tower.web.middleware.streams import StreamLimitMiddleware, StreamRegistry
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
@@ -277,9 +278,12 @@ def test_a_stream_that_somebody_else_cancels_is_cancelled() -> None:
     asyncio.run(play())
 
 
-def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
+def test_one_client_and_all_together_have_so_many_streams_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams_limit, "MAX_STREAMS", 3)
+    monkeypatch.setattr(streams_limit, "MAX_STREAMS_PER_CLIENT", 2)
+
     async def play() -> None:
-        streams = StreamRegistry(3, 2)
+        streams = StreamRegistry()
         one = [await followed(streams, "203.0.113.1") for _ in range(3)]
         assert [sent[0]["status"] for _, sent in one] == [200, 200, 429]
         other = [await followed(streams, "203.0.113.2") for _ in range(2)]
@@ -295,9 +299,11 @@ def test_one_client_and_all_together_have_so_many_streams_and_no_more() -> None:
     asyncio.run(play())
 
 
-def test_without_limits_streams_are_not_counted_out() -> None:
+def test_without_limits_streams_are_not_counted_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams_limit, "MAX_STREAMS", 1)
+
     async def play() -> None:
-        streams = StreamRegistry(1, 1, limited=False)
+        streams = StreamRegistry(limited=False)
         opened = [await followed(streams) for _ in range(3)]
         assert [sent[0]["status"] for _, sent in opened] == [200, 200, 200]
         streams.end()

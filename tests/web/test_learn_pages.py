@@ -18,7 +18,7 @@ import number_tower as nt
 from number_tower import Game, catalogue, record
 from number_tower.coach.analysis import analyse_table
 from number_tower.coach.sentences import explain_idea
-from number_tower.record import from_line
+from number_tower.record import RecordError, from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -210,14 +210,14 @@ def test_a_game_too_large_is_refused_before_a_move_is_made(monkeypatch: pytest.M
         return from_line(line)
 
     monkeypatch.setattr(lines, "from_line", noted)
-    with pytest.raises(lines.UnreadableRecordError):
+    with pytest.raises(RecordError):
         lines.parse_record("rules(blocks=1-10000,fit=related):10000,1,2")
     assert read == ["rules(blocks=1-10000,fit=related):"]
 
 
 def test_a_game_of_a_million_blocks_is_not_even_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "from_line", None)
-    with pytest.raises(lines.UnreadableRecordError):
+    with pytest.raises(RecordError):
         lines.parse_record("rules(blocks=1-500000,500002-999999):1")
 
 

@@ -108,10 +108,10 @@ def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
     return metrics.registry.get_sample_value(name, labels)
 
 
-def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path) -> None:
+def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("number_tower.web.middleware.streams.MAX_STREAMS", 0)
     with measured(tmp_path, limits=True) as (client, metrics):
         codes = [client.post("/api/games/abc/take", json={"code": "x"}).status_code for _ in range(12)]
-        client.app.state.streams._max_streams = 0  # type: ignore[attr-defined]  # noqa: SLF001 - no room for a stream
         assert client.get("/g/abc/events").status_code == 503
         assert sample(metrics, "tower_refusals_total", limit="taking") == codes.count(429) > 0
         assert sample(metrics, "tower_refusals_total", limit="streams") == 1

@@ -198,7 +198,7 @@ def test_a_stream_never_goes_back_behind_what_was_seen(tmp_path: Path) -> None:
                 if known is None:
                     break
                 got.append(known.revision)
-                lobby._cache.remove(old.id)  # noqa: SLF001 - the cache is small, and a slow reader comes late
+                lobby.cache.remove(old.id)  # the cache is small, and a slow reader comes late
                 lobby._remember(old)  # noqa: SLF001
         assert got == [later.revision]
 

@@ -238,7 +238,7 @@ def test_questions_are_asked_for_a_seat_where_one_is_held_and_else_for_an_addres
         askers, ask = [], workers.ask
 
         async def noting(*args: Any, **terms: Any) -> Any:
-            askers.append(terms["requester"].path)
+            askers.append(terms["requester"])
             return await ask(*args, **terms)
 
         workers.ask = noting  # type: ignore[method-assign]

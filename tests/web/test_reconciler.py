@@ -155,7 +155,7 @@ def test_a_stream_outlives_a_database_that_fails_for_a_moment(database: str) -> 
         identity = (await second.lobby.find_room(address)).id
         faults = Faults(lambda kind, number: kind == "execute" and number < 8)
         with faults.at(second.store.engine):
-            second.lobby._cache.remove(identity)  # noqa: SLF001 - others were asked for meanwhile, and the cache is small
+            second.lobby.cache.remove(identity)  # others were asked for meanwhile, and the cache is small
             second.lobby._hub.publish(identity)  # noqa: SLF001
             assert await next_moves(states) == (9,)
         assert faults.failed

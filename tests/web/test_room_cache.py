@@ -171,7 +171,7 @@ def test_a_rule_file_is_shared_by_rooms_that_are_read_from_the_database(tmp_path
     async def do(lobby: Lobby) -> None:
         first, _ = await lobby.open_room(wish(fat_book(1)))
         second, _ = await lobby.open_room(wish(fat_book(1)))
-        lobby._cache.remove(second.id)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby.cache.remove(second.id)  # as if others had been asked for meanwhile
         address = second.address
         del second
         again = await lobby.find_room(address)
@@ -268,7 +268,7 @@ def test_a_stream_that_waits_keeps_no_room_in_memory(tmp_path: Path) -> None:
             assert await anext(stream) is not None
             waiting.append(asyncio.ensure_future(anext(stream)))
         await asyncio.sleep(0)
-        lobby._cache.remove(identity)  # noqa: SLF001 - as if others had been asked for meanwhile
+        lobby.cache.remove(identity)  # as if others had been asked for meanwhile
         gc.collect()
         assert not [each for each in gc.get_objects() if isinstance(each, CachedRoom) and each.address == address]
         for each in waiting:

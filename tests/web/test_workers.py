@@ -24,7 +24,7 @@ import pytest
 from number_tower.solve.limits import NotSolvedError
 from number_tower.web import workers as workers_module
 from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Requester, Workers
+from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Workers
 from support.clocks import SLOW
 from support.worker_tasks import (
     ThreadProcess,
@@ -77,10 +77,8 @@ def limits(waiting: int = 64, of_one: int = 64, seconds: float = LONG) -> dict[L
 
 
 @asynccontextmanager
-async def running(
-    processes: int = 1, expensive: int | None = None, memory: int = 1024, **limited: float
-) -> AsyncIterator[Workers]:
-    workers = Workers(processes, expensive, memory, limits=limits(**limited))  # type: ignore[arg-type] # whole numbers
+async def running(processes: int = 1, memory: int = 1024, **limited: float) -> AsyncIterator[Workers]:
+    workers = Workers(processes, memory, limits=limits(**limited))  # type: ignore[arg-type] # whole numbers
     try:
         yield workers
     finally:
@@ -271,12 +269,13 @@ async def test_a_flood_is_refused_at_once_and_the_rest_is_answered_in_order(tmp_
 
 
 @story
-async def test_nobody_waits_where_no_question_may() -> None:
-    async with running(waiting=0) as workers:
-        first, second = begun(workers, pid_after, 0.05), begun(workers, os.getpid)
+async def test_only_so_many_questions_wait() -> None:
+    async with running(waiting=1) as workers:
+        first, second, third = begun(workers, pid_after, 0.05), begun(workers, os.getpid), begun(workers, os.getpid)
         with pytest.raises(BusyError):
-            await second
+            await third
         assert await first
+        assert await second
 
 
 @story
@@ -412,11 +411,11 @@ class Log:
 
     def block(self, asker: str, gate: str = "gate", lane: Lane | None = None) -> asyncio.Task[Any]:
         lane = lane or self.lane
-        return begun(self.workers, released, self._folder / gate, lane=lane, requester=Requester(asker), seconds=LONG)
+        return begun(self.workers, released, self._folder / gate, lane=lane, requester=(asker,), seconds=LONG)
 
     def ask(self, word: str, **terms: Any) -> asyncio.Task[Any]:
         """Ask a question; the asker is the first letter of its word."""
-        terms = {"lane": self.lane, "requester": Requester(word[0]), **terms}
+        terms = {"lane": self.lane, "requester": (word[0],), **terms}
         return begun(self.workers, noted, self._folder / "log", word, **terms)
 
     def open(self, gate: str = "gate") -> None:
@@ -509,7 +508,7 @@ async def test_a_question_that_has_not_begun_in_time_is_refused_and_never_begins
 
 @story
 async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         log = Log(workers, tmp_path)
         dear = [log.block("a"), *(log.ask(f"{asker}{number}") for asker in "abcd" for number in range(8))]
         for _ in range(3):
@@ -522,7 +521,7 @@ async def test_a_cheap_question_is_not_behind_dear_ones(tmp_path: Path) -> None:
 @in_threads
 @story
 async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) -> None:
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         log = Log(workers, tmp_path, Lane.CHEAP)
         blocks = [log.block("a", "one"), log.block("b", "two")]  # no dear question waits yet, so they take both
         cheap = [log.ask(f"c{number}") for number in range(3)]
@@ -544,7 +543,7 @@ async def test_cheap_questions_leave_a_process_to_the_dear_ones(tmp_path: Path) 
 @in_threads
 @story
 async def test_dear_questions_never_take_all_processes(tmp_path: Path) -> None:
-    async with running(3, expensive=2) as workers:
+    async with running(3) as workers:
         log = Log(workers, tmp_path)
         dear = [log.block("a"), log.block("b"), log.block("c")]
         await settled()
@@ -576,7 +575,7 @@ async def test_a_question_that_several_ask_at_the_same_time_is_worked_on_once(tm
 async def test_a_question_that_is_worked_on_is_joined(tmp_path: Path) -> None:
     async with running() as workers:
         gate = tmp_path / "gate"
-        both = [begun(workers, released, gate, key="q", requester=Requester(asker)) for asker in "ab"]
+        both = [begun(workers, released, gate, key="q", requester=(asker,)) for asker in "ab"]
         await settled()
         assert (workers.running, workers.waiting) == (1, 0)
         both[0].cancel()
@@ -671,7 +670,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
     async with running() as workers:
         log = Log(workers, tmp_path)
         gone = asyncio.get_running_loop().create_future()
-        first, waiting = log.block("x"), log.ask("a", requester=Requester("a", gone=gone))
+        first, waiting = log.block("x"), log.ask("a", requester=("a",), gone=gone)
         await settled()
         gone.set_result(None)
         with pytest.raises(AbandonedError):
@@ -687,7 +686,7 @@ async def test_a_waiting_question_is_dropped_when_its_asker_is_gone(tmp_path: Pa
 async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tmp_path: Path) -> None:
     async with running() as workers:
         gone = asyncio.get_running_loop().create_future()
-        begun_already = begun(workers, released, tmp_path / "gate", requester=Requester("a", gone=gone))
+        begun_already = begun(workers, released, tmp_path / "gate", requester=("a",), gone=gone)
         await settled()
         gone.set_result(None)
         await settled()
@@ -699,7 +698,7 @@ async def test_a_question_that_has_begun_is_answered_though_its_asker_is_gone(tm
 @story
 async def test_figures_tell_how_many_wait_and_for_how_long(tmp_path: Path) -> None:
     waits: list[tuple[float, Lane]] = []
-    async with running(2, expensive=1) as workers:
+    async with running(2) as workers:
         workers.on_wait = lambda seconds, lane: waits.append((seconds, lane))
         log = Log(workers, tmp_path)
         assert (workers.waiting, workers.running) == (0, 0)

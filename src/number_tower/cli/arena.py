@@ -51,9 +51,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_patience_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play the games and print the results; finished games are kept, whatever stops the others."""
-    terminal = Terminal()
     players = args.players.split(",")
     with report_as("--players: ", UnknownPlayerError), report_as("", BatchError):
         contest = arrange(args.games, players, number=args.number, seed=args.seed, patience=args.patience)
@@ -171,16 +170,13 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
 @contextmanager
 def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
     """Report what is wrong with the file that is opened, before any work is done."""
-    try:
+    leave = "another --out leaves it alone"
+    with (
+        report_as("", BatchError, end=f"; {leave}" if resume else ""),
+        report_as("", JournalDamagedError, end=f"; {leave}", code=FAILED),
+        report_as("", JournalNotEmptyError, end=f": --resume goes on with the {run_noun} in it, and {leave}"),
+    ):
         yield
-    except JournalNotEmptyError as error:
-        advice = f"--resume goes on with the {run_noun} in it, and another --out leaves it alone"
-        raise CommandError(f"{error}: {advice}") from None
-    except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out leaves it alone", code=FAILED) from None
-    except BatchError as error:
-        advice = "; another --out leaves it alone" if resume else ""
-        raise CommandError(f"{error}{advice}") from None
 
 
 @contextmanager

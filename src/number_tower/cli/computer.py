@@ -55,10 +55,10 @@ class Opponents(NamedTuple):
         first, second = specs if len(specs) == 2 else (*specs, None) if args.seat == "2" else (None, *specs)
 
         def make(spec: str | None, number: int) -> Player | None:
-            """Make the player of a seat, by the number of its `--vs`."""
+            """Make the player of a seat; by the number of its `--vs`, two of the same level play different moves."""
             if spec is None:
                 return None
-            own = _derive_seed(seed, number)
+            own = seed if number == 0 else Random(f"{seed} {number}").randrange(1 << 32)  # noqa: S311 - play, not secrets
             return make_player(spec, seed=own, patience=args.patience, progress=progress.update)
 
         with report_as("--vs: ", UnknownPlayerError):
@@ -121,11 +121,6 @@ def _name_players(players: tuple[Player | None, Player | None], people: tuple[st
     with suppress(TableError):
         return check_player_names((f"{first} 1", f"{second} 2") if first == second else (first, second))
     return None
-
-
-def _derive_seed(seed: int, number: int) -> int:
-    """Return another seed for the second player, so that two of the same level play different moves."""
-    return seed if number == 0 else Random(f"{seed} {number}").randrange(1 << 32)  # noqa: S311 - play, not secrets
 
 
 class HintGiver:

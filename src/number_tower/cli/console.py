@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from types import MappingProxyType
+from typing import Any
 
 from rich.console import Console, JustifyMethod
 from rich.live import Live
@@ -26,6 +27,14 @@ MAX_WIDTH = 80
 
 MIN_NAME = 10
 """Columns that a name has even where there is little room."""
+
+_TRANSIENT: dict[str, Any] = {
+    "auto_refresh": False,  # no thread: worker processes are forked while it is shown
+    "transient": True,
+    "redirect_stdout": False,
+    "redirect_stderr": False,
+}
+"""Settings of what is shown only while there is work."""
 
 _DELAY = 0.5
 """Seconds of work before a progress bar is shown."""
@@ -98,10 +107,7 @@ def show_progress(unit: str, interrupt_hint: str) -> Iterator[Callable[[int, int
         TimeRemainingColumn(),
         TextColumn(f"(Ctrl-C {interrupt_hint})"),
         console=Console(stderr=True),
-        auto_refresh=False,  # no thread: worker processes are forked while it is shown
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
+        **_TRANSIENT,
         disable=not is_visible(sys.stderr),
     )
     task = progress.add_task("", total=None)
@@ -129,8 +135,5 @@ def create_status_line(get_text: Callable[[], str]) -> Live:
     return Live(
         console=Console(stderr=True, highlight=False),
         get_renderable=lambda: Text(get_text(), no_wrap=True, overflow="ellipsis"),
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
+        **_TRANSIENT,
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
-from number_tower.cli.errors import FAILED, CommandError
+from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.table import StaleError
 from number_tower.text import format_argument, format_text
 
@@ -45,11 +46,9 @@ class LazyStore:
     @cached_property
     def location(self) -> store.Location:
         """Where the database is."""
-        try:
+        source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
+        with report_as(f"{source}: ", store.LocationError):
             location = store.find_location(self._choice)
-        except store.LocationError as error:
-            source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
-            raise CommandError(f"{source}: {error}") from None
         if location is None:
             raise CommandError(f"games are not kept: {store.ENVIRONMENT_VARIABLE} or --db says none")
         return location
@@ -125,37 +124,33 @@ def choose_store(args: Namespace) -> LazyStore | None:
 # Saving a game -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class Autosave:
     """Saves one game. While the database cannot be used, the game goes on in memory, and is saved with a later change.
 
     `claim_slot` finds the place of the game in a match, inside the transaction that first saves it.
     """
 
-    def __init__(
-        self,
-        database: LazyStore,
-        opponents: Opponents | None = None,
-        saved: StoredGame | None = None,
-        claim_slot: Callable[[Connection], MatchSlot] | None = None,
-    ) -> None:
-        self._database = database
-        self._opponents = opponents
-        self._saved = saved
-        self._claim_slot = claim_slot
+    database: LazyStore
+    opponents: Opponents | None = None
+    saved: StoredGame | None = None
+    claim_slot: Callable[[Connection], MatchSlot] | None = None
+
+    def __post_init__(self) -> None:
         self._failing = False
-        self.up_to_date = saved is not None
-        self.key = None if saved is None else saved.key
+        self.up_to_date = self.saved is not None
+        self.key = None if self.saved is None else self.saved.key
         """The key of the game on every machine, once it is saved."""
 
     @property
     def ref(self) -> str | None:
         """The game's id, and the option for its database; None if it is not saved as it stands."""
-        return f"{self._saved.id}{self._database.db_option}" if self._saved and self.up_to_date else None
+        return f"{self.saved.id}{self.database.db_option}" if self.saved and self.up_to_date else None
 
     @property
     def slot(self) -> MatchSlot | None:
         """The place of the saved game in a match."""
-        return None if self._saved is None else self._saved.slot
+        return None if self.saved is None else self.saved.slot
 
     def save(self, table: Table) -> tuple[Table, str | None]:
         """Save a change; return the table as it is saved, and a message for the players, if there is one.
@@ -163,7 +158,7 @@ class Autosave:
         Raise StaleError with the current table if the game was changed elsewhere.
         """
         try:
-            self._saved, news = self._save_with_retry(table)
+            self.saved, news = self._save_with_retry(table)
         except store.StoreError as error:
             return table, self._note_failure(str(error))
         except StaleError:
@@ -172,17 +167,17 @@ class Autosave:
         if self._failing:
             news = "the database can be used again, and this game is kept there"
         self._note_success()
-        return self._saved.table, news
+        return self.saved.table, news
 
     def fetch_change(self) -> Table | None:
         """Return the current table if the game was changed elsewhere."""
-        if self._saved is None or not self.up_to_date:
+        if self.saved is None or not self.up_to_date:
             return None
         try:
-            changed = self._database.open().reload_if_changed(self._saved)
+            changed = self.database.open().reload_if_changed(self.saved)
         except store.StoreError:
             return None
-        self._saved = changed or self._saved
+        self.saved = changed or self.saved
         return None if changed is None else changed.table
 
     def _save_with_retry(self, table: Table) -> tuple[StoredGame, str | None]:
@@ -193,36 +188,36 @@ class Autosave:
             except store.StoreError:
                 if self._failing:
                     raise
-                self._database.set_timeout(SHORT_TIMEOUT)
+                self.database.set_timeout(SHORT_TIMEOUT)
                 return self._save_once(table)
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
-        opened = self._database.open()
-        seats = make_seats(self._opponents)
-        if self._saved is not None:
+        opened = self.database.open()
+        seats = make_seats(self.opponents)
+        if self.saved is not None:
             try:
-                return opened.save(self._saved, table, seats), None
+                return opened.save(self.saved, table, seats), None
             except store.GameNotFoundError:
-                self._saved, self.key = None, make_key()
+                self.saved, self.key = None, make_key()
                 news = "this game was forgotten elsewhere; it is kept anew"
                 return opened.begin(table, table.book, seats, key=self.key), news
         self.key = self.key or make_key()
         try:
-            return opened.begin(table, table.book, seats, self._claim_slot, self.key), None
+            return opened.begin(table, table.book, seats, self.claim_slot, self.key), None
         except store.GameStartedError as error:
-            self._saved = error.game
-            return opened.save(self._saved, table, seats), None
+            self.saved = error.game
+            return opened.save(self.saved, table, seats), None
         except store.GameNotFoundError:
             news = "this match was forgotten elsewhere; its game is kept by itself"
             return opened.begin(table, table.book, seats, key=self.key), news
 
     def _note_success(self) -> None:
-        self._database.set_timeout(None)
+        self.database.set_timeout(None)
         self.up_to_date, self._failing = True, False
 
     def _note_failure(self, problem: str) -> str | None:
         """Return the message for the players, the first time."""
-        self._database.set_timeout(SHORT_TIMEOUT)
+        self.database.set_timeout(SHORT_TIMEOUT)
         self.up_to_date = False
         if self._failing:
             return None
@@ -231,7 +226,7 @@ class Autosave:
 
     def close(self) -> None:
         """Close the database."""
-        self._database.close()
+        self.database.close()
 
 
 def make_seats(opponents: Opponents | None) -> Seats:

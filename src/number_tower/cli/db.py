@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,10 +13,10 @@ from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
-from number_tower.store.backup import create_backup, name_backup, restore_backup
+from number_tower.store.backup import DatabaseSummary, create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
 from number_tower.store.engine import use_once
-from number_tower.store.maintenance import CheckReport, check_database
+from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from number_tower.store.upgrade import BackupChoice, upgrade
 from number_tower.text import format_count, format_path
@@ -36,9 +37,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
-    terminal = Terminal()
     _check_options(args)
     if args.action is None and is_disabled(args.db):
         terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
@@ -93,9 +93,7 @@ def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
         return False
     if args.file is not None:
         return Path(args.file)
-    if store.location.file is not None:
-        return name_backup(Path(store.location.file))
-    return name_backup(Path(get_data_folder(), "server.db"))
+    return name_backup(Path(store.location.file or os.path.join(get_data_folder(), "server.db")))
 
 
 def _back_up(args: Namespace, terminal: Terminal) -> None:
@@ -119,19 +117,17 @@ def _check(args: Namespace, terminal: Terminal) -> None:
     raise CommandError(f"{name} has {count}, listed above ({contents}); {advice}", code=FAILED)
 
 
-def _run_check(args: Namespace) -> tuple[str, CheckReport]:
+def _run_check(args: Namespace) -> tuple[str, DatabaseSummary]:
     """Check the database, or the file of the call."""
     if args.file is None:
-        store = _require_store(args)
-        name, location = store.name, store.location
+        location = _require_store(args).location
     elif Path(args.file).is_file():
         location = locate_file(args.file)
-        name = location.name
     else:
         problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
         raise CommandError(problem)
     with show_progress("games", "stops") as update:
-        return name, check_database(location, update)
+        return location.name, check_database(location, update)
 
 
 def _restore(args: Namespace, terminal: Terminal) -> None:

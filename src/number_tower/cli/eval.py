@@ -12,13 +12,7 @@ from number_tower.arena import BatchError
 from number_tower.arena.schedule import normalize_player
 from number_tower.batch.journal import JournalDamagedError
 from number_tower.blocks import parse_number
-from number_tower.cli.arena import (
-    INTERRUPT_HINT,
-    choose_journal_file,
-    format_call,
-    report_interruption,
-    report_journal_error,
-)
+from number_tower.cli import arena
 from number_tower.cli.console import MAX_WIDTH, number_names, render_ranking, show_progress
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count, parse_seconds, parse_seed
@@ -80,18 +74,20 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Ask the players and print their scores; finished tasks are kept, whatever stops the others."""
-    terminal = Terminal()
-    _check_folder(args.report)
-    args.out = choose_journal_file(args, FILE)
+    if args.report is not None and (
+        not args.report or (os.path.exists(args.report) and not os.path.isdir(args.report))
+    ):
+        raise CommandError("--report: expected a folder, which is made if there is none")
+    args.out = arena.choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:
         suite = create_suite(args, make)
         with (
-            report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
+            arena.report_journal_error(EvaluationJournal.run_noun, resume=args.resume),
             EvaluationJournal(args.out, suite, resume=args.resume) as journal,
-            report_interruption(journal, len(suite), format_resume_command(args)),
-            show_progress("games and positions", INTERRUPT_HINT) as update,
+            arena.report_interruption(journal, len(suite), format_resume_command(args)),
+            show_progress("games and positions", arena.INTERRUPT_HINT) as update,
             closing(run_tasks(suite, log=journal, jobs=args.jobs, make=make, stop=args.stop, progress=update)) as tasks,
         ):
             found = compute_scores(suite, tasks)
@@ -156,22 +152,16 @@ def format_command(suite: Suite) -> str:
     words += [f"--seed={suite.seed}"]
     tries = None if suite.tries == DEFAULT_TRIES else suite.tries
     patience = None if suite.patience == DEFAULT_PATIENCE else suite.patience
-    return format_call("eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience)
+    return arena.format_call("eval", *words, tries=tries, **{"no-legal": not suite.legal}, patience=patience)
 
 
 def format_resume_command(args: Namespace) -> str:
     """Return the command that resumes an evaluation; its file has the other settings."""
     own = {"jobs": args.jobs, "report": args.report, "stop": args.stop, "json": args.json}
-    return format_call("eval", resume=True, out=args.out, **own)
+    return arena.format_call("eval", resume=True, out=args.out, **own)
 
 
 # Report ---------------------------------------------------------------------------------------------------------------
-
-
-def _check_folder(folder: str | None) -> None:
-    """Refuse a report folder that cannot be made, before any work is done."""
-    if folder is not None and (not folder or (os.path.exists(folder) and not os.path.isdir(folder))):
-        raise CommandError("--report: expected a folder, which is made if there is none")
 
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
@@ -179,7 +169,7 @@ def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
     if args.report is not None:
         return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
-    again = format_call("eval", resume=True, out=args.out)
+    again = arena.format_call("eval", resume=True, out=args.out)
     more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
     return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
 

@@ -22,13 +22,12 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Delete games and matches, and print their lines, which bring them back."""
     for ref in args.ids:
         if not is_game_id(ref) and not is_match_id(ref):
-            problem = f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}"
-            raise CommandError(problem)
-    terminal, store = Terminal(), LazyStore(args.db)
+            raise CommandError(f"expected a game's id, such as 12, or a match's, such as m3; got {format_value(ref)}")
+    store = LazyStore(args.db)
     for ref in args.ids:
         if is_match_id(ref):
             games = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")

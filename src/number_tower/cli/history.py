@@ -19,7 +19,7 @@ from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
-from number_tower.store.rows import StoredGame, is_timestamp
+from number_tower.store.rows import StoredGame, format_time, is_timestamp
 from number_tower.text import pluralize
 from number_tower.voice import format_points, get_voice
 
@@ -44,9 +44,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """List games or matches, the last played first."""
-    terminal = Terminal()
     filters = (args.game, args.player, args.result, args.since, args.until)
     if args.result in {"won", "lost"} and args.player is None:
         raise CommandError(f"--result {args.result}: by whom? Add --player NAME")
@@ -54,6 +53,7 @@ def run(args: Namespace) -> None:
         raise CommandError("--matches lists all matches; the other filters are for games")
     store, what = LazyStore(args.db), "matches" if args.matches else "games"
     found, total = ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
+    pages = -(-total // args.count)
     if args.json:
         entries = [_match_to_json(each) if isinstance(each, ListedMatch) else _game_to_json(each) for each in found]
         document = {"total": total, "page": args.page, "count": args.count, what: entries}
@@ -64,20 +64,15 @@ def run(args: Namespace) -> None:
         call = f"tower {'match' if args.matches else 'play'} GAME"
         terminal.show(f"No {what} are kept in {store.name} yet. To play one: {call}\n")
     elif not found:
-        raise CommandError(f"--page {args.page}: there are only {-(-total // args.count)}")
+        raise CommandError(f"--page {args.page}: there are only {pages}")
     else:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
         rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
         alignment = ">" + "<" * (len(heads) - 1)
         terminal.write(format_table(heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
-        _show_page_number(terminal, args, total, what)
-
-
-def _show_page_number(terminal: Terminal, args: Namespace, total: int, what: str) -> None:
-    pages = -(-total // args.count)
-    if pages > 1:
-        after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
-        terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
+        if pages > 1:
+            after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
+            terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
 
 
 def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
@@ -142,7 +137,7 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
         start = datetime.combine(day, datetime.min.time()).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return start.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return format_time(start)
 
 
 def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:

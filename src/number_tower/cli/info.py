@@ -21,16 +21,14 @@ def add_arguments(_: CommandParser) -> None:
     """Describe the options of `tower games` and `tower levels`: there are none."""
 
 
-def run_games(_: Namespace) -> None:
+def run_games(_: Namespace, terminal: Terminal) -> None:
     """List the games."""
-    terminal = Terminal()
     show_games(terminal)
     terminal.show("\nPlay one with `tower play NAME`; read its rules with `tower rules NAME`.\n")
 
 
-def run_levels(_: Namespace) -> None:
+def run_levels(_: Namespace, terminal: Terminal) -> None:
     """Describe the computer's levels."""
-    terminal = Terminal()
     terminal.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
     terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
     terminal.show(
@@ -48,9 +46,8 @@ def add_rules_arguments(parser: CommandParser) -> None:
     parser.add_game_options()
 
 
-def run_rules(args: Namespace) -> None:
+def run_rules(args: Namespace, terminal: Terminal) -> None:
     """Print the rules of a game in brief."""
-    terminal = Terminal()
     choice = choose_game(args, args.game)
     book = choice.book
     lines = describe_rules(choice.rules, get_voice(book).noun)
@@ -67,7 +64,7 @@ def add_completion_arguments(parser: CommandParser) -> None:
     parser.add_value("shell", "SHELL", "bash, zsh, fish, powershell or tcsh", nargs="?")
 
 
-def run_completion(args: Namespace) -> None:
+def run_completion(args: Namespace, _: Terminal) -> None:
     """Print a script that makes a shell complete `tower`."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 

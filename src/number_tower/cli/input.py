@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.blocks import classify_misread, parse_number
@@ -72,41 +73,34 @@ def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
     return PlayerInput(printable, problem=classify_misread(text))
 
 
+@dataclass(eq=False)
 class MovePrompt:
     """Asks for a move until it gets a legal one, or a command for the caller.
 
     `has_changed` says whether the game was changed elsewhere; it is asked before the table is shown.
     """
 
-    def __init__(
-        self,
-        terminal: Terminal,
-        commands: Mapping[str, str] = COMMANDS,
-        *,
-        hints: bool = True,
-        has_changed: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._terminal = terminal
-        self._commands = commands
-        self._hints = hints
-        self._has_changed = has_changed
-        self._hint_giver: HintGiver | None = None
-        self.introduced: set[str] = set()
-        """The ideas of the coach that were introduced at this prompt."""
+    terminal: Terminal
+    commands: Mapping[str, str] = field(default_factory=COMMANDS.copy)
+    hints: bool = True
+    has_changed: Callable[[], bool] = lambda: False
+    _hint_giver: HintGiver | None = None
+    introduced: set[str] = field(default_factory=set)
+    """The ideas of the coach that were introduced at this prompt."""
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
         """Return a legal block, or a command that the caller has to run."""
         voice = get_voice(table.book)
         while True:
-            answer = parse_input(self._terminal.ask(prompt), self._commands)
+            answer = parse_input(self.terminal.ask(prompt), self.commands)
             refusal = answer.problem if answer.number is None else table.refusal(answer.number)
-            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self._has_changed():
+            if (answer.command in _READ_ONLY or (answer.command is None and refusal)) and self.has_changed():
                 return PlayerInput(answer.text, command=CHANGED)
             if answer.command is not None:
                 if not self._run_command(table, answer):
                     return answer
             elif refusal is not None:
-                self._terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
+                self.terminal.show_event(voice.refuse(table, refusal, answer.text, answer.number or 0))
             else:
                 return answer
 
@@ -116,21 +110,21 @@ class MovePrompt:
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self._terminal.write(draw_towers(table, self._terminal.columns, colour=self._terminal.colour))
+        self.terminal.write(draw_towers(table, self.terminal.columns, colour=self.terminal.colour))
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
         """Run a command that changes nothing; say whether it was one."""
         voice = get_voice(table.book)
         match answer.command:
             case "help":
-                self._terminal.show_event(voice.tell_help(table))
-                self._terminal.show_list(self._commands)
+                self.terminal.show_event(voice.tell_help(table))
+                self.terminal.show_list(self.commands)
             case "moves":
                 for message in voice.tell_moves(table):
-                    self._terminal.show_event(message)
+                    self.terminal.show_event(message)
             case "show":
                 self.draw_towers(table)
-            case "hint" | "why" if self._hints:
+            case "hint" | "why" if self.hints:
                 self._give_hint(table, answer)
             case _:
                 return False
@@ -140,7 +134,7 @@ class MovePrompt:
         if self._hint_giver is None:
             from number_tower.cli.computer import HintGiver  # noqa: PLC0415 - not for the first prompt
 
-            self._hint_giver = HintGiver(self._terminal, self.introduced)
+            self._hint_giver = HintGiver(self.terminal, self.introduced)
         self._hint_giver.give_hint(table, question)
 
 

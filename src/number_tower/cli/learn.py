@@ -36,9 +36,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Give the lesson."""
-    terminal = Terminal()
     choice = choose_game(args, args.game)
     terminal.show_heading(f"A first lesson. {choice.book.title}\n")
     rules = describe_rules(choice.rules, get_voice(choice.book).noun)
@@ -90,7 +89,6 @@ def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     """Play a game against the weakest level; the learner begins."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **opponent}))
-    name = dialogue.voice.get_name(dialogue.table, 1)
-    terminal.show_heading(f"\nA game against {name}. You begin.\n")
+    terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You begin.\n")
     terminal.show("\n")
     dialogue.play()

@@ -17,6 +17,7 @@ from typing import Any
 import number_tower
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
 from number_tower.cli.options import CommandParser, list_games
+from number_tower.cli.terminal import Terminal
 from number_tower.text import format_text, format_value
 
 COMMANDS = {
@@ -45,9 +46,9 @@ COMMANDS = {
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.
 
-The module has the functions `add_arguments(parser)` and `run(args)`; what goes wrong is raised as a CommandError, and
-`run` returns an exit code only where it is not 0. Where a module has several commands, the others have
-`add_NAME_arguments` and `run_NAME`.
+The module has the functions `add_arguments(parser)` and `run(args, terminal)`; what goes wrong is raised as a
+CommandError, and `run` returns an exit code only where it is not 0. Where a module has several commands, the others
+have `add_NAME_arguments` and `run_NAME`.
 """
 
 
@@ -96,7 +97,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         raise CommandError(f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
-        return int(run(args) or FINISHED)
+        return int(run(args, Terminal()) or FINISHED)
     except number_tower.CatalogueError as error:  # imported only when there is an error
         raise CommandError(str(error)) from None
 

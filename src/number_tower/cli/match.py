@@ -41,9 +41,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play a match from its start."""
-    terminal = Terminal()
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
@@ -67,8 +66,7 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> Non
     if args.record is not None:
         problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
         raise CommandError(problem)
-    series = _update_names(saved, _create_opponents(args))
-    _MatchSession(args, series, terminal, saved).play()
+    _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved).play()
 
 
 def _create_opponents(args: Namespace) -> Opponents | None:

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from number_tower.cli.errors import INTERRUPTED, print_error, require_extra
 from number_tower.cli.options import CommandParser
+from number_tower.cli.terminal import Terminal
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -18,7 +19,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--no-help", "offer no hints and no analysis")
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, _: Terminal) -> None:
     """Serve the MCP client at standard input and output, until it leaves or Ctrl-C."""
     with require_extra("letting language models play", "mcp"):
         from number_tower.mcp import server  # noqa: PLC0415 - the extra may not be installed

@@ -37,9 +37,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Play a game from its start."""
-    terminal = Terminal()
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
@@ -47,9 +46,8 @@ def run(args: Namespace) -> None:
     dialogue.play()
 
 
-def run_menu(args: Namespace) -> None:
+def run_menu(args: Namespace, terminal: Terminal) -> None:
     """Show the games, ask which to play, and play it."""
-    terminal = Terminal()
     terminal.show_heading("Welcome to Number Tower!\n")
     terminal.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
     show_games(terminal)
@@ -109,8 +107,7 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
     except catalogue.OptionError as error:
-        taken = format_options(error.taken)
-        raise CommandError(f"{error.game} takes no --{error.option}; it takes {taken}") from None
+        raise CommandError(f"{error.game} takes no --{error.option}; it takes {format_options(error.taken)}") from None
     except RulesError as error:
         conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None

@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import date
 from itertools import islice
 from secrets import randbelow
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
@@ -49,11 +49,6 @@ LONGEST_TOLD = 20
 LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
 
-_BEGINNING = 8
-_SEEDS = 100_000
-
-Result = Literal["right", "wrong", "skipped", "left"]
-
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
@@ -68,9 +63,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace, terminal: Terminal | None = None) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Ask puzzles, or print them."""
-    terminal = terminal or Terminal()
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; expected one of them")
@@ -103,7 +97,7 @@ class PuzzleSource:
         if choice is None and args.seed is None and self.day is None:
             self.day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
         self.by_chance = self.day is None and args.seed is None
-        self.seed: int | str = self.day or (randbelow(_SEEDS) if self.by_chance else args.seed)
+        self.seed: int | str = self.day or (randbelow(100_000) if self.by_chance else args.seed)
         self._grade: int | None = args.grade
         self._choice = choice
         self._stream = None if choice is None else find_puzzles(choice.rules, self.seed, grade=args.grade)
@@ -172,7 +166,7 @@ class PuzzleSession:
                 self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
-            if result == "left":
+            if result is None:
                 return
             self._count_result(result)
             if self._count is None and not self._ask_for_another():
@@ -183,7 +177,7 @@ class PuzzleSession:
         if number != self._count:
             self._terminal.show(f"{make_sentence(self._source.explain_end(number))}\n")
 
-    def _count_result(self, result: Result) -> None:
+    def _count_result(self, result: PuzzleResult) -> None:
         self._asked += 1
         self._right += result == "right"
         self._streak = self._streak + 1 if result == "right" else 0
@@ -229,8 +223,8 @@ class PuzzleQuestion:
         self._solution = puzzle.solve()
         self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
 
-    def ask(self) -> Result:
-        """Show the position, and ask until there is an answer."""
+    def ask(self) -> PuzzleResult | None:
+        """Show the position, and ask until there is an answer; return None if the player quits."""
         self._prompt.draw_towers(self._table)
         self._terminal.show_event(self._voice.tell_turn(self._table))
         while True:
@@ -238,7 +232,7 @@ class PuzzleQuestion:
             if answer.number is not None:
                 return self._judge_move(answer.number)
             if answer.command == "quit":
-                return "left"
+                return None
             if answer.command == "skip":
                 self._log.add(self._table, self._puzzle.grade, "skipped")
                 self._terminal.show(f"{self._format_solution(short=True)}\n")
@@ -249,7 +243,7 @@ class PuzzleQuestion:
             else:
                 self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
-    def _judge_move(self, block: int) -> Result:
+    def _judge_move(self, block: int) -> PuzzleResult:
         """Save the result, and then announce it."""
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
         text = self._explain_move(block, short=True)
@@ -279,7 +273,7 @@ class PuzzleQuestion:
         """Play on after a move that was typed, best against best, and tell it."""
         line = find_line(self._solution, block, LONGEST_TOLD + 1)
         table = self._table
-        for move in line if len(line) <= LONGEST_TOLD else line[:_BEGINNING]:
+        for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
         for message in islice(narrate(table, self._table.version + 1, answers=True), 1, None):
             self._terminal.show_event(message)

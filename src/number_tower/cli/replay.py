@@ -15,9 +15,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_ref_argument()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Print a game again."""
-    terminal = Terminal()
     table, _ = find_game(args, args.ref)
     Dialogue(table, terminal).narrate()
     if table.outcome is None:

@@ -32,9 +32,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_no_save_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Go on with a game or a match; a game from a file is saved there as well."""
-    terminal = Terminal()
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over

@@ -34,9 +34,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds, default=20.0)
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Review a game, and print the review as text, JSON or a picture."""
-    terminal = Terminal()
     table, _ = find_game(args, args.ref)
     printed = args.svg == "-"
     if printed and args.json:

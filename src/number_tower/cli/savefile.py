@@ -103,8 +103,7 @@ class SaveFile:
         except record.NoRecordError as error:
             raise CommandError(f"the game cannot be kept in {error}") from None
         except (record.RecordError, CatalogueError):
-            problem = f"{self.name} holds something that is not a game; choose another file"
-            raise CommandError(problem) from None
+            raise CommandError(f"{self.name} holds something that is not a game; choose another file") from None
 
     def _set_aside_earlier_game(self) -> str:
         """Give the earlier game a second, free name, before the file is written."""

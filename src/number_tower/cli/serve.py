@@ -10,6 +10,7 @@ from number_tower.blocks import parse_number
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count
+from number_tower.cli.terminal import Terminal
 from number_tower.store import ENVIRONMENT_VARIABLE, StoreError, is_disabled
 from number_tower.web import settings
 
@@ -71,7 +72,7 @@ def add_arguments(parser: CommandParser) -> None:
     )
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace, _: Terminal) -> int:
     """Serve the games to browsers until Ctrl-C."""
     chosen = _read_settings(args)
     with require_extra("serving games", "web"), report_as("", StoreError, end=".", code=FAILED):

@@ -10,7 +10,7 @@ from number_tower import catalogue
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import NOT_SOLVED, CommandError
+from number_tower.cli.errors import NOT_SOLVED, CommandError, report_as
 from number_tower.cli.options import CommandParser, make_number_parser, parse_seconds
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
@@ -50,27 +50,23 @@ def add_arguments(parser: CommandParser) -> None:
     )
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Solve a position, and print its value and its moves."""
-    terminal = Terminal()
     table = _find_table(args)
     if table.declared is not None and not args.json:
         terminal.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")
     table = _play_moves(table, args.moves)
-    what = ""
     with SearchProgress() as progress:
-        try:
+        with report_as("", NotSolvedError, end=".", code=NOT_SOLVED):
             solution = solve(
                 table.game, plies=not args.values, seconds=args.seconds, memory=args.memory, progress=progress.update
             )
-            if not args.json:
-                progress.clear()
-                terminal.show_heading(f"{_format_verdict(solution, table)}\n")
-            what = "what the moves are worth: "
+        if not args.json:
+            progress.clear()
+            terminal.show_heading(f"{_format_verdict(solution, table)}\n")
+        with report_as("what the moves are worth: ", NotSolvedError, end=".", code=NOT_SOLVED):
             ranked = _rank_moves(solution)
             line, missing = _find_line(solution) if args.line else ([], "")
-        except NotSolvedError as error:
-            raise CommandError(f"{what}{error}.", code=NOT_SOLVED) from None
     if args.json:
         if missing:
             raise CommandError(missing, code=NOT_SOLVED)
@@ -104,8 +100,7 @@ def _play_moves(table: Table, moves: str | None) -> Table:
     for text in [] if moves is None else moves.split(","):
         block = parse_number(text)
         if block is None:
-            problem = f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}"
-            raise CommandError(problem)
+            raise CommandError(f"--moves: expected blocks with commas between, such as 9,8; got {format_value(moves)}")
         try:
             game = game.play(block)
         except MoveError as error:
@@ -184,8 +179,7 @@ def _print_moves(ranked: list[tuple[int, Worth]], terminal: Terminal, *, everyth
         blocks = sorted(block for block, worth in ranked if worth.value == kind)
         if blocks:
             label = terminal.paint(kind, code) + " " * (4 - len(kind))
-            moves = f"{len(blocks):,} of {len(ranked):,} moves"
-            terminal.show(f"  {label}  {moves}: {summarize_numbers(blocks)}\n")
+            terminal.show(f"  {label}  {len(blocks):,} of {len(ranked):,} moves: {summarize_numbers(blocks)}\n")
     best, worth = ranked[0]
     known = "" if worth.plies is None else f"The best of them is {best}: {worth.value}, {_format_plies(worth.plies)}. "
     terminal.show(f"\n{known}`--all` lists every move.\n")

@@ -9,6 +9,8 @@ from contextlib import closing
 from difflib import SequenceMatcher
 from time import monotonic
 
+from rich.cells import set_cell_size
+
 from number_tower.cli.console import MAX_WIDTH, format_table, show_progress
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError, print_error, rearm_interrupt
@@ -18,7 +20,7 @@ from number_tower.coach.review import Accuracy
 from number_tower.match import Tally
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
-from number_tower.store.statistics import Period, ResultsByGame, Statistics, Streak
+from number_tower.store.statistics import Period, ResultsByGame, Statistics
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
@@ -45,12 +47,11 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run(args: Namespace) -> None:
+def run(args: Namespace, terminal: Terminal) -> None:
     """Judge the games that were not judged yet, and print the statistics."""
-    terminal = Terminal()
     store = LazyStore(args.db)
     name = None if args.name is None else args.name.strip()
-    found, stopped = _NOTHING._replace(name=name), False
+    found, stopped = Statistics(name), False
     if not store.missing:
         found, stopped = store.query(lambda database: _load_statistics(database, name), "game")
     if args.json:
@@ -63,9 +64,6 @@ def run(args: Namespace) -> None:
             games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
             missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
             terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
-
-
-_NOTHING = Statistics(None, 0, 0, 0, 0, (), (), "games", (), Streak(), (), 0)
 
 
 def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
@@ -273,11 +271,7 @@ def split_width(parts: Sequence[int], width: int) -> list[int]:
 def _shorten_name(name: str) -> str:
     """Return a name that fits into its column."""
     name = format_text(name)
-    if count_cells(name) <= _LONGEST_NAME:
-        return name
-    while count_cells(name) > _LONGEST_NAME - 3:
-        name = name[:-1]
-    return f"{name}..."
+    return name if count_cells(name) <= _LONGEST_NAME else f"{set_cell_size(name, _LONGEST_NAME - 3).rstrip()}..."
 
 
 def _split_accuracy(accuracy: Accuracy) -> tuple[int, int]:

@@ -34,7 +34,7 @@ def add_export_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run_export(args: Namespace) -> None:
+def run_export(args: Namespace, terminal: Terminal) -> None:
     """Write games, a line each, to a file or to standard output."""
     store = LazyStore(args.db)
     wanted = GameFilter(normalize_game_name(args.game), args.player and args.player.strip())
@@ -43,7 +43,7 @@ def run_export(args: Namespace) -> None:
         if not store.missing:
             number = store.query(lambda database: _write_games(database, wanted, stream), "game")
     if args.file is not None:
-        Terminal().show(f"{format_count(number, 'game')} written to {format_path(args.file)}.\n")
+        terminal.show(f"{format_count(number, 'game')} written to {format_path(args.file)}.\n")
 
 
 def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:
@@ -79,7 +79,7 @@ def add_import_arguments(parser: CommandParser) -> None:
     parser.add_db_option()
 
 
-def run_import(args: Namespace) -> None:
+def run_import(args: Namespace, terminal: Terminal) -> None:
     """Import games from a file or standard input; all of them, or none if one of them is wrong."""
     name = "standard input" if args.file is None else format_path(args.file)
     with (
@@ -89,19 +89,17 @@ def run_import(args: Namespace) -> None:
     ):
         lines = _read_lines(stream)
         result = LazyStore(args.db).query(lambda database: import_games(database, lines), "game", create=True)
-    Terminal().show(_describe_import(result))
+    terminal.show(_describe_import(result))
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[str]:
-    number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        number += 1
+    for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
-            raise TransferError(number, "longer than any record")
+            raise TransferError(f"line {number}: longer than any record")
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise TransferError(number, "expected text in UTF-8") from None
+            raise TransferError(f"line {number}: expected text in UTF-8") from None
 
 
 def _describe_import(result: ImportResult) -> str:

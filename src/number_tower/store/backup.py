@@ -15,10 +15,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple, cast
 
-from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, select
+from sqlalchemy import URL, Connection, Engine, MetaData, NullPool, Table, create_engine, func, insert, inspect, select
 
 from number_tower.files import replace_file, sync
 from number_tower.store import Location, StoreError, locate_file
@@ -51,16 +50,20 @@ _ROWS_PER_STEP = 500
 _VERSION_TABLE = "alembic_version"
 
 
-class BackupSummary(NamedTuple):
-    """What a backup holds: the version of its tables, and how many rows are in each."""
+class DatabaseSummary(NamedTuple):
+    """What a database or a backup holds: the version of its tables, and how many rows are in each.
+
+    After a check, also everything that is wrong.
+    """
 
     version: str
     rows: Mapping[str, int]
+    problems: tuple[str, ...] = ()
 
 
 def create_backup(
     location: Location, target: Path, *, overwrite: bool = False, progress: Progress | None = None
-) -> BackupSummary:
+) -> DatabaseSummary:
     """Write a backup of a database to a file, while others may use the database; check it before it gets its name."""
     if location.file is not None and os.path.realpath(target) == os.path.realpath(location.file):
         raise StoreError(f"{format_path(target)} is the database itself; choose another file for the backup")
@@ -72,12 +75,14 @@ def create_backup(
     return summary
 
 
-def copy_database(location: Location, file: Path, progress: Progress | None = None) -> BackupSummary:
-    """Copy a database as it is at one moment to a new SQLite file."""
-    if location.file is not None:
-        return _copy_file(Path(location.file), file, location.name, progress)
+def copy_database(location: Location, file: Path, progress: Progress | None = None) -> DatabaseSummary:
+    """Copy a database as it is at one moment to a new SQLite file, however much is written to it meanwhile."""
     with use_once(location) as engine, begin_snapshot(engine) as connection:
-        return _copy_tables(connection, file, require_version(connection, location), progress)
+        if location.file is None:
+            return _copy_tables(connection, file, require_version(connection, location), progress)
+        summary = _summarize(connection, location.name)
+        _copy_pages(connection, file, progress)
+        return summary
 
 
 def back_up_before_upgrade(
@@ -116,26 +121,24 @@ def restore_backup(location: Location, source: Path, progress: Progress | None =
     return restore(location, source, summary, progress)
 
 
-def read_summary(file: Path) -> BackupSummary:
+def read_summary(file: Path) -> DatabaseSummary:
     """Return what a backup holds; a damaged file, or one that is no database of ours, is a StoreError."""
     name = format_path(file)
-    with translate_errors(name, OSError), closing(_open(file)) as connection:
-        for (problem,) in connection.execute("PRAGMA integrity_check(1)"):
-            if problem != "ok":
-                raise StoreError(f"the database {name} cannot be used: it is damaged")
-        for table, row, *_ in connection.execute("PRAGMA foreign_key_check"):
+    if not file.is_file():
+        raise StoreError(f"there is no backup {name}")
+    with use_once(locate_file(file)) as engine, begin_snapshot(engine) as connection:
+        if connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar() != "ok":
+            raise StoreError(f"the database {name} cannot be used: it is damaged")
+        for table, row, *_ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
             raise StoreError(f"the database {name} is damaged: row {row} of {table} refers to a row that is missing")
         return _summarize(connection, name)
 
 
-def _summarize(connection: sqlite3.Connection, name: str) -> BackupSummary:
-    tables = {table for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not {_VERSION_TABLE, "games"} <= tables:
+def _summarize(connection: Connection, name: str) -> DatabaseSummary:
+    version = read_version(connection)
+    if not version:
         raise StoreError(f"{name} holds other things than games of Number Tower")
-    version = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()  # noqa: S608 - a constant
-    ours = tables & metadata.tables.keys()
-    counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ours}  # noqa: S608 - constants
-    return BackupSummary("" if version is None else str(version[0]), counts)
+    return DatabaseSummary(version, _count_rows(connection))
 
 
 @contextmanager
@@ -150,46 +153,29 @@ def _write_backup(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         with replace_file(target) as part:
             create_private(str(part))
             yield part
-    except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
+    except OSError as error:
         raise StoreError(f"{format_path(target)} cannot be written: {describe_error(error)}") from error
 
 
-def _copy_file(source: Path, part: Path, name: str, progress: Progress | None) -> BackupSummary:
-    """Copy a database file as it is at one moment, however much is written to it meanwhile."""
-    with translate_errors(name):
-        connection = _open(source, shared=os.access(source, os.W_OK) and os.access(source.parent, os.W_OK))
-    with closing(connection):
-        with translate_errors(name):
-            connection.execute("BEGIN")  # a reader of the write-ahead log sees one moment, and keeps nobody waiting
-            summary = _summarize(connection, name)
-        try:
-            _copy_pages(connection, part, progress)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if not is_damage(error):
-                raise
-            raise StoreError(f"the database {name} cannot be used: {describe_error(error)}") from error
-    return summary
+def _copy_pages(source: Connection, part: Path, progress: Progress | None) -> None:
+    """Copy a database file; unless it is damaged, errors are those of writing the copy."""
 
-
-def _open(file: Path, *, shared: bool = False) -> sqlite3.Connection:
-    """Open a file; unless it is shared with others, without leaving anything beside it."""
-    if not shared and not file.is_file():
-        raise StoreError(f"there is no backup {format_path(file)}")
-    options = "mode=rw" if shared or os.path.exists(f"{file}-wal") else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(os.fsencode(file))}?{options}", uri=True, isolation_level=None)
-
-
-def _copy_pages(source: sqlite3.Connection, part: Path, progress: Progress | None) -> None:
     def step(_: int, remaining: int, total: int) -> None:
         if progress is not None:
             progress(total - remaining, total)
 
-    with closing(sqlite3.connect(part, isolation_level=None)) as target:
-        source.backup(target, pages=_PAGES_PER_STEP, progress=step)
-        target.execute("PRAGMA journal_mode = DELETE")  # everything in one file
+    opened = cast("sqlite3.Connection", source.connection.driver_connection)
+    try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as target:
+            opened.backup(target, pages=_PAGES_PER_STEP, progress=step)
+            target.execute("PRAGMA journal_mode = DELETE")  # everything in one file
+    except sqlite3.Error as error:
+        if is_damage(error):
+            raise
+        raise OSError(describe_error(error)) from error
 
 
-def _restore_file(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _restore_file(location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None) -> Path | None:
     target = Path(os.path.realpath(location.file or ""))
     if target == Path(os.path.realpath(source)):
         raise StoreError(f"{format_path(source)} is the database itself; there is nothing to restore")
@@ -198,8 +184,7 @@ def _restore_file(location: Location, source: Path, summary: BackupSummary, prog
         make_private_folders(str(target.parent))
         with ExitStack() as lock, replace_file(target) as part:  # the lock is held until the file is replaced
             create_private(str(part))
-            with closing(_open(source)) as connection:
-                _copy_pages(connection, part, progress)
+            copy_database(locate_file(source), part, progress)
             _check_copied(read_summary(part).rows, summary.rows, source, location)
             if target.exists():
                 _lock_exclusively(lock, target, location.name)
@@ -251,19 +236,21 @@ def _keep_replaced(file: Path) -> Path:
     return kept
 
 
-def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> BackupSummary:
+def _copy_tables(source: Connection, part: Path, version: str, progress: Progress | None = None) -> DatabaseSummary:
     """Copy all tables of a server to a SQLite file whose tables have the same version."""
     with _make_copy_engine(part).begin() as target:
         migrate(target, version)
         _copy_rows(source, target, progress)
-    return BackupSummary(version, _count_rows(source))
+    return DatabaseSummary(version, _count_rows(source))
 
 
 def _make_copy_engine(file: Path) -> Engine:
     return create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
 
 
-def _restore_server(location: Location, source: Path, summary: BackupSummary, progress: Progress | None) -> Path | None:
+def _restore_server(
+    location: Location, source: Path, summary: DatabaseSummary, progress: Progress | None
+) -> Path | None:
     """Replace the tables of a server by those of a backup, in one transaction."""
     replaced: Path | None = None
     try:
@@ -298,22 +285,20 @@ def _refuse_if_connected(connection: Connection, location: Location) -> None:
 
 def _copy_rows(source: Connection, target: Connection, progress: Progress | None) -> None:
     """Copy the rows of all tables, and the highest ids ever used: no id is used twice."""
-    there, here = MetaData(), MetaData()
-    there.reflect(source)
-    here.reflect(target)
+    tables = MetaData()
+    tables.reflect(target)
     done, total = 0, sum(_count_rows(source).values())
-    for table in here.sorted_tables:
+    for table in tables.sorted_tables:
         if table.name == _VERSION_TABLE:
             continue
-        held = there.tables[table.name]
-        found = source.execute(select(held), execution_options={"yield_per": _ROWS_PER_STEP})
+        found = source.execute(select(table), execution_options={"yield_per": _ROWS_PER_STEP})
         for rows in found.mappings().partitions():
             target.execute(insert(table), [dict(row) for row in rows])
             done += len(rows)
             if progress is not None:
                 progress(done, total)
         if "id" in table.columns:
-            _write_sequence(target, table, _read_sequence(source, held))
+            _write_sequence(target, table, _read_sequence(source, table))
 
 
 def _read_sequence(connection: Connection, table: Table) -> int:
@@ -336,10 +321,8 @@ def _write_sequence(connection: Connection, table: Table, last: int) -> None:
 
 def _count_rows(connection: Connection) -> dict[str, int]:
     """Return how many rows each of our tables has."""
-    stored = MetaData()
-    stored.reflect(connection)
-    ours = [table for name, table in stored.tables.items() if name in metadata.tables]
-    return {table.name: count_rows(connection, table) for table in ours}
+    stored = inspect(connection).get_table_names()
+    return {name: count_rows(connection, table) for name, table in metadata.tables.items() if name in stored}
 
 
 def _check_copied(copied: Mapping[str, int], rows: Mapping[str, int], source: Path, location: Location) -> None:

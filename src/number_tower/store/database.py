@@ -74,7 +74,7 @@ class Store:
         guard = self._guard
         if guard is None:
             return self._opened, 0
-        if guard.is_missing():
+        if read_state(self.location.file or "").database is None:
             raise StoreError(f"the database {self.location.name} cannot be used: the file is missing")
         with translate_errors(self.location.name):
             guard = self._reopen_if_moved()

@@ -314,10 +314,6 @@ class FileGuard:
         """Say whether the files are still those that were opened."""
         return read_state(self._file) == self.state
 
-    def is_missing(self) -> bool:
-        """Say whether the database file itself is not there."""
-        return _identify(self._file) is None
-
     def read_version(self) -> int:
         """Return a number that changes whenever another connection commits to the file."""
         with self._lock:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
@@ -57,16 +56,10 @@ def _build_game(row: Mapping[Any, Any], log: Sequence[tuple[str, str]], book: Ru
 
 def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     """Refuse a row with values of another type than the table's: a damaged SQLite file holds anything anywhere."""
-    for name, types in _get_column_types(table).items():
-        if not isinstance(row[name], types):
+    for column in table.columns:
+        value = row[column.name]
+        if not (isinstance(value, column.type.python_type) or (value is None and column.nullable)):
             raise TypeError("one of its columns holds something else than was written there")
-
-
-@lru_cache
-def _get_column_types(table: SqlTable) -> dict[str, tuple[type, ...]]:
-    return {
-        column.name: (column.type.python_type, *([type(None)] if column.nullable else [])) for column in table.columns
-    }
 
 
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:
@@ -185,7 +178,8 @@ class GameFilter(NamedTuple):
         if self.game is not None:
             yield games.c.rulebook == self.game
         if self.player is not None:
-            yield make_player_condition(self.player.casefold())
+            name = self.player.casefold()
+            yield or_(games.c.player_1 == name, games.c.player_2 == name)
         if self.since is not None:
             yield games.c.changed >= self.since
         if self.before is not None:
@@ -205,13 +199,6 @@ class GameFilter(NamedTuple):
                 name, seat = (self.player or "").casefold(), 1 if result == "won" else 2
                 first = and_(games.c.player_1 == name, games.c.winner == seat)
                 return or_(first, and_(games.c.player_2 == name, games.c.winner == 3 - seat))
-
-
-def make_player_condition(player: str | None) -> ColumnElement[bool]:
-    """Return the SQL condition for the games of a player, by the casefolded name, or for all games."""
-    if player is None:
-        return games.c.id.is_not(None)
-    return or_(games.c.player_1 == player, games.c.player_2 == player)
 
 
 def list_games(
@@ -250,8 +237,6 @@ def load_games(connection: Connection, identities: Iterable[int]) -> Iterator[St
                     row = found[identity]
                     if row["book"] not in books:
                         books[row["book"]] = load_rulebook(connection, row["book"])
-                    game = _build_game(row, logs[identity], books[row["book"]])
+                    yield _build_game(row, logs[identity], books[row["book"]])
             except StoreError as damaged:
                 yield DamagedEntry(identity, str(damaged))
-            else:
-                yield game

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import array
 
 from number_tower.record import RecordError
 from number_tower.store import Location, StoreError, locate_file
-from number_tower.store.backup import Progress, copy_database
+from number_tower.store.backup import DatabaseSummary, Progress, copy_database
 from number_tower.store.database import Store
 from number_tower.store.engine import begin_snapshot, count_rows, use_once
 from number_tower.store.games import DamagedEntry, GameFilter, load_matching_games
@@ -56,15 +56,7 @@ _MATCHES_WITH_RULEBOOKS = select(matches.c.games).where(
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-class CheckReport(NamedTuple):
-    """What a check found: the version of the tables, how many rows are in each, and everything that is wrong."""
-
-    version: str
-    rows: Mapping[str, int]
-    problems: tuple[str, ...]
-
-
-def check_database(location: Location, progress: Progress | None = None) -> CheckReport:
+def check_database(location: Location, progress: Progress | None = None) -> DatabaseSummary:
     """Check a database without changing it; one that cannot be opened at all is a StoreError."""
     with use_once(location) as engine, begin_snapshot(engine) as connection:
         version = require_version(connection, location)
@@ -83,7 +75,7 @@ def _check_file(connection: Connection) -> Iterator[str]:
         yield f"row {row} of {format_text(table)} refers to a row of {format_text(parent)} that is missing"
 
 
-def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
+def _read_copy(location: Location, progress: Progress | None) -> DatabaseSummary:
     """Read a database of an earlier version as it will be after its upgrade: upgrade a copy."""
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy.db")
@@ -93,7 +85,7 @@ def _read_copy(location: Location, progress: Progress | None) -> CheckReport:
             return _read_everything(connection, progress)
 
 
-def _read_everything(connection: Connection, progress: Progress | None) -> CheckReport:
+def _read_everything(connection: Connection, progress: Progress | None) -> DatabaseSummary:
     rows = {table.name: count_rows(connection, table) for table in metadata.sorted_tables}
     problems = [problem for _, problem in _find_damage(connection, rulebooks, load_rulebook)]
     problems += _check_games(connection, rows["games"], progress)
@@ -102,7 +94,7 @@ def _read_everything(connection: Connection, progress: Progress | None) -> Check
     damaged_rooms = _find_damage(connection, rooms, load_room)
     problems += [f"room {room}: {problem}" for room, problem in damaged_rooms if problem not in known]
     problems += _check_puzzles(connection)
-    return CheckReport("", rows, tuple(problems))
+    return DatabaseSummary("", rows, tuple(problems))
 
 
 def _find_damage(

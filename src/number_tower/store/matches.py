@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select
 
 from number_tower import catalogue
 from number_tower.catalogue import GameChoice, Rulebook
@@ -45,19 +45,11 @@ class StoredMatch:
     """The game that is being played, if one is."""
 
 
-class UnfinishedMatch(NamedTuple):
-    """A match that is not decided, and when a game of it ended last."""
-
-    id: int
-    changed: str
-
-
-def find_unfinished_match(store: Store) -> UnfinishedMatch | None:
-    """Return the undecided match of which a game ended last."""
+def find_unfinished_match(store: Store) -> Row[Any, Any] | None:
+    """Return the id of the undecided match of which a game ended last, and when that was (`changed`)."""
     query = select(matches.c.id, matches.c.changed).where(~matches.c.finished)
     with store.read() as connection:
-        found = connection.execute(query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)).one_or_none()
-        return None if found is None else UnfinishedMatch(*found)
+        return connection.execute(query.order_by(matches.c.changed.desc(), matches.c.id.desc()).limit(1)).one_or_none()
 
 
 def get_match(store: Store, identity: int) -> StoredMatch:

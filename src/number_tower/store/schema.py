@@ -5,21 +5,27 @@ References between them, indexes and what is unique are only in the migrations.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy.types import TypeEngine
 
 NEWEST = "0005"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
 
+
+def _columns(kind: type[TypeEngine[Any]], *names: str, **options: Any) -> list[Column[Any]]:
+    """Return several columns of one type."""
+    return [Column(name, kind, **options) for name in names]
+
+
 rulebooks = Table(
     "rulebooks",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("digest", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("content", Text, nullable=False),
+    *_columns(Text, "digest", "name", "source", "content", nullable=False),
 )
 """Custom rule files, so that a game can be played when its file is gone."""
 
@@ -27,50 +33,24 @@ matches = Table(
     "matches",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("games", Text, nullable=False),
+    *_columns(Text, "key", "games", "started", "changed", nullable=False),
     Column("best_of", Integer, nullable=False),
     Column("first", SmallInteger, nullable=False),
-    Column("hidden", Boolean, nullable=False),
-    Column("name_1", Text),
-    Column("name_2", Text),
-    Column("seat_1", Text),
-    Column("seat_2", Text),
-    Column("seed", Text),
-    Column("started", Text, nullable=False),
-    Column("changed", Text, nullable=False),
-    Column("finished", Boolean, nullable=False),
+    *_columns(Boolean, "hidden", "finished", nullable=False),
+    *_columns(Text, "name_1", "name_2", "seat_1", "seat_2", "seed"),
 )
 
 games = Table(
     "games",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("rulebook", Text, nullable=False),
-    Column("rules", Text, nullable=False),
-    Column("book", Integer),
+    *_columns(Text, "key", "rulebook", "rules", "player_1", "player_2", "moves", "started", "changed", nullable=False),
     Column("first", SmallInteger, nullable=False),
     Column("hidden", Boolean, nullable=False),
-    Column("name_1", Text),
-    Column("name_2", Text),
-    Column("player_1", Text, nullable=False),
-    Column("player_2", Text, nullable=False),
-    Column("seat_1", Text),
-    Column("seat_2", Text),
-    Column("seed", Text),
-    Column("moves", Text, nullable=False),
-    Column("winner", SmallInteger),
-    Column("reason", Text),
     Column("version", Integer, nullable=False),
-    Column("started", Text, nullable=False),
-    Column("changed", Text, nullable=False),
-    Column("match", Integer),
-    Column("number", Integer),
-    Column("mattered_1", Integer),
-    Column("kept_1", Integer),
-    Column("mattered_2", Integer),
-    Column("kept_2", Integer),
+    *_columns(Text, "name_1", "name_2", "seat_1", "seat_2", "seed", "reason"),
+    Column("winner", SmallInteger),
+    *_columns(Integer, "book", "match", "number", "mattered_1", "kept_1", "mattered_2", "kept_2"),
 )
 """Games. `seat_1` is the computer's level or program, or null for a person; `player_1` is the player's casefolded name,
 for searching. A game without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
@@ -79,10 +59,8 @@ computed when it is first needed."""
 changes = Table(
     "changes",
     metadata,
-    Column("game", Integer, primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("change", Text, nullable=False),
-    Column("at", Text, nullable=False),
+    *_columns(Integer, "game", "version", primary_key=True),
+    *_columns(Text, "change", "at", nullable=False),
 )
 """All changes of games: `version` is the one that a change answers, so no two changes can answer the same."""
 
@@ -90,14 +68,9 @@ puzzles = Table(
     "puzzles",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False),
-    Column("name", Text),
-    Column("player", Text),
-    Column("position", Text, nullable=False),
-    Column("rulebook", Text, nullable=False),
+    *_columns(Text, "key", "position", "rulebook", "result", "at", nullable=False),
     Column("grade", SmallInteger, nullable=False),
-    Column("result", Text, nullable=False),
-    Column("at", Text, nullable=False),
+    *_columns(Text, "name", "player"),
 )
 """Attempts at puzzles: the position as a line, and whether the answer was right, wrong, or skipped."""
 
@@ -105,15 +78,11 @@ rooms = Table(
     "rooms",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("address", Text, nullable=False),
-    Column("watch", Text, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("since", Integer, nullable=False),
-    Column("best_of", Integer),
+    *_columns(Text, "address", "watch", "opened", nullable=False),
+    *_columns(Integer, "number", "since", "version", nullable=False),
     Column("hints", Boolean, nullable=False),
+    Column("best_of", Integer),
     Column("offer", Text),
-    Column("version", Integer, nullable=False),
-    Column("opened", Text, nullable=False),
 )
 """Rooms on a server: `number` is the current game, `since` the first of its match, or of all. `version` counts what is
 no change of a game: seats, offers, rematches."""
@@ -124,9 +93,7 @@ seats = Table(
     Column("room", Integer, primary_key=True),
     Column("seat", SmallInteger, primary_key=True),
     Column("token", Text, nullable=False),
-    Column("code", Text),
-    Column("until", Text),
-    Column("browser", Text),
+    *_columns(Text, "code", "until", "browser"),
 )
 """Holders of seats. All secrets are digests: `token` is the seat's own, `browser` that of the browser that holds it, if
 one does; `code` lets another device take over the seat, until a time."""
@@ -134,8 +101,7 @@ one does; `code` lets another device take over the seat, until a time."""
 rounds = Table(
     "rounds",
     metadata,
-    Column("room", Integer, primary_key=True),
-    Column("number", Integer, primary_key=True),
+    *_columns(Integer, "room", "number", primary_key=True),
     Column("game", Integer, nullable=False),
 )
 """The games of rooms."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, literal, or_, select, union_all, update
@@ -21,7 +22,7 @@ from number_tower.rules import Rules
 from number_tower.store import StoreError
 from number_tower.store.database import Store
 from number_tower.store.engine import count_rows, detect_damage, lock_bulk_writes
-from number_tower.store.games import load_game, make_player_condition
+from number_tower.store.games import GameFilter, load_game
 from number_tower.store.puzzles import PuzzleResult
 from number_tower.store.schema import games, puzzles
 from number_tower.voice import get_voice
@@ -99,19 +100,19 @@ class Statistics(NamedTuple):
     """All statistics of one player or, without a name, of all."""
 
     name: str | None
-    finished: int
-    unfinished: int
-    abandoned: int
-    among_computers: int
+    finished: int = 0
+    unfinished: int = 0
+    abandoned: int = 0
+    among_computers: int = 0
     """Games without a person. In the statistics of all they count only in `players`."""
 
-    players: tuple[PlayerStatistics, ...]
-    results: tuple[ResultsByGame, ...]
-    by: PeriodKind
-    periods: tuple[Period, ...]
-    streak: Streak
-    puzzles: tuple[PuzzleStatistics, ...]
-    unjudged: int
+    players: tuple[PlayerStatistics, ...] = ()
+    results: tuple[ResultsByGame, ...] = ()
+    by: PeriodKind = "games"
+    periods: tuple[Period, ...] = ()
+    streak: Streak = Streak()
+    puzzles: tuple[PuzzleStatistics, ...] = ()
+    unjudged: int = 0
 
     @property
     def accuracy(self) -> Accuracy:
@@ -129,8 +130,9 @@ def compute_statistics(connection: Connection, name: str | None = None) -> Stati
     player = None if name is None else name.casefold()
     mine = _SIDES.c.seat.is_(None) if player is None else _SIDES.c.player == player
     with detect_damage("a game or a puzzle"):
-        players = _load_players(connection, player)
-        results, ends, among_computers = _count_results(connection, player)
+        sides = _count_sides(connection, player)
+        players = _summarize_players(connection, sides)
+        results, ends, among_computers = _sum_results(sides, player)
         by, periods = _compute_periods(connection, mine)
         return Statistics(
             None if player is None else _find_name(connection, player, players) or name,
@@ -152,7 +154,7 @@ def list_names(connection: Connection) -> list[str]:
     """Return the names of all who played a game or solved a puzzle, those who played most first."""
     names: dict[str, str] = {}
     with detect_damage("a game or a puzzle"):
-        for (player, _), statistics in _load_players(connection, None).items():
+        for (player, _), statistics in _summarize_players(connection, _count_sides(connection, None)).items():
             names.setdefault(player, statistics.name)
         for row in connection.execute(select(puzzles.c.player, puzzles.c.name).distinct().order_by(puzzles.c.name)):
             if row.player is not None:
@@ -185,39 +187,56 @@ def _select_side(place: int) -> Select[Any]:
 _SIDES = union_all(_select_side(1), _select_side(2)).subquery()
 
 
-def _count_results(
-    connection: Connection, player: str | None
+def _count_sides(connection: Connection, player: str | None) -> Sequence[Row[Any]]:
+    """Count the games of all players, or of one, that are alike in all that is counted here."""
+    sides = _SIDES.c
+    who, what = (sides.player, sides.name, sides.seat), (sides.rulebook, sides.reason, sides.result)
+    columns = (*who, *what, sides.place, sides.began, sides.has_person)
+    query = select(
+        *columns,
+        func.count().label("games"),
+        func.count(sides.mattered).label("judged"),
+        func.sum(sides.mattered).label("mattered"),
+        func.sum(sides.kept).label("kept"),
+        func.max(sides.changed).label("changed"),
+        func.max(sides.id).label("last"),
+    ).group_by(*columns)
+    return connection.execute(query if player is None else query.where(sides.player == player)).all()
+
+
+def _sum_results(
+    rows: Sequence[Row[Any]], player: str | None
 ) -> tuple[tuple[ResultsByGame, ...], Counter[str | None], int]:
     """Return the results by game, the one played most first; how many games ended how (None: not); those of computers.
 
     Games between computers count only in the statistics of these computers.
     """
-    sides = _SIDES.c
-    columns = (sides.has_person, sides.reason, sides.result, sides.began, sides.place, sides.rulebook)
-    query = select(*columns, func.count()).group_by(*columns)
     seats: dict[tuple[str, int], Tally] = defaultdict(Tally)
     turns: dict[tuple[str, bool], Tally] = defaultdict(Tally)
     ends: Counter[str | None] = Counter()
     played: Counter[str] = Counter()
     among_computers = 0
-    for has_person, reason, result, began, place, game, number in connection.execute(
-        query if player is None else query.where(sides.player == player)
-    ):
-        once = number if player is not None or place == 1 else 0  # of all players, both seats of a game are here
-        among_computers += 0 if has_person else once
-        if not has_person and player is None:
+    for row in rows:
+        once = row.games if player is not None or row.place == 1 else 0  # of all, both seats of a game are here
+        among_computers += 0 if row.has_person else once
+        if not row.has_person and player is None:
             continue
-        ends[reason] += once
-        if reason is not None:
-            played[game] += number
-            tally = Tally(**{result: number})
-            seats[game, place] = Tally.add_up((seats[game, place], tally))
-            turns[game, bool(began)] = Tally.add_up((turns[game, bool(began)], tally))
+        ends[row.reason] += once
+        if row.reason is not None:
+            game, began, tally = row.rulebook, bool(row.began), _make_tally(row)
+            played[game] += row.games
+            seats[game, row.place] = Tally.add_up((seats[game, row.place], tally))
+            turns[game, began] = Tally.add_up((turns[game, began], tally))
     results = tuple(
         ResultsByGame(game, (seats[game, 1], seats[game, 2]), turns[game, True], turns[game, False])
         for game in sorted(played, key=lambda game: (-played[game], game))
     )
     return results, ends, among_computers
+
+
+def _make_tally(row: Row[Any]) -> Tally:
+    """Return the results of games that are alike: none if they are unfinished."""
+    return Tally() if row.reason is None else Tally(**{row.result: row.games})
 
 
 def _find_streak(connection: Connection, mine: ColumnElement[bool], player: str | None, players: _Players) -> Streak:
@@ -237,26 +256,10 @@ def _find_streak(connection: Connection, mine: ColumnElement[bool], player: str 
 # Players -------------------------------------------------------------------------------------------------------------
 
 
-def _load_players(connection: Connection, player: str | None) -> _Players:
-    """Return the players, or one, those who played most first. A computer is not the person whose name it has."""
-    sides = _SIDES.c
-    query = select(
-        sides.player,
-        sides.name,
-        sides.seat,
-        sides.place,
-        func.count().label("games"),
-        func.count(sides.reason).label("finished"),
-        func.count(case((sides.result == "won", 1))).label("won"),
-        func.count(case((sides.result == "lost", 1))).label("lost"),
-        func.count(sides.mattered).label("judged"),
-        func.sum(sides.mattered).label("mattered"),
-        func.sum(sides.kept).label("kept"),
-        func.max(sides.changed).label("changed"),
-        func.max(sides.id).label("last"),
-    ).group_by(sides.seat, sides.name, sides.player, sides.place)
+def _summarize_players(connection: Connection, sides: Sequence[Row[Any]]) -> _Players:
+    """Return the players, those who played most first. A computer is not the person whose name it has."""
     rows: dict[tuple[str, PlayerKind], list[Row[Any]]] = defaultdict(list)
-    for row in connection.execute(query if player is None else query.where(sides.player == player)):
+    for row in sides:
         rows[row.player, _classify_player(row.seat)].append(row)
     found = {key: _summarize_player(connection, key[1], parts) for key, parts in rows.items()}
     return dict(sorted(found.items(), key=lambda entry: (-entry[1].tally.games, -entry[1].unfinished, *entry[0])))
@@ -266,8 +269,8 @@ def _summarize_player(connection: Connection, kind: PlayerKind, rows: list[Row[A
     return PlayerStatistics(
         _find_display_name(connection, max(rows, key=lambda row: (row.changed, row.last))),
         kind,
-        sum(row.games - row.finished for row in rows),
-        Tally.add_up(Tally(row.won, row.finished - row.won - row.lost, row.lost) for row in rows),
+        sum(row.games for row in rows if row.reason is None),
+        Tally.add_up(map(_make_tally, rows)),
         _add_accuracies(Accuracy(row.kept or 0, row.mattered or 0) for row in rows),
         sum(row.judged for row in rows),
     )
@@ -342,18 +345,15 @@ _LABELS: dict[PeriodKind, Callable[[str], str]] = {
 
 
 def _merge_periods(months: list[Period], label: Callable[[str], str]) -> tuple[Period, ...]:
-    merged: dict[str, list[Period]] = defaultdict(list)
-    for period in months:
-        merged[label(period.label)].append(period)
+    groups = [(name, [*some]) for name, some in groupby(months, lambda month: label(month.label))]
     return tuple(
         Period(name, sum(period.games for period in some), _add_accuracies(period.accuracy for period in some))
-        for name, some in merged.items()
+        for name, some in groups
     )
 
 
 def _add_accuracies(some: Iterable[Accuracy]) -> Accuracy:
-    each = list(some)
-    return Accuracy(sum(accuracy.kept for accuracy in each), sum(accuracy.mattered for accuracy in each))
+    return Accuracy(*map(sum, zip((0, 0), *some, strict=True)))
 
 
 # Puzzles -------------------------------------------------------------------------------------------------------------
@@ -387,22 +387,20 @@ def judge_games(store: Store, player: str | None = None) -> Generator[tuple[int,
     """
     with store.read() as connection:
         total = count_unjudged(connection, player)
-    done = 0
     found: list[tuple[Any, tuple[Accuracy, Accuracy]]] = []
     try:
-        for row in _load_unjudged(store, player):
+        for done, row in enumerate(_load_unjudged(store, player), 1):
             if (accuracy := _compute_accuracy(row.rules, row.first, row.moves)) is not None:
                 found.append((row, accuracy))
             if len(found) >= BATCH:
                 _save(store, found)
-            done += 1
             yield done, max(done, total)
     finally:
         _save(store, found)
 
 
 def _make_unjudged_conditions(player: str | None) -> tuple[ColumnElement[bool], ...]:
-    return games.c.reason.is_not(None), games.c.mattered_1.is_(None), make_player_condition(player)
+    return games.c.mattered_1.is_(None), *GameFilter(player=player, result="finished").make_conditions()
 
 
 def _load_unjudged(store: Store, player: str | None) -> Iterator[Any]:

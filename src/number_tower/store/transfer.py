@@ -43,9 +43,6 @@ _GAMES_PER_TRANSACTION = 200
 class TransferError(ValueError):
     """A line that cannot be imported: its number, and why."""
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
-
 
 class ExportedLine(NamedTuple):
     """A game, or an attempt at a puzzle, as a line."""
@@ -75,20 +72,17 @@ def export_games(connection: Connection, wanted: GameFilter) -> Iterator[Exporte
             continue
         try:
             with detect_damage(f"match m{game.slot and game.slot.match}"):
-                line = _format_line(connection, game)
+                yield ExportedLine(_format_line(connection, game))
         except StoreError as damaged:
             yield DamagedEntry(game.id, f"game {game.id}: {damaged}")
-        else:
-            yield ExportedLine(line)
     if wanted == GameFilter():
         for number, attempt in enumerate(load_attempts(connection), 1):
             try:
                 with detect_damage(f"puzzle {number}"):
                     puzzle = json.format_document({"number_tower": json.FORMAT, "puzzle": attempt._asdict()})
+                    yield ExportedLine(puzzle, is_game=False)
             except StoreError as damaged:
                 yield DamagedEntry(number, str(damaged))
-            else:
-                yield ExportedLine(puzzle, is_game=False)
 
 
 def _format_line(connection: Connection, game: StoredGame) -> str:
@@ -139,7 +133,7 @@ def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[int, ImportedGame | Puz
             try:
                 yield number, _parse_line(text, seen)
             except ValueError as wrong:
-                raise TransferError(number, str(wrong)) from None
+                raise TransferError(f"line {number}: {wrong}") from None
 
 
 def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
@@ -149,10 +143,9 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if "puzzle" in content:
         return parse_attempt(content["puzzle"])
     kept = content.get("kept")
-    if kept is None:
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), _make_key(text, seen)))
-    if isinstance(kept, dict) and kept.keys() == {"key"}:
-        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), rows.parse_key(kept["key"])))
+    if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
+        key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
+        return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
     if not isinstance(kept, dict) or kept.keys() != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
     book = rows.parse_rulebook(kept["rulebook"])

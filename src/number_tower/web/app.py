@@ -20,7 +20,7 @@ from number_tower.store.maintenance import measure_size
 from number_tower.web import api, errors, health, pages
 from number_tower.web.health import Watchdog
 from number_tower.web.limits import DailyQuota, Quota
-from number_tower.web.live import ChangeListener, Hub
+from number_tower.web.live import ChangeListener
 from number_tower.web.lobby import Lobby
 from number_tower.web.middleware.access_log import AccessLogMiddleware
 from number_tower.web.middleware.body_limit import BodyLimitMiddleware
@@ -48,26 +48,25 @@ def make_app(settings: Settings, timing: ReconcileTiming = DEFAULT_TIMING) -> Fa
     async def run_parts(app: FastAPI) -> AsyncGenerator[None]:
         store = await asyncio.to_thread(Store, settings.place)
         metrics = app.state.metrics
-        writer, hub = Writer(store, None if metrics is None else metrics.observe_write), Hub()
-        workers = Workers(settings.workers + 1, expensive=settings.workers, prepare=jit.disable_jit)
+        writer = Writer(store, None if metrics is None else metrics.observe_write)
+        workers = Workers(settings.workers + 1, prepare=jit.disable_jit)
         workers.on_wait = None if metrics is None else metrics.observe_wait
         quota = Quota(partial(measure_size, store), settings.max_db, DailyQuota() if settings.limits else None)
         await quota.measure()
-        lobby = Lobby(store, writer, hub, workers, quota, timing)
+        lobby = Lobby(store, writer, workers, quota, timing)
         listener = ChangeListener(store, lobby.note_change)
         jobs = _sweep_rooms(lobby, settings), quota.watch(), workers.warm()
         background = [asyncio.create_task(job) for job in jobs]
         watchdog = Watchdog(getattr(app.state, "notifier", None))
         watchdog.start()
         app.state.watchdog, app.state.listener, app.state.writes = watchdog, listener, health.WriteCheck(writer)
-        app.state.store, app.state.hub, app.state.workers, app.state.lobby = store, hub, workers, lobby
+        app.state.store, app.state.workers, app.state.lobby = store, workers, lobby
         try:
             yield
         finally:
             for task in background:
                 task.cancel()
             listener.close()
-            hub.close()
             await lobby.close()
             await workers.close()
             await asyncio.to_thread(writer.close)

@@ -105,8 +105,8 @@ class ConnectionRegistry:
     is refused. All operations take constant time (`max` looks at the distinct numbers, at most 110 for 6,000).
     """
 
-    total: int | None = MAX_CONNECTIONS
-    per_address: int | None = MAX_PER_ADDRESS
+    total: float = MAX_CONNECTIONS
+    per_address: float = MAX_PER_ADDRESS
     is_proxy: Callable[[str], bool] = lambda _: False
     clock: Callable[[], float] = monotonic
 
@@ -188,10 +188,10 @@ class ConnectionRegistry:
         self._timer = loop.call_later(SWEEP_INTERVAL / _SWEEP_PARTS, self._sweep, loop) if self._open else None
 
     def _make_room(self, address: _Address) -> bool:
-        if self.per_address is not None and not address.exempt and address.count >= self.per_address:
+        if not address.exempt and address.count >= self.per_address:
             self._warn(f"one address has {address.count} connections")
             return self._evict(address)
-        if self.total is not None and self._count >= self.total:
+        if self._count >= self.total:
             self._warn(f"all {self.total} connections are in use")
             return bool(self._ranks) and self._evict(next(iter(self._ranks[max(self._ranks)])))
         return True

@@ -28,12 +28,12 @@ from number_tower.store import StoreError
 from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
+from number_tower.web.drawing import explain_block
 from number_tower.web.limits import QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.room_cache import CachedRoom
-from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BUSY, AbandonedError, BusyError
 
@@ -140,7 +140,6 @@ _ERROR_TYPES: tuple[tuple[type[Exception], int, str], ...] = (
     (RulesError, 422, "bad_rules"),
     (TooLargeError, 422, "too_large"),
     (RecordError, 422, "bad_record"),
-    (UnreadableRecordError, 422, "bad_record"),
     (MatchError, 422, "bad_match"),
     (GaveUpError, 422, "too_hard"),
     (NotSolvedError, 422, "too_hard"),
@@ -237,7 +236,8 @@ def render_problem(request: Request, problem: Problem) -> Response:
     metrics = getattr(request.app.state, "metrics", None) if "app" in request.scope else None
     if problem.limit and metrics is not None:
         metrics.count_refusal(problem.limit)
-    if _expects_json(request.scope["path"]):
+    path = request.scope["path"]
+    if path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}:
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
     heading, text = problem.title, problem.detail
     if problem.reason == "no_such_game":
@@ -262,7 +262,8 @@ def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem 
         case HTTPException():
             return _make_status_problem(error.status_code, error.detail)
         case MoveError() if room is not None:
-            return _describe_illegal_move(error, room)
+            reason = room.room.table.refusal(error.block) or error.reason
+            return Problem(409, reason, explain_block(room.room.table, error.block, reason), state=room.state)
         case _:
             return _describe_by_type(error, room)
 
@@ -281,14 +282,6 @@ def describe_status(status: int) -> Problem:
     """Return an example of a problem with this status, for the reference of the API."""
     reason = "no_such_game" if status == 404 else STATUSES[status].reason
     return Problem(status, reason, _REASON_TEXTS.get(reason, STATUSES[status].detail))
-
-
-def _describe_illegal_move(error: MoveError, room: CachedRoom) -> Problem:
-    """Say why a block cannot be placed, in the game's own voice and as far as the table may know."""
-    table = room.room.table
-    reason = table.refusal(error.block) or error.reason
-    message = room.voice.refuse(table, reason, str(error.block), error.block)
-    return Problem(409, reason, message.text.strip(), state=room.state)
 
 
 def _describe_invalid_request(error: RequestValidationError) -> Problem:
@@ -335,7 +328,3 @@ def _format_pointer(loc: Sequence[str | int]) -> str:
 
 def _format_detail(text: str) -> str:
     return make_sentence(format_text(text.strip(), 1000))
-
-
-def _expects_json(path: str) -> bool:
-    return path.startswith(("/api/", "/health/")) or path in {"/api", "/health", "/openapi.json"}

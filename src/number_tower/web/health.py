@@ -11,16 +11,16 @@ import os
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from traceback import walk_stack
-from types import FrameType
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
-from starlette.datastructures import State
 
 from number_tower import __version__
 from number_tower.store.database import Writer, probe_write
@@ -115,24 +115,6 @@ def describe_publicly(error: Exception) -> str:
     return "the database cannot be used; the log of the server says why"
 
 
-async def check_readiness(state: State) -> dict[str, str | None]:
-    """Return what is wrong with each part that a server needs to serve games; None for a part that works.
-
-    A server that drains makes no more writes.
-    """
-    is_draining = getattr(state, "draining", False)
-    lag = state.watchdog.worst_lag(LAG_WINDOW)
-    is_full = state.lobby.quota.full
-    return {
-        "draining": "the server is stopping" if is_draining else None,
-        **({} if is_draining else {"write": await state.writes.find_problem()}),
-        "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
-        "news": None if state.listener.is_connected else _NO_NEWS,
-        "rooms": None if state.lobby.unsynced_for is None else "games may be shown as they were a while ago",
-        "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
-    }
-
-
 @router.get("/health/live", include_in_schema=False)
 async def report_live() -> Response:
     """Say that the process and its event loop answer. This is the cheapest answer there is."""
@@ -143,9 +125,21 @@ async def report_live() -> Response:
 async def report_ready(request: Request) -> JSONResponse:
     """Say whether the server should be sent requests, and which part does not work.
 
-    A database that is full stops new games only, so the server is ready all the same.
+    A database that is full stops new games only, so the server is ready all the same. A server that drains makes no
+    more writes.
     """
-    problems = await check_readiness(request.app.state)
+    state = request.app.state
+    is_draining = getattr(state, "draining", False)
+    lag = state.watchdog.worst_lag(LAG_WINDOW)
+    is_full = state.lobby.quota.full
+    problems = {
+        "draining": "the server is stopping" if is_draining else None,
+        **({} if is_draining else {"write": await state.writes.find_problem()}),
+        "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
+        "news": None if state.listener.is_connected else _NO_NEWS,
+        "rooms": None if state.lobby.unsynced_for is None else "games may be shown as they were a while ago",
+        "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
+    }
     is_ready = not any(problem for part, problem in problems.items() if part != "quota")
     content = {
         "status": "ready" if is_ready else "not ready",
@@ -205,8 +199,8 @@ class Watchdog:
         self._notifier = notifier or Notifier()
         self._clock = clock
         self._due = clock() + BEAT_INTERVAL
-        self._seconds = [(float("-inf"), 0.0)] * LAG_HISTORY
-        """The time and the worst lag of each of the last seconds; two threads read it, so its size is fixed."""
+        self._lags = deque([(float("-inf"), 0.0)], int(LAG_HISTORY / BEAT_INTERVAL))
+        """The time and the lag of each beat."""
         self._is_stuck = False
         self._ended_after: float | None = None
         self._pinged_at = float("-inf")
@@ -230,15 +224,13 @@ class Watchdog:
     def worst_lag(self, seconds: float = LAG_HISTORY) -> float:
         """Return the longest lag within the last seconds, at most a minute."""
         since = self._clock() - seconds
-        return max(self.lag, *(lag for at, lag in self._seconds if at >= since), 0.0)
+        return max(self.lag, *(lag for at, lag in self._lags.copy() if at >= since), 0.0)  # two threads read it
 
     def beat(self) -> None:
         """Note that the event loop turns, and come again."""
         now = self._clock()
         late = max(0.0, now - self._due)
-        place = int(now) % LAG_HISTORY
-        at, worst = self._seconds[place]
-        self._seconds[place] = (now, max(late, worst) if now - at < 2 else late)
+        self._lags.append((now, late))
         if late > STUCK_AFTER:
             self._ended_after = late
         self._due = now + BEAT_INTERVAL
@@ -257,31 +249,19 @@ class Watchdog:
                 self._is_stuck = True
                 fields = {"seconds": round(lag, 2), "stack": self._describe_stack()}
                 _log.warning("the event loop is stuck", extra={"fields": fields})
-        else:
-            self._ping()
+            return
+        expected = self._notifier.watchdog_seconds
+        if expected is not None and self._clock() - self._pinged_at >= expected / 4:  # four times as often as expected
+            self._pinged_at = self._clock()
+            self._notifier.send("WATCHDOG=1")
 
     def _watch(self) -> None:
         while not self._closed.wait(BEAT_INTERVAL):
             self.check()
 
-    def _ping(self) -> None:
-        """Send WATCHDOG=1, four times as often as systemd expects it."""
-        expected = self._notifier.watchdog_seconds
-        if expected is not None and self._clock() - self._pinged_at >= expected / 4:
-            self._pinged_at = self._clock()
-            self._notifier.send("WATCHDOG=1")
-
     def _describe_stack(self) -> str:
+        """Return where the loop is in one line, the innermost call first: files and functions, and no values."""
         frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - a documented function
-        return "" if frame is None else remove_secrets(format_stack(frame))
-
-
-def format_stack(frame: FrameType) -> str:
-    """Return a stack in one line, the innermost call first; it names files and functions, and no values."""
-    calls = [(call.f_code, line) for call, line in islice(walk_stack(frame), _MAX_FRAMES)]
-    return " < ".join(f"{_shorten_path(code.co_filename)}:{line or '?'} {code.co_qualname}" for code, line in calls)
-
-
-def _shorten_path(path: str) -> str:
-    """Return the last three parts of a path, which tell one module from another."""
-    return "/".join(path.replace("\\", "/").split("/")[-3:])
+        calls = [(call.f_code, line) for call, line in islice(walk_stack(frame), _MAX_FRAMES)] if frame else []
+        places = (("/".join(Path(code.co_filename).parts[-3:]), line or "?", code.co_qualname) for code, line in calls)
+        return remove_secrets(" < ".join(f"{file}:{line} {name}" for file, line, name in places))

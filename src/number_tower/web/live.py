@@ -45,10 +45,9 @@ class Hub:
 
     def __init__(self) -> None:
         self._rooms: dict[int, set[asyncio.Event]] = {}
-        self._closed = False
 
     async def subscribe(self, room: int, heartbeat: float | None = None) -> AsyncGenerator[bool, None]:
-        """Yield True at once and after every change of a room, until the hub is closed; False after a heartbeat.
+        """Yield True at once and after every change of a room; False after a heartbeat.
 
         The caller is subscribed before it looks for the first time, so it misses nothing.
         """
@@ -56,14 +55,13 @@ class Hub:
         news.set()
         self._rooms.setdefault(room, set()).add(news)
         try:
-            while not self._closed:
+            while True:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(heartbeat):
                         await news.wait()
-                if not self._closed:
-                    has_news = news.is_set()
-                    news.clear()
-                    yield has_news
+                has_news = news.is_set()
+                news.clear()
+                yield has_news
         finally:
             self._rooms[room].discard(news)
             if not self._rooms[room]:
@@ -77,12 +75,6 @@ class Hub:
     def list_followed(self) -> frozenset[int]:
         """Return the rooms that have followers."""
         return frozenset(self._rooms)
-
-    def close(self) -> None:
-        """End all subscriptions."""
-        self._closed = True
-        for room in self._rooms:
-            self.publish(room)
 
 
 # Changes by other processes -------------------------------------------------------------------------------------------

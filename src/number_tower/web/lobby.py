@@ -53,26 +53,20 @@ class Lobby:
         self,
         store: Store,
         writer: Writer,
-        hub: Hub,
         workers: Workers,
         quota: Quota,
         timing: ReconcileTiming = DEFAULT_TIMING,
     ) -> None:
         self._store = store
         self._writer = writer
-        self._hub = hub
+        self._hub = Hub()
         self.quota = quota
-        self._cache = RoomCache()
+        self.cache = RoomCache()
         self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._computers = ComputerPlayers(workers, self.find_room, self._change_room)
         self._reconciler = Reconciler(self._compare, self._list_rooms, timing)
         self._state_timeout = timing.state_timeout
         self._heard = 0
-
-    @property
-    def cached(self) -> int:
-        """Number of rooms in memory."""
-        return len(self._cache)
 
     @property
     def unsynced_for(self) -> float | None:
@@ -87,7 +81,7 @@ class Lobby:
         `seen` is the newest state that the client has seen, perhaps at another server: the answer is that state or a
         later one. If the cache holds an earlier one, the database is read once, then a later state is waited for.
         """
-        room = self._cache.find(address)
+        room = self.cache.find(address)
         if room is None or (seen is not None and room.revision < seen):
             if not _ADDRESS.fullmatch(address):
                 raise RoomNotFoundError(address)
@@ -110,7 +104,7 @@ class Lobby:
         room = await self.find_room(address, seen)
         is_refused = credentials and room.address == address and not room.find_seats(credentials)
         if is_refused and not await self._is_current(room):
-            self._cache.remove(room.id)
+            self.cache.remove(room.id)
             room = await self.find_room(address, seen)
         return room
 
@@ -163,31 +157,28 @@ class Lobby:
             stored, token = await self._write(insert)
         return self._announce(stored), token
 
-    async def act(
-        self, address: str, credentials: Credentials | str | None, action: Action, room: CachedRoom | None = None
-    ) -> CachedRoom:
-        """Do something in a room, by the seats that the credentials hold; the room may have been found before."""
-        room = room or await self._find_played(address)
+    async def act(self, address: str, credentials: Credentials | str | None, action: Action) -> CachedRoom:
+        """Do something in a room, by the seats that the credentials hold."""
+        room = await self._find_played(address)
         return await self._change_room(room, lambda now: now.room.apply(now.find_seats(credentials), action))
 
     async def join(self, address: str, name: str | None, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take the free seat of a room, for a browser if its secret is given; return the room and the seat's token."""
-        room = await self._find_played(address)
-        room.room.sit(name)
-        return await self._change_seats(room, lambda connection, now: seats.sit(connection, now, name, browser))
+        (await self._find_played(address)).room.sit(name)
+        return await self._change_seats(address, lambda connection, now: seats.sit(connection, now, name, browser))
 
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
         if not (await self.find_room_for(address, credentials)).find_seats(credentials):
             raise RoomError("not_yours", "you hold no seat here that could be moved")
-        room = await self._find_played(address)
-        _, code = await self._change_seats(room, lambda connection, now: seats.hand_over(connection, now, credentials))
-        return code
+        change = partial(seats.hand_over, credentials=credentials)
+        return (await self._change_seats(address, change))[1]
 
     async def take_over(self, address: str, code: str, browser: str | None = None) -> tuple[CachedRoom, str]:
         """Take over the seats that a code is for, for a browser if its secret is given."""
-        room = await self._find_played(address)
-        return await self._change_seats(room, lambda connection, now: seats.take_over(connection, now, code, browser))
+        return await self._change_seats(
+            address, lambda connection, now: seats.take_over(connection, now, code, browser)
+        )
 
     async def survey_seats(self, browser: str, tokens: Mapping[str, str], others: Collection[str]) -> seats.SeatSurvey:
         """Look up which seats a browser still holds by older cookies only."""
@@ -209,7 +200,7 @@ class Lobby:
         self._heard += 1
         if change is None:
             self._reconciler.mark(self._list_rooms())
-        elif change.room not in self._cache or self._cache[change.room].tag != change.tag:
+        elif change.room not in self.cache or self.cache[change.room].tag != change.tag:
             self._reconciler.mark((change.room,))
 
     async def delete_old_rooms(self, keep_days: int | None = None) -> None:
@@ -219,7 +210,7 @@ class Lobby:
         while found := await self._read(lambda connection: maintenance.find_expired(connection, cutoffs, last)):  # noqa: B023 - used at once
             last = found[-1]
             for room_id in await self._write(partial(maintenance.delete_rooms, ids=found, cutoffs=cutoffs)):
-                self._cache.remove(room_id)
+                self.cache.remove(room_id)
                 self._hub.publish(room_id)
             await asyncio.sleep(_PAUSE)
         unused, newest = await self._read(maintenance.find_unused_rulebooks)
@@ -247,7 +238,7 @@ class Lobby:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._state_timeout), aclosing(self._hub.subscribe(room_id)) as wakeups:
                 async for _ in wakeups:
-                    room = self._cache.get(room_id)
+                    room = self.cache.get(room_id)
                     if room is not None and room.revision >= seen:
                         return room
         raise BehindError
@@ -258,7 +249,7 @@ class Lobby:
         """Change a room, again if another process was faster; announce it once it is stored."""
         async with self._locks.setdefault(room.id, asyncio.Lock()):
             for attempt in range(_MAX_TRIES):
-                now = await self.find_room(room.address) if attempt else self._cache.get(room.id, room)
+                now = await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
                 try:
                     after = change(now)
                 except (RoomError, MoveError, TableError):
@@ -271,20 +262,21 @@ class Lobby:
                             return self._announce(await self._write(write), remark)
                     elif await self._is_current(now):  # it was done already
                         return now
-                self._cache.remove(room.id)
+                self.cache.remove(room.id)
             raise StaleError((await self.find_room(room.address)).room.table)
 
     async def _change_seats(
-        self, room: CachedRoom, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]
+        self, address: str, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]
     ) -> tuple[CachedRoom, str]:
         """Change who holds the seats of a room, again if another process was faster."""
+        room = await self._find_played(address)
         async with self._locks.setdefault(room.id, asyncio.Lock()):
             for attempt in range(_MAX_TRIES):
-                now = await self.find_room(room.address) if attempt else self._cache.get(room.id, room)
+                now = await self.find_room(room.address) if attempt else self.cache.get(room.id, room)
                 with suppress(RoomChangedError):
                     stored, token = await self._write_seats(now, change)
                     return self._announce(stored), token
-                self._cache.remove(room.id)
+                self.cache.remove(room.id)
             raise RoomError("not_now", "others were faster; please try again")
 
     async def _write_seats(
@@ -322,16 +314,16 @@ class Lobby:
 
     def _remember(self, stored: StoredRoom, remark: str = "") -> CachedRoom:
         """Put a room into the cache, unless a later state is there, and wake its followers."""
-        earlier = self._cache.get(stored.id)
+        earlier = self.cache.get(stored.id)
         if earlier is not None and earlier.revision >= stored.revision:
-            return self._cache.touch(stored.id)
-        room = self._cache.add(stored, remark)
+            return self.cache.touch(stored.id)
+        room = self.cache.add(stored, remark)
         self._hub.publish(stored.id)
         return room
 
     def _list_rooms(self) -> set[int]:
         """Return the rooms that have to be equal to the database: all that are in memory or have followers."""
-        return self._cache.keys() | self._hub.list_followed()
+        return self.cache.keys() | self._hub.list_followed()
 
     async def _compare(self, marked: set[int]) -> set[int]:
         """Compare rooms with the database; return those that are being changed here, to be compared again soon.
@@ -351,7 +343,7 @@ class Lobby:
                     self._remember(stored)
             for room_id in {*changes.deleted, *changes.outdated} - busy:
                 if self._get_revision(room_id) == some[room_id]:
-                    self._cache.remove(room_id)
+                    self.cache.remove(room_id)
             for room_id in changes.deleted:
                 self._hub.publish(room_id)
         return busy
@@ -362,7 +354,7 @@ class Lobby:
         return lock is not None and lock.locked()
 
     def _get_revision(self, room_id: int) -> Revision | None:
-        return self._cache[room_id].revision if room_id in self._cache else None
+        return self.cache[room_id].revision if room_id in self.cache else None
 
     async def _is_current(self, room: CachedRoom) -> bool:
         """Return whether no other process has changed a room since: only then a refusal is right."""

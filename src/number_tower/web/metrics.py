@@ -107,7 +107,7 @@ _GAUGES: tuple[tuple[str, str, Callable[[State], float]], ...] = (
     ("tower_queue_running", "Questions that the solver works on.", lambda state: state.workers.running),
     ("tower_streams_open", "Pages and programs that follow a game.", lambda state: len(state.streams)),
     ("tower_connections_open", "Network connections.", lambda state: len(state.connections)),
-    ("tower_rooms_cached", "Games in memory.", lambda state: state.lobby.cached),
+    ("tower_rooms_cached", "Games in memory.", lambda state: len(state.lobby.cache)),
     ("tower_draining", "1 while the server is stopping.", lambda state: getattr(state, "draining", False)),
 )
 

@@ -28,7 +28,7 @@ from number_tower.web.middleware import CURRENT_CLIENT, identify_client
 from number_tower.web.room_cache import CachedRoom
 from number_tower.web.tasks import FALLBACK_LEVEL
 from number_tower.web.worker_process import GaveUpError
-from number_tower.web.workers import BusyError, Lane, Requester, Workers
+from number_tower.web.workers import BusyError, Lane, Workers
 
 T = TypeVar("T")
 RoomChanger = Callable[[CachedRoom, Callable[[CachedRoom], Room], str], Awaitable[object]]
@@ -107,8 +107,9 @@ async def _ask(request: Request, task: Callable[..., T], *args: object, seat: Ha
     workers: Workers = request.app.state.workers
     gone = asyncio.create_task(_wait_for_disconnect(request))
     try:
-        requester = Requester(identify_client(request.scope), seat, gone)
-        return await workers.ask(task, *args, requester=requester, **terms)
+        client = identify_client(request.scope)
+        requester = (client,) if seat is None else (client, seat)
+        return await workers.ask(task, *args, requester=requester, gone=gone, **terms)
     finally:
         gone.cancel()
 
@@ -221,7 +222,7 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
         level = FALLBACK_LEVEL
     try:
         async with asyncio.timeout(_MOVE_TIMEOUT):
-            requester = Requester(CURRENT_CLIENT.get(), room.id)
+            requester = CURRENT_CLIENT.get(), room.id
             return await workers.ask(
                 tasks.choose_block, level, seed, game, seconds=_THINKING_TIMEOUT, requester=requester
             )

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -126,7 +126,7 @@ def estimate_size(room: StoredRoom) -> int:
     return _ROOM + 8 * blocks + table.version * (_CHANGE + masks) + 16 * len(room.room.winners)
 
 
-class RoomCache(Mapping[int, CachedRoom]):
+class RoomCache(OrderedDict[int, CachedRoom]):
     """Rooms by id, least recently used first; these are evicted when there are too many or too large ones.
 
     Rooms with the same rule file share its text, the parsed rulebook and the voice, so it is counted once. At least one
@@ -134,23 +134,14 @@ class RoomCache(Mapping[int, CachedRoom]):
     """
 
     def __init__(self, max_rooms: int = MAX_ROOMS, max_bytes: int = MAX_CACHE_BYTES) -> None:
+        super().__init__()
         self._max_rooms = max_rooms
         self._max_bytes = max_bytes
-        self._rooms: OrderedDict[int, CachedRoom] = OrderedDict()
         self._ids: dict[str, int] = {}
         self._sizes: dict[int, int] = {}
         self._rulebook_uses: Counter[int] = Counter()
         self.bytes = 0
         """The memory that all rooms take, as estimated."""
-
-    def __getitem__(self, room_id: int) -> CachedRoom:
-        return self._rooms[room_id]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._rooms)
-
-    def __len__(self) -> int:
-        return len(self._rooms)
 
     def find(self, address: str) -> CachedRoom | None:
         """Return a room by one of its addresses, and count it as used; None if it is not here."""
@@ -159,14 +150,14 @@ class RoomCache(Mapping[int, CachedRoom]):
 
     def touch(self, room_id: int) -> CachedRoom:
         """Return a room by its id, and count it as used."""
-        self._rooms.move_to_end(room_id)
-        return self._rooms[room_id]
+        self.move_to_end(room_id)
+        return self[room_id]
 
     def add(self, stored: StoredRoom, remark: str = "") -> CachedRoom:
         """Add a room, or replace it; evict others if there are too many."""
         self.remove(stored.id)
         values = {each.name: getattr(stored, each.name) for each in fields(StoredRoom)}
-        room = self._rooms[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
+        room = self[stored.id] = CachedRoom(**values, remark=remark, on_growth=self._grow)
         self._ids[room.address] = self._ids[room.watch] = room.id
         self._sizes[room.id] = size = estimate_size(room)
         self.bytes += size + self._count_rulebook(room.game.table.book, 1)
@@ -175,7 +166,7 @@ class RoomCache(Mapping[int, CachedRoom]):
 
     def remove(self, room_id: int) -> None:
         """Remove a room, if it is here."""
-        room = self._rooms.pop(room_id, None)
+        room = self.pop(room_id, None)
         if room is not None:
             del self._ids[room.address], self._ids[room.watch]
             self.bytes -= self._sizes.pop(room_id) + self._count_rulebook(room.game.table.book, -1)
@@ -192,15 +183,15 @@ class RoomCache(Mapping[int, CachedRoom]):
 
     def _grow(self, room: CachedRoom, size: int) -> None:
         """Count what was encoded of a room, if this state of it is still in the cache."""
-        if self._rooms.get(room.id) is room:
+        if self.get(room.id) is room:
             self._sizes[room.id] += size
             self.bytes += size
-            self._rooms.move_to_end(room.id)
+            self.move_to_end(room.id)
             self._evict()
 
     def _evict(self) -> None:
-        while len(self._rooms) > self._max_rooms or (self.bytes > self._max_bytes and len(self._rooms) > 1):
-            self.remove(next(iter(self._rooms)))
+        while len(self) > self._max_rooms or (self.bytes > self._max_bytes and len(self) > 1):
+            self.remove(next(iter(self)))
 
 
 class ReconcileTiming(NamedTuple):

@@ -18,6 +18,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
+from math import inf
 from types import FrameType
 
 import uvicorn
@@ -103,7 +104,10 @@ def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
     """Serve an app on a socket that listens already."""
-    registry = _make_registry(settings, _raise_file_limit())
+    # Fewer connections than there may be open files, since the database needs some as well.
+    total = max(1, min(connections.MAX_CONNECTIONS, _raise_file_limit() - _OTHER_FILES))
+    most, per_address = (total, connections.MAX_PER_ADDRESS) if settings.limits else (inf, inf)
+    registry = ConnectionRegistry(most, per_address, settings.is_proxy)
     app.state.draining, app.state.connections = False, registry
     port = listener.getsockname()[1]
     config = uvicorn.Config(
@@ -254,14 +258,6 @@ class _Server(uvicorn.Server):
         _log.warning("the stop took more than %g seconds, so it was cut short; every move is kept", STOP_LIMIT)
         logging.shutdown()
         os._exit(1)
-
-
-def _make_registry(settings: Settings, files: int) -> ConnectionRegistry:
-    """Return what bounds the connections: fewer than there may be open files, since the database needs some as well."""
-    if not settings.limits:
-        return ConnectionRegistry(None, None, settings.is_proxy)
-    total = max(1, min(connections.MAX_CONNECTIONS, files - _OTHER_FILES))
-    return ConnectionRegistry(total, connections.MAX_PER_ADDRESS, settings.is_proxy)
 
 
 def find_machine_names() -> tuple[str, ...]:

@@ -48,26 +48,25 @@ def give_hint(table: Table, step: int) -> HintText:
 # Records --------------------------------------------------------------------------------------------------------------
 
 
-class UnreadableRecordError(ValueError):
-    """A text is no record of a game that can be shown here; the message says why."""
-
-
 def parse_record(line: str) -> Table:
-    """Return the table that a record describes; no move is made in a game that is too large."""
+    """Return the table that a record describes, or say why it is none that can be shown here.
+
+    No move is made in a game that is too large.
+    """
     line = line.strip()
     if len(line) > limits.MAX_RECORD_LENGTH:
         most = f"{limits.MAX_RECORD_LENGTH:,}"
-        raise UnreadableRecordError(f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+        raise RecordError("", f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+    head, colon, _ = line.rpartition(":")
+    if not colon and not line.startswith("{"):
+        raise RecordError("", f"That is not the line of a game, {EXAMPLE}.")
     try:
         if line.startswith("{"):
             return _parse_document(line)
-        head, colon, _ = line.rpartition(":")
-        if not colon:
-            raise UnreadableRecordError(f"That is not the line of a game, {EXAMPLE}.")
         limits.check_rules(from_line(f"{limits.check_text(head)}:").game.rules)
         return from_line(line)
     except (RecordError, RulesError, limits.TooLargeError) as error:
-        raise UnreadableRecordError(make_sentence(str(error))) from None
+        raise RecordError("", make_sentence(str(error))) from None
 
 
 def _parse_document(text: str) -> Table:
@@ -114,10 +113,6 @@ class PuzzleQuestion(NamedTuple):
 
     choices: tuple[PuzzleChoice, ...]
     """Every legal move."""
-
-    def find_choice(self, block: int) -> PuzzleChoice | None:
-        """Return the choice of a block; None if it is no legal move."""
-        return next((choice for choice in self.choices if choice.block == block), None)
 
 
 def make_daily_puzzle(day: str) -> PuzzleQuestion:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -159,6 +158,8 @@ def describe_room(room: Room, players: Seats, voice: Voice, mark: str, remark: s
     """Return what players and spectators alike may see of a room, and what a computer remarked on its last move."""
     table = room.table
     game, outcome = table.game, table.outcome
+    was_undone = table.log and table.log[-1].kind == "undo"
+    last = narrate(table, table.version) if was_undone else voice.tell(table)
     return {
         "game": room.number,
         "version": table.version,
@@ -175,7 +176,7 @@ def describe_room(room: Room, players: Seats, voice: Voice, mark: str, remark: s
         "refused": _list_refusals(table),
         "result": outcome
         and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
-        "said": [message.text.strip("\n") for message in _tell_last_change(table, voice)],
+        "said": [message.text.strip("\n") for message in last],
         "remark": remark,
         "offer": _describe_offer(room.offer),
         "declined": _describe_offer(room.declined),
@@ -188,11 +189,6 @@ def describe_room(room: Room, players: Seats, voice: Voice, mark: str, remark: s
             "over": room.series_over,
         },
     }
-
-
-def _tell_last_change(table: Table, voice: Voice) -> Iterator[Message]:
-    undone = table.log and table.log[-1].kind == "undo"
-    return narrate(table, table.version) if undone else voice.tell(table)
 
 
 def _describe_offer(offer: Offer | None) -> dict[str, object] | None:

@@ -91,7 +91,7 @@ class WorkerProcess:
         self._starter = starter
         self._pool: ProcessPool | None = None
         self._child: BaseProcess | None = None
-        self._start_task: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
         self._closed = False
 
     @property
@@ -100,12 +100,10 @@ class WorkerProcess:
         return self._child is not None and self._child.is_alive() and self._pool is not None and self._pool.active
 
     async def start(self) -> None:
-        """Start the process, unless it runs already, and wait until it is ready."""
-        if self._start_task is None and not self.ready:
-            self._start_task = asyncio.create_task(self._start())
-            self._start_task.add_done_callback(self._note_start)
-        if self._start_task is not None:
-            await asyncio.shield(self._start_task)
+        """Start the process, unless it runs already, and wait until it is ready; this must not be cancelled."""
+        async with self._starting:
+            if not self.ready:
+                await self._start()
 
     async def run(self, pickled: bytes, seconds: float) -> TaskResult:
         """Return the answer to a question: a pickled function with its arguments."""
@@ -116,14 +114,15 @@ class WorkerProcess:
             raise GaveUpError(_PROCESS_ENDED)
         if found == _RESULT_TOO_LONG:
             raise GaveUpError(f"the answer is longer than {_MAX_RESULT // _MIB} MiB")
-        return _load_result(found) if len(found) <= _MAX_INLINE_RESULT else await self._in_thread(_load_result, found)
+        load = pickle.loads  # from our own process
+        result: TaskResult = load(found) if len(found) <= _MAX_INLINE_RESULT else await self._in_thread(load, found)
+        return result
 
     async def close(self) -> None:
         """End the process, whatever it does; the question that it works on is given up."""
         self._closed = True
         await self._discard()
-        if self._start_task is not None:
-            await asyncio.wait([self._start_task])
+        async with self._starting:  # a process that was being started then
             await self._discard()
 
     async def _start(self) -> None:
@@ -143,11 +142,6 @@ class WorkerProcess:
         except (BrokenProcessPool, OSError) as error:
             raise GaveUpError(_PROCESS_ENDED) from error
         self._child = next((child for child in active_children() if child.pid == pid), None)
-
-    def _note_start(self, start: asyncio.Task[None]) -> None:
-        self._start_task = None
-        if not start.cancelled():
-            start.exception()
 
     async def _run_once(self, pickled: bytes, seconds: float) -> bytes | None:
         """Return the pickled answer to a question; None if the process ended before the question had begun."""
@@ -220,14 +214,6 @@ def _make_timeout_error(seconds: float) -> GaveUpError:
     return GaveUpError(f"it took longer than {seconds:g} seconds")
 
 
-def _load_result(pickled: bytes) -> TaskResult:
-    try:
-        result: TaskResult = pickle.loads(pickled)  # noqa: S301 - from our own process
-    except Exception as error:  # noqa: BLE001 - the caller learns that the value cannot be unpickled
-        return TaskResult(error=error)
-    return result
-
-
 # In the process -------------------------------------------------------------------------------------------------------
 
 
@@ -236,7 +222,10 @@ def _initialize(memory: int, prepare: Prepare) -> None:
     # Pebble's handler would run only once the work lets go of the interpreter.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_exit_with_server, daemon=True).start()
-    _lower_priority()
+    if hasattr(os, "nice"):  # let the server go first
+        os.nice(_NICE)
+    with suppress(OSError):  # be the first to be killed where the machine has no memory left
+        Path("/proc/self/oom_score_adj").write_text("1000")
     if prepare is not None:
         prepare()
     _limit_memory(memory)
@@ -247,14 +236,6 @@ def _exit_with_server() -> None:
     if server is not None:
         wait([server.sentinel])
         os._exit(1)
-
-
-def _lower_priority() -> None:
-    """Let the server go first, and be the first to be killed where the machine has no memory left."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _limit_memory(memory: int) -> None:

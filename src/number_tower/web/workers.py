@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from number_tower.web.worker_process import GaveUpError, Prepare, TaskResult, WorkerProcess, block_interrupts
 
@@ -25,7 +25,6 @@ Path = tuple[Hashable, ...]
 """A requester: an address, or an address and a seat."""
 
 T = TypeVar("T")
-Entry = TypeVar("Entry")
 
 BUSY = "The server is busy. Please try again in a moment."
 _STOPPING = "The server is being stopped. Please try again in a moment."
@@ -66,22 +65,6 @@ class LaneLimits(NamedTuple):
 LANE_LIMITS = {Lane.CHEAP: LaneLimits(256, 16, 10.0), Lane.EXPENSIVE: LaneLimits(64, 16, 20.0)}
 
 
-class Requester(NamedTuple):
-    """For whom a question is asked: an address, and a seat if one is held; `gone` is done once the client has left."""
-
-    address: Hashable
-    seat: Hashable = None
-    gone: asyncio.Future[None] | None = None
-
-    @property
-    def path(self) -> Path:
-        """The requester as the queue knows it."""
-        return (self.address,) if self.seat is None else (self.address, self.seat)
-
-
-_ANONYMOUS = Requester(None)
-
-
 @dataclass(eq=False)
 class _WorkerJob:
     """A pickled function with its arguments, the seconds that it has, and the tickets of all requesters."""
@@ -90,12 +73,12 @@ class _WorkerJob:
     seconds: float
     lane: Lane
     key: Hashable
-    tickets: list[_Ticket] = field(default_factory=list)
+    tickets: list[Ticket] = field(default_factory=list)
     begun: bool = False
 
 
 @dataclass(eq=False)
-class _Ticket:
+class Ticket:
     """One requester's claim to the result of a job, with a place of its own in the queue."""
 
     requester: Path
@@ -105,16 +88,18 @@ class _Ticket:
     timer: asyncio.TimerHandle | None = None
 
     def stop_timer(self) -> None:
+        """Let it wait for as long as it takes."""
         if self.timer is not None:
             self.timer.cancel()
 
     def settle(self, result: TaskResult) -> None:
+        """Hand the result over, unless there is one."""
         if not self.result.done():
             self.result.set_result(result)
 
 
 class Workers:
-    """Worker processes that answer questions; at most `expensive` of them work on expensive ones at the same time.
+    """Worker processes that answer questions; all but one of them may work on expensive ones at the same time.
 
     They start with the first questions, or by `warm`. What `prepare` loads in each of them beforehand does not count
     towards `memory`, the MiB that a question may take (where the system can limit it).
@@ -123,7 +108,6 @@ class Workers:
     def __init__(
         self,
         processes: int = 1,
-        expensive: int | None = None,
         memory: int = 1024,
         prepare: Prepare = None,
         limits: Mapping[Lane, LaneLimits] = LANE_LIMITS,
@@ -133,11 +117,9 @@ class Workers:
         self._starter = ThreadPoolExecutor(processes, "worker-starter", block_interrupts)
         self._processes = [WorkerProcess(memory, prepare, self._starter) for _ in range(processes)]
         self._free = list(self._processes)
-        self._max_expensive = processes if expensive is None else expensive
+        self._max_expensive = max(1, processes - 1)
         self._limits = limits
-        self._queues = {
-            lane: FairQueue[_Ticket](limits[lane].waiting, limits[lane].waiting_per_requester) for lane in Lane
-        }
+        self._queues = {lane: FairQueue(limits[lane]) for lane in Lane}
         self._running: Counter[Lane] = Counter()
         self._open_jobs: dict[Hashable, _WorkerJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -146,7 +128,7 @@ class Workers:
     @property
     def waiting(self) -> int:
         """How many questions wait, counted once for each of their requesters."""
-        return sum(map(len, self._queues.values()))
+        return sum(len(queue.tickets) for queue in self._queues.values())
 
     @property
     def running(self) -> int:
@@ -159,28 +141,29 @@ class Workers:
         *args: object,
         seconds: float = 5.0,
         lane: Lane = Lane.CHEAP,
-        requester: Requester = _ANONYMOUS,
+        requester: Path = (None,),
+        gone: asyncio.Future[None] | None = None,
         key: Hashable = None,
     ) -> T:
         """Return what a module-level function returns in a worker process.
 
         Questions with the same key that are asked at the same time are worked on once. Each requester keeps a place of
         its own in the queue for them, so that none waits for another's turn or is refused for another's number of
-        questions. A question whose requesters all leave before it begins is dropped.
+        questions. A question whose requesters all leave before it begins is dropped; `gone` is done once one has left.
         """
         if self._closed:
             raise BusyError(_STOPPING)
         key = object() if key is None else key
         job = self._open_jobs.get(key) or _WorkerJob(pickle.dumps((task, args)), seconds, lane, key)
         loop = asyncio.get_running_loop()
-        ticket = _Ticket(requester.path, job, loop.time(), loop.create_future())
+        ticket = Ticket(requester, job, loop.time(), loop.create_future())
         self._admit(ticket)
 
         def abandon(_: object) -> None:
             if not job.begun:  # otherwise the result can be cached
                 self._refuse(ticket, AbandonedError())
 
-        gone = loop.create_future() if requester.gone is None else requester.gone
+        gone = gone or loop.create_future()
         gone.add_done_callback(abandon)
         try:
             value, error = await ticket.result
@@ -194,65 +177,67 @@ class Workers:
     async def warm(self) -> None:
         """Start the processes, one after the other, so that no question has to wait for that."""
         for process in self._processes:
-            await self._restart(process)
+            await asyncio.shield(self._create_task(self._restart(process)))
 
     async def close(self) -> None:
         """End all processes; questions that wait are refused, and those that have begun are given up."""
         self._closed = True
         for queue in self._queues.values():
-            for ticket in list(queue):
+            for ticket in list(queue.tickets):
                 self._refuse(ticket, BusyError(_STOPPING))
         closing = [asyncio.create_task(process.close()) for process in self._processes]
         _, late = await asyncio.wait([*closing, *self._tasks], timeout=_CLOSE_TIMEOUT)
         self._starter.shutdown(wait=not late)
 
-    def _admit(self, ticket: _Ticket) -> None:
-        """Begin a ticket's job at once if a process is free for it; otherwise let the ticket wait."""
-        job, queue, dropped = ticket.job, self._queues[ticket.job.lane], None
-        is_free = self._free and (job.lane is Lane.CHEAP or self._running[Lane.EXPENSIVE] < self._max_expensive)
-        if not job.begun and not is_free:
-            dropped = queue.push(ticket.requester, ticket)
+    def _admit(self, ticket: Ticket) -> None:
+        """Let a ticket wait, unless its job has begun; without waiting if a process is free for it."""
+        job = ticket.job
+        if not job.begun:
+            dropped = self._queues[job.lane].push(ticket)
+            if dropped is not None:
+                self._refuse(dropped, BusyError())
             seconds = self._limits[job.lane].seconds
             ticket.timer = asyncio.get_running_loop().call_later(seconds, self._refuse, ticket, BusyError())
         job.tickets.append(ticket)
         self._open_jobs[job.key] = job
-        if not job.begun and is_free:
-            queue.note_turn(ticket.requester)
-            self._begin(ticket)
-        if dropped is not None:
-            self._refuse(dropped, BusyError())
+        self._begin_next()
 
-    def _refuse(self, ticket: _Ticket, error: Exception) -> None:
+    def _refuse(self, ticket: Ticket, error: Exception) -> None:
         """Answer a ticket that waits with an error."""
         self._remove(ticket)
         ticket.settle(TaskResult(error=error))
 
-    def _remove(self, ticket: _Ticket) -> None:
+    def _remove(self, ticket: Ticket) -> None:
         """Remove a ticket, and its job if it was the last and the job has not begun."""
         job = ticket.job
         ticket.stop_timer()
         if ticket in job.tickets:
             job.tickets.remove(ticket)
         if not job.begun:
-            self._queues[job.lane].remove(ticket.requester, ticket)
+            self._queues[job.lane].remove(ticket)
             if not job.tickets:
                 self._open_jobs.pop(job.key, None)
 
     def _next_lane(self) -> Lane | None:
         """Return the lane whose turn it is to use a free process."""
-        cheap, expensive = self._queues[Lane.CHEAP], self._queues[Lane.EXPENSIVE]
+        cheap, expensive = self._queues[Lane.CHEAP].tickets, self._queues[Lane.EXPENSIVE].tickets
         if expensive and self._running[Lane.EXPENSIVE] < self._max_expensive:
             only_cheap_run = self._running[Lane.CHEAP] and not self._running[Lane.EXPENSIVE]
             if only_cheap_run or not cheap:
                 return Lane.EXPENSIVE
         return Lane.CHEAP if cheap else None
 
-    def _begin(self, ticket: _Ticket) -> None:
+    def _begin_next(self) -> None:
+        """Begin the jobs whose turn it is, while processes are free for them."""
+        while self._free and (lane := self._next_lane()) is not None:
+            self._begin(self._queues[lane].pop())
+
+    def _begin(self, ticket: Ticket) -> None:
         """Hand a job to a free process, for all of its requesters."""
         job, now = ticket.job, asyncio.get_running_loop().time()
         job.begun = True
         for each in job.tickets:
-            self._queues[job.lane].remove(each.requester, each)
+            self._queues[job.lane].remove(each)
             each.stop_timer()
         self._running[job.lane] += 1
         process = next((process for process in self._free if process.ready), self._free[0])
@@ -277,8 +262,7 @@ class Workers:
         self._free.append(process)
         if self._closed:
             return
-        while self._free and (lane := self._next_lane()) is not None:
-            self._begin(self._queues[lane].pop())
+        self._begin_next()
         if process in self._free and not process.ready:
             self._create_task(self._restart(process))
 
@@ -287,80 +271,71 @@ class Workers:
         with suppress(GaveUpError):
             await process.start()
 
-    def _create_task(self, work: Coroutine[None, None, None]) -> None:
+    def _create_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
-class FairQueue(Generic[Entry]):
-    """Entries by requester; the requester whose last turn is longest ago is served first, with its oldest entry.
+class FairQueue:
+    """Tickets that wait; the requester whose last turn is longest ago is served first, with its oldest ticket.
 
     Turns go round over the addresses, and at each address over its seats: a hundred seats at one address give it no
     more turns. A requester without a turn so far comes before all others, so that it waits for no backlog. Among those
     the first to arrive is served first.
     """
 
-    def __init__(self, max_entries: int, max_per_requester: int) -> None:
-        self._max_entries = max_entries
-        self._max_per_requester = max_per_requester
-        self._waiting: list[tuple[Path, Entry]] = []  # in the order in which they came
+    def __init__(self, limits: LaneLimits) -> None:
+        self._limits = limits
+        self.tickets: list[Ticket] = []
+        """In the order in which they came."""
         self._turns: OrderedDict[Path, int] = OrderedDict()
         self._clock = count(1)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
+    def push(self, ticket: Ticket) -> Ticket | None:
+        """Add a ticket, and return the one that lost its place for it, if the queue was full.
 
-    def __iter__(self) -> Iterator[Entry]:
-        return (entry for _, entry in self._waiting)
-
-    def push(self, requester: Path, entry: Entry) -> Entry | None:
-        """Add an entry, and return the one that lost its place for it, if the queue was full.
-
-        The entry is refused with `BusyError` if its requester has the most that one may have, or if the queue is
+        The ticket is refused with `BusyError` if its requester has the most that one may have, or if the queue is
         full and no other has more than the requester would have then.
         """
-        if sum(each == requester for each, _ in self._waiting) >= self._max_per_requester:
+        if sum(each.requester == ticket.requester for each in self.tickets) >= self._limits.waiting_per_requester:
             raise BusyError
-        dropped = self._drop(requester) if len(self) >= self._max_entries else None
-        self._waiting.append((requester, entry))
+        dropped = self._drop(ticket.requester) if len(self.tickets) >= self._limits.waiting else None
+        self.tickets.append(ticket)
         return dropped
 
-    def pop(self) -> Entry:
-        """Take out the entry whose turn it is."""
-        requester, entry = min(self._waiting, key=self._get_turns)
-        self.remove(requester, entry)
-        self.note_turn(requester)
-        return entry
-
-    def remove(self, requester: Path, entry: Entry) -> None:
-        """Take out an entry, if it is here."""
-        with suppress(ValueError):
-            self._waiting.remove((requester, entry))
-
-    def note_turn(self, requester: Path) -> None:
-        """Count a turn for a requester: also one that did not have to wait."""
+    def pop(self) -> Ticket:
+        """Take out the ticket whose turn it is."""
+        ticket = min(self.tickets, key=self._get_turns)
+        self.tickets.remove(ticket)
         turn = next(self._clock)
-        for part in _list_prefixes(requester):
+        for part in _list_prefixes(ticket.requester):
             self._turns[part] = turn
             self._turns.move_to_end(part)
         while len(self._turns) > _MAX_REMEMBERED:
             self._turns.popitem(last=False)
+        return ticket
 
-    def _get_turns(self, waiting: tuple[Path, Entry]) -> list[int]:
-        return [self._turns.get(part, 0) for part in _list_prefixes(waiting[0])]
+    def remove(self, ticket: Ticket) -> None:
+        """Take out a ticket, if it is here."""
+        with suppress(ValueError):
+            self.tickets.remove(ticket)
 
-    def _drop(self, requester: Path) -> Entry:
-        """Take out the newest entry of those with the most: of an address if that has more, or else of a seat there."""
-        sizes = Counter(each for each, _ in self._waiting)
-        counts = Counter(part for each, _ in self._waiting for part in _list_prefixes(each))
+    def _get_turns(self, ticket: Ticket) -> list[int]:
+        return [self._turns.get(part, 0) for part in _list_prefixes(ticket.requester)]
+
+    def _drop(self, requester: Path) -> Ticket:
+        """Take out the newest ticket of those with the most: of an address if one has more, else of a seat there."""
+        sizes = Counter(each.requester for each in self.tickets)
+        counts = Counter(part for each in self.tickets for part in _list_prefixes(each.requester))
         for part in _list_prefixes(requester):
             rivals = [each for each in counts if len(each) == len(part) and each[:-1] == part[:-1]]
             largest = max(rivals, key=counts.__getitem__, default=part)
             if counts[largest] > counts[part] + 1:
-                members = [each for each in self._waiting if each[0][: len(largest)] == largest]
-                loser, dropped = max(reversed(members), key=lambda each: sizes[each[0]])
-                self.remove(loser, dropped)
+                members = [each for each in self.tickets if each.requester[: len(largest)] == largest]
+                dropped = max(reversed(members), key=lambda each: sizes[each.requester])
+                self.tickets.remove(dropped)
                 return dropped
         raise BusyError
 

@@ -243,8 +243,7 @@ async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
     elif level is not None:
         raise ProblemError(422, "bad_request", 'Only a computer has a level; expected opponent.kind "computer".')
     first, second = (*wanted.names, None, None)[:2]
-    names = first, second
-    return NewRoom(table, wanted.opponent.kind, level, names, best_of=wanted.best_of, hints=wanted.hints)
+    return NewRoom(table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints)
 
 
 async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:

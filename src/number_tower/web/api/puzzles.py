@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from number_tower import catalogue
 from number_tower.coach.puzzles import GRADES
 from number_tower.web.api.deps import describe_refusals
-from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text
+from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text, expect_one_of
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
@@ -27,12 +27,6 @@ def _check_day(text: str) -> str:
     except ValueError:
         raise ValueError("expected a day such as 2026-01-31") from None
     return text
-
-
-def _check_game(name: str) -> str:
-    if name not in catalogue.list_names():
-        raise ValueError(f"expected one of {', '.join(catalogue.list_names())}")
-    return name
 
 
 Day = Annotated[
@@ -52,7 +46,7 @@ Grade = Annotated[
 GameName = Annotated[
     str,
     Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only of this game of the catalogue."),
-    AfterValidator(_check_game),
+    expect_one_of(catalogue.list_names()),
 ]
 
 
@@ -127,7 +121,7 @@ async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdic
         puzzle = await _find_numbered_puzzle(request, attempt.seed, attempt.number, attempt.grade, attempt.game)
     if attempt.block is None:
         return PuzzleVerdict(right=False, said=puzzle.solution_text, answer=puzzle.answer)
-    choice = puzzle.find_choice(attempt.block)
+    choice = next((choice for choice in puzzle.choices if choice.block == attempt.block), None)
     if choice is None:
         return PuzzleVerdict(right=False, said=f"{attempt.block} cannot be placed here.", answer=None)
     return PuzzleVerdict(right=choice.is_right, said=choice.feedback, answer=puzzle.answer if choice.is_right else None)

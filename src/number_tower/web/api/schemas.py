@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -20,10 +21,15 @@ MOST_VERSIONS = 2**31 - 1
 DEFAULT_LEVEL = list(LEVELS)[len(LEVELS) // 2]
 
 
-def _check_level(name: str) -> str:
-    if name not in LEVELS:
-        raise ValueError(f"expected one of {', '.join(LEVELS)}")
-    return name
+def expect_one_of(names: Collection[str]) -> AfterValidator:
+    """Return what rejects all but these names."""
+
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"expected one of {', '.join(names)}")
+        return name
+
+    return AfterValidator(check)
 
 
 Text = Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*$")]
@@ -34,11 +40,8 @@ Name = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ann"]),
 ]
-Line = Annotated[
-    str,
-    Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[^\x00]*$", examples=["rules(target=15):9,4"]),
-]
-LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), AfterValidator(_check_level)]
+Line = Annotated[Text, Field(max_length=MAX_RECORD_LENGTH, examples=["rules(target=15):9,4"])]
+LevelName = Annotated[str, Field(max_length=40, json_schema_extra={"enum": list(LEVELS)}), expect_one_of(LEVELS)]
 Blocks = Annotated[
     str,
     Field(min_length=1, max_length=MAX_RECORD_LENGTH, pattern=r"^[0-9 ,-]*$", examples=["1-9", "1,3,5"]),
@@ -54,25 +57,22 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
-class CustomRules(RequestModel):
-    """Rules as a rule file writes them; what is left out is as in the plain game: blocks 1-9, shared, any fit."""
-
-    blocks: Blocks | None = None
-    supply: Supply | None = None
-    towers: Towers | None = None
-    fit: Fit | None = None
-    step: Number | None = Field(None, description='How far a block may rise above the last; with fit "ascending".')
-    target: Number | None = None
-    stuck: Stuck | None = None
-    opening: Blocks | None = Field(None, description="The blocks that may lie on the ground.")
-
-
 class GameOptions(RequestModel):
     """What players may choose for one game; which of them a game takes stands in its rulebook."""
 
     target: Number | None = None
     blocks: Blocks | None = None
-    opening: Blocks | None = None
+    opening: Blocks | None = Field(default=None, description="The blocks that may lie on the ground.")
+
+
+class CustomRules(GameOptions):
+    """Rules as a rule file writes them; what is left out is as in the plain game: blocks 1-9, shared, any fit."""
+
+    supply: Supply | None = None
+    towers: Towers | None = None
+    fit: Fit | None = None
+    step: Number | None = Field(None, description='How far a block may rise above the last; with fit "ascending".')
+    stuck: Stuck | None = None
 
 
 class Opponent(RequestModel):
@@ -91,7 +91,7 @@ class NewGame(RequestModel):
         None, description="A game of the catalogue, by its name.", examples=list(games()[:1])
     )
     rules: CustomRules | None = None
-    rulefile: Annotated[str, Field(min_length=1, max_length=LARGEST_FILE, pattern=r"^[^\x00]*$")] | None = Field(
+    rulefile: Annotated[Text, Field(max_length=LARGEST_FILE)] | None = Field(
         None, description="The text of one's own rule file, in TOML."
     )
     record: Line | None = Field(None, description="A game on one line, to be played on from there.")
@@ -126,37 +126,31 @@ class JoinRequest(RequestModel):
     name: Name | None = Field(None, examples=["Ben"])
 
 
-GameNumber = Annotated[int, Field(strict=True, ge=1, le=MOST_VERSIONS)]
-
-
 class GameReference(RequestModel):
     """Which game in the room is meant, so that nothing is done in the next by mistake."""
 
-    game: GameNumber | None = Field(None, description="The current one if left out.", examples=[1])
-
-
-class MoveRequest(RequestModel):
-    """A move: the block, and the version of the game that it answers."""
-
-    block: Annotated[int, Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[9])]
-    version: Version = Field(examples=[0], description="The version of the game that this move answers.")
-    game: GameNumber | None = Field(
+    game: Annotated[int, Field(strict=True, ge=1, le=MOST_VERSIONS)] | None = Field(
         None, description="Which game in the room it is for; the current one if left out.", examples=[1]
     )
 
 
-class UndoRequest(RequestModel):
+class MoveRequest(GameReference):
+    """A move: the block, and the version of the game that it answers."""
+
+    block: Annotated[int, Field(strict=True, ge=0, le=LARGEST_NUMBER, examples=[9])]
+    version: Version = Field(examples=[0], description="The version of the game that this move answers.")
+
+
+class UndoRequest(GameReference):
     """A takeback: the version of the game that it answers."""
 
     version: Version = Field(examples=[2])
-    game: GameNumber | None = Field(None, examples=[1])
 
 
-class OfferRequest(RequestModel):
+class OfferRequest(GameReference):
     """What to offer to the other player."""
 
     kind: Literal["takeback", "rematch"]
-    game: GameNumber | None = Field(None, examples=[1])
 
 
 class TakeSeatRequest(RequestModel):
@@ -197,14 +191,19 @@ class ResponseModel(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class RulebookResponse(ResponseModel):
-    """A game of the catalogue."""
+class RulebookSummary(ResponseModel):
+    """Which game it is."""
 
     name: str
     title: str
+    noun: str = Field(description="What a block is called in this game.")
+
+
+class RulebookResponse(RulebookSummary):
+    """A game of the catalogue."""
+
     summary: str
     about: str
-    noun: str = Field(description="What a block is called in this game.")
     players: Pair[str] = Field(description="What the players are called who have chosen no names.")
     options: list[str] = Field(description="What players may choose.")
     rules: dict[str, str | int] = Field(description="The rules, as a rule file writes them.")
@@ -228,14 +227,6 @@ class LevelList(ResponseModel):
     """The computer's levels, the weakest first."""
 
     levels: list[LevelResponse]
-
-
-class RulebookSummary(ResponseModel):
-    """Which game it is."""
-
-    name: str
-    title: str
-    noun: str
 
 
 class PlayerState(ResponseModel):

@@ -20,9 +20,7 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()"),
 ]
-_NO_STORE = [*_HEADERS, (b"cache-control", b"no-store")]
-_IMMUTABLE = [*_HEADERS, (b"cache-control", b"public, max-age=31536000, immutable")]
-_NO_CACHE = [*_HEADERS, (b"cache-control", b"no-cache")]
+_IMMUTABLE = b"public, max-age=31536000, immutable"
 
 
 class SecurityHeadersMiddleware(HttpMiddleware):
@@ -31,14 +29,13 @@ class SecurityHeadersMiddleware(HttpMiddleware):
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers to the response. Unless it says otherwise it is not cached, since it may show seats."""
         is_static = scope["path"].startswith("/static/")
-        usual = _NO_STORE if not is_static else _IMMUTABLE if scope["query_string"] else _NO_CACHE
+        usual = b"no-store" if not is_static else _IMMUTABLE if scope["query_string"] else b"no-cache"
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = message.get("headers", ())
-                added = usual if message["status"] < 400 else _NO_STORE
-                has_caching = any(name == b"cache-control" for name, _ in own)
-                message["headers"] = [*own, *(_HEADERS if has_caching else added)]
+                headers = message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                if all(name != b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", usual if message["status"] < 400 else b"no-store"))
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -36,11 +36,7 @@ _ALL_IN_USE = Problem(
 class StreamRegistry:
     """The open streams and their clients."""
 
-    def __init__(
-        self, max_streams: int = MAX_STREAMS, max_per_client: int = MAX_STREAMS_PER_CLIENT, *, limited: bool = True
-    ) -> None:
-        self._max_streams = max_streams
-        self._max_per_client = max_per_client
+    def __init__(self, *, limited: bool = True) -> None:
         self._limited = limited
         self._counts: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -53,10 +49,10 @@ class StreamRegistry:
         """Return why a client may not have another stream; None if it may."""
         if self.ended:
             return _STOPPING
-        if self._limited and self._counts[client] >= self._max_per_client:
+        if self._limited and self._counts[client] >= MAX_STREAMS_PER_CLIENT:
             words = "From your address, too many pages follow games already."
             return make_rate_problem(words, RETRY_SECONDS, _LIMIT)
-        return _ALL_IN_USE if self._limited and len(self) >= self._max_streams else None
+        return _ALL_IN_USE if self._limited and len(self) >= MAX_STREAMS else None
 
     def begin(self, client: str, task: asyncio.Task[object]) -> None:
         """Count a stream that a task serves."""
@@ -92,9 +88,6 @@ class StreamLimitMiddleware(HttpMiddleware):
         if problem := self._streams.check(client):
             await send_problem(problem, scope, receive, send)
             return
-        await self._run_stream(client, scope, receive, send)
-
-    async def _run_stream(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - an app is always run by a task
         has_begun = is_complete = False

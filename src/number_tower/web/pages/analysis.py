@@ -15,6 +15,7 @@ from number_tower import record
 from number_tower.blocks import parse_number
 from number_tower.coach.review import ReviewText
 from number_tower.players import LEVELS
+from number_tower.record import RecordError
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -23,7 +24,6 @@ from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 from number_tower.web.room_cache import NewRoom
-from number_tower.web.tasks import UnreadableRecordError
 from number_tower.web.workers import BusyError
 
 router = APIRouter(include_in_schema=False)
@@ -44,7 +44,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         return _render_form(request)
     try:
         table = await read_record(request, game)
-    except UnreadableRecordError as error:
+    except RecordError as error:
         return _render_form(request, game, str(error), 400)
     except BusyError as busy:
         return _render_form(request, game, str(busy), 503)
@@ -100,7 +100,7 @@ async def play_on(request: Request) -> Response:
     game, level, seat = (str(form.get(field, "")) for field in ("game", "level", "seat"))
     try:
         table = await read_record(request, game)
-    except UnreadableRecordError as error:
+    except RecordError as error:
         return _render_form(request, game, str(error), 400)
     if table.game.outcome is not None:
         over = "That game is over: there is nothing to play on from. Choose an earlier move."

@@ -68,12 +68,12 @@ async def start_game(request: Request) -> Response:
     try:
         return await open_room(request, await _read_room(form, given))
     except FormError as error:
-        return _render_form(request, given, error)
+        wrong = error
     except (catalogue.UnknownGameError, catalogue.OptionError) as error:
-        return _render_form(request, given, FormError(error.field, make_sentence(f"{error}")))
+        wrong = FormError(error.field, make_sentence(f"{error}"))
     except TableError:
-        taken = "That is what the other player is called. Choose another name."
-        return _render_form(request, given, FormError("name_1", taken))
+        wrong = FormError("name_1", "That is what the other player is called. Choose another name.")
+    return _render_form(request, given, wrong)
 
 
 async def open_room(request: Request, room: NewRoom) -> Response:

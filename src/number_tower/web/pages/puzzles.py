@@ -64,7 +64,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
     gave_up = not is_right and answers[-1:] == [SHOW]
     tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
     is_shown = gave_up or (not is_right and len(tried) >= most_tries)
-    told = puzzle.find_choice(puzzle.answer) if is_shown else given[-1] if given else None
+    told = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
     return {
         "puzzle": puzzle,
         "table": table,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -32,13 +31,7 @@ from number_tower.web.workers import BusyError
 LONGEST_ANSWER = 40
 """Characters of an answer that is no number, where the page repeats it."""
 
-_SIMPLE_ACTIONS: dict[str, Callable[[int], Action]] = {
-    "resign": Resign,
-    "accept": Accept,
-    "decline": Decline,
-    "rematch": Rematch,
-}
-
+_SIMPLE_ACTIONS = {kind.__name__.lower(): kind for kind in (Resign, Accept, Decline, Rematch)}
 
 router = APIRouter(include_in_schema=False)
 
@@ -177,7 +170,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
     credentials, lobby = get_browser_session(request).get_credentials(address), _get_lobby(request)
     try:
         parsed = parse_action(action, await read_form(request), cached)
-        cached = await lobby.act(address, credentials, parsed, cached)
+        cached = await lobby.act(address, credentials, parsed)
     except InvalidAnswerError as error:
         notice, status = f"{error}", 422
     except MoveError as error:
