@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 FIND_PYTHON = for p in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python; do \
   "$$p" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done
 
-.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs eval golden docs setup clean
+.PHONY: help play play-web test quick lint types imports unit browser proxies screenshots soak fresh bench bench-all bench-web bench-envs reasons eval golden docs setup clean
 .DEFAULT_GOAL := help
 
 help: ## say what can be made
@@ -69,6 +69,9 @@ bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to
 
 bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; kept in bench/RESULTS.md
 	$(BIN)/python bench/envs.py --write
+
+reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of moves, and which kinds the others are
+	$(BIN)/python bench/reasons.py
 
 eval: $(VENV)/.dev ## ask random and all levels anew; the report is kept in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation

@@ -218,10 +218,12 @@ def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> No
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("why not 11?", "11 loses: then Player 1 has 12"),
-        ("why the 12", "12 leaves 18, a multiple of 6."),
-        ("WHY", "12 leaves 18, a multiple of 6."),
-        ("why not", "12 leaves 18, a multiple of 6."),
+        ("why not 11?", "11 loses: Player 1 can answer 12."),
+        ("why the 12", "12 wins. That leaves 18 steps to 30."),
+        ("WHY", "Play 12. That leaves 18 steps to 30."),
+        ("why not", "Play 12. That leaves 18 steps to 30."),
+        ("why rounds", "Whatever your opponent adds, you add the rest of a round"),
+        ("why more", "There is no more to say about that."),
         ("hints", "Only one of your moves wins."),
         ("hint?", "Only one of your moves wins."),
         ("why -3", "'why -3' is not a number"),

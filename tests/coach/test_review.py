@@ -345,7 +345,7 @@ def test_the_document_holds_all_of_it_with_seats_from_one() -> None:
     assert [move["player"] for move in document["review"]] == [2, 1, 2, 1, 1]
     assert document["review"][2]["mark"] == "??"
     assert document["review"][2]["best"][0] == 6
-    assert document["review"][2]["reason"] == "takes Ben's tower to exactly 15"
+    assert document["review"][2]["reason"] == "That takes Ben's tower to exactly 15."
     assert document["review"][2]["before"] == {"value": "win", "plies": 1}
     assert document["turning_point"] == 4
     assert document["accuracy"][1] == {"player": 2, "kept": 1, "mattered": 2, "fraction": 0.5}

@@ -13,58 +13,111 @@ from re import Match
 from typing import NamedTuple
 
 from number_tower import Outcome, Position, Rules
-from support.game_tree import Solved, Tree
+from support.game_tree import Tree
 
 ME, YOU = "Ann Lee", "Ben Day"
 """Whoever's move is explained, and the other: names without a number in them."""
 
 WIN, DRAW, LOSS = 1, 0, -1
+VERDICTS = {"wins": WIN, "draws": DRAW, "loses": LOSS}
 
 
 class Told:
-    """One claim: a block, placed in a position, and who is called what."""
+    """One claim: the position after a move, by whom, and who is called what."""
 
-    def __init__(self, tree: Tree, position: Position, block: int, me: str = ME, you: str = YOU) -> None:
+    def __init__(self, tree: Tree, after: Position, me: int, names: tuple[str, str] = (ME, YOU)) -> None:
         self.tree = tree
-        self.position = position
-        self.block = block
-        self.me = position.to_move
-        self.names = me, you
-        self.after = position.place(block)
+        self.after = after
+        self.me = me
+        self.names = names
+
+    @classmethod
+    def move(cls, tree: Tree, position: Position, block: int, names: tuple[str, str] = (ME, YOU)) -> Told:
+        """Tell of a block that the player to move places."""
+        return cls(tree, position.place(block), position.to_move, names)
+
+    def then(self, *blocks: int) -> Told:
+        """Tell of the same player after more blocks, whoever places them."""
+        after = self.after
+        for block in blocks:
+            after = after.place(block)
+        return Told(self.tree, after, self.me, self.names)
 
     @property
-    def worth(self) -> Solved:
-        return self.tree.evaluate_move(self.position, self.block)
+    def value(self) -> int:
+        """What the position is worth to the player."""
+        value = self.tree.solve(self.after).value
+        return value if self.after.to_move == self.me else -value
+
+    @property
+    def plies(self) -> int:
+        return self.tree.solve(self.after).plies
+
+    @property
+    def has_won(self) -> bool:
+        return self.after.outcome is not None and self.after.outcome.winner == self.me
+
+    @property
+    def heights(self) -> tuple[int, int]:
+        return self.after.heights[self.me], self.after.heights[1 - self.me]
 
     def best(self, position: Position) -> list[int]:
         """The best moves by value and plies."""
         best = self.tree.solve(position)
         return [block for block in position.legal if self.tree.evaluate_move(position, block) == best]
 
-    def wins_with(self, position: Position, block: int) -> bool:
-        return block in position.legal and self.tree.evaluate_move(position, block).value == WIN
-
-    def gap(self, position: Position) -> int:
-        assert position.rules.target is not None
-        return position.rules.target - position.heights[self.me]
+    @property
+    def gap(self) -> int:
+        assert self.after.rules.target is not None
+        return self.after.rules.target - self.after.heights[self.me]
 
 
-def check(told: Told, clause: str) -> str:
-    """Check a clause such as "leaves 18, a multiple of 6"; return the kind of reason that it gave."""
-    me, you = map(re.escape, told.names)
+Check = Callable[[Told, "Match[str]"], bool]
+
+
+def check_sentence(tree: Tree, position: Position, block: int, text: str, names: tuple[str, str] = (ME, YOU)) -> str:
+    """Check a verdict and its reason; return the kind of reason."""
+    found = re.fullmatch(r"(\d+) (wins|draws|loses)[.:] (.+)", text)
+    assert found is not None, text
+    assert int(found[1]) == block
+    told = Told.move(tree, position, block, names)
+    assert told.value == VERDICTS[found[2]], text
+    return check(told, found[3])
+
+
+def check(told: Told, text: str) -> str:
+    """Check a reason such as "That leaves 18 steps to 30. ..."; return its kind."""
+    return _match(told, text, CLAIMS)
+
+
+def _match(told: Told, text: str, claims: tuple[tuple[str, Check], ...]) -> str:
+    """Find the one claim that a text is, and check it."""
+    text = re.sub(r"\bYou(?=r? )", "you", text)
     found: dict[str, bool] = {}
-    for pattern, holds in CLAIMS:
-        match = re.fullmatch(pattern.replace("ME", me).replace("YOU", you), clause)
+    for pattern, holds in claims:
+        match = re.fullmatch(_fill(pattern, told.names), text)
         if match is not None:
             found[holds.__name__] = holds(told, match)
-    assert len(found) == 1, (clause, found)
-    assert all(found.values()), f"{told.block} {clause}"
+    assert len(found) == 1, (text, found)
+    assert all(found.values()), text
     return next(iter(found))
 
 
+def _fill(pattern: str, names: tuple[str, str]) -> str:
+    """Put names in a pattern: ME, YOU, and MY and YOUR for what is theirs."""
+    whose = ["your" if name == "you" else f"{re.escape(name)}'s" for name in names]
+    for word, name in zip(("MY", "YOUR", "ME", "YOU"), (*whose, *map(re.escape, names)), strict=True):
+        pattern = re.sub(rf"\b{word}\b", lambda _, name=name: name, pattern)  # type: ignore[misc]
+    return pattern
+
+
+# How a game ends ------------------------------------------------------------------------------------------------------
+
+
 def exact(told: Told, said: Match[str]) -> bool:
-    reached = told.after.heights[told.me] == told.after.rules.target == int(said[1])
-    return reached and told.after.outcome == Outcome(told.me, "exact")
+    return told.heights[0] == told.after.rules.target == int(said[1]) and told.after.outcome == Outcome(
+        told.me, "exact"
+    )
 
 
 def stuck(told: Told, said: Match[str]) -> bool:
@@ -72,41 +125,44 @@ def stuck(told: Told, said: Match[str]) -> bool:
 
 
 def higher(told: Told, said: Match[str]) -> bool:
-    heights = told.after.heights[told.me], told.after.heights[1 - told.me]
-    return told.after.outcome == Outcome(told.me, "higher") and heights == (int(said[1]), int(said[2]))
+    return told.after.outcome == Outcome(told.me, "higher") and told.heights == (int(said[1]), int(said[2]))
 
 
 def lower(told: Told, said: Match[str]) -> bool:
-    heights = told.after.heights[1 - told.me], told.after.heights[told.me]
-    return told.after.outcome == Outcome(1 - told.me, "higher") and heights == (int(said[1]), int(said[2]))
+    return told.after.outcome == Outcome(1 - told.me, "higher") and told.heights == (int(said[2]), int(said[1]))
 
 
 def level(told: Told, said: Match[str]) -> bool:
-    return not said.groups() and told.after.outcome == Outcome(None, "level")
+    return told.after.outcome == Outcome(None, "level") and told.heights == (int(said[1]), int(said[2]))
+
+
+# Theories -------------------------------------------------------------------------------------------------------------
 
 
 def multiple(told: Told, said: Match[str]) -> bool:
-    left, modulus = map(int, said.groups())
-    rules = told.position.rules
-    above = [block for block in rules.numbers(told.after.left[0]) if block > told.block]
+    left, last, step, modulus, same, rounds = map(int, said.groups())
+    rules, top = told.after.rules, told.after.tops[0]
     return (
-        told.worth.value == WIN
+        told.value == WIN
         and rules.fit == "ascending"
-        and above == list(range(told.block + 1, told.block + left + 1))
-        and left % modulus == 0
-        and modulus == (rules.step or 0) + 1
+        and [block for block in rules.numbers(told.after.left[0]) if block > top] == list(range(top + 1, last + 1))
+        and left == last - top == modulus * rounds
+        and last == same == rules.blocks[-1]
+        and modulus == step + 1 == (rules.step or 0) + 1
     )
 
 
 def pairs(told: Told, said: Match[str]) -> bool:
-    listed = said[1].removesuffix(", and so on")
-    partners = {int(answer): int(partner) for answer, partner in re.findall(r"(\d+) with (\d+)", listed)}
-    whole = listed != said[1] or sorted(partners) == list(told.after.legal)
-    return (
-        told.worth.value == WIN
-        and whole
-        and all(told.wins_with(told.after.place(answer), partner) for answer, partner in partners.items())
-    )
+    listed = _read_answers(said[1])
+    whole = said[1].endswith(", and so on") or sorted(listed) == list(told.after.legal)
+    return whole and all(told.then(reply, answer or 0).value == WIN for reply, answer in listed.items())
+
+
+def _read_answers(listed: str) -> dict[int, int | None]:
+    """Read "1 with 9, 2 needs none" into the answer to each reply."""
+    found = re.findall(r"(\d+) (?:with (\d+)|needs none)", listed)
+    assert re.sub(r"\d+ (?:with \d+|needs none)(?:, |$)|and so on$", "", listed) == "", listed
+    return {int(reply): int(answer) if answer else None for reply, answer in found}
 
 
 class Alone(NamedTuple):
@@ -142,156 +198,411 @@ def fewest(tower: Alone) -> float:
 
 @cache
 def most(tower: Alone) -> int:
+    """The most blocks that can be placed on a tower."""
     return max((1 + most(tower.place(block)) for block in tower.legal), default=0)
 
 
+@cache
+def highest(tower: Alone) -> int:
+    """How high a tower can get."""
+    return max((highest(tower.place(block)) for block in tower.legal), default=tower.height)
+
+
+def _leads(tower: Alone, way: str | None) -> Alone | None:
+    """Follow a way such as 3 + 2, if one is told; None if it cannot be walked."""
+    for block in map(int, way.split(" + ")) if way else ():
+        if block not in tower.legal:
+            return None
+        tower = tower.place(block)
+    return tower
+
+
+def _towers(told: Told) -> tuple[Alone, Alone]:
+    return Alone.of(told.after, told.me), Alone.of(told.after, 1 - told.me)
+
+
 def ahead(told: Told, said: Match[str]) -> bool:
-    to_go, way, theirs = int(said[1]), said[2], float(said[3] or inf)
-    mine, yours = Alone.of(told.after, told.me), Alone.of(told.after, 1 - told.me)
-    if way is not None:
-        tower = mine
-        for block in map(int, way.split(" + ")):
-            if block not in tower.legal:
-                return False
-            tower = tower.place(block)
-        if tower.height != tower.rules.target or len(way.split(" + ")) != to_go:
-            return False
-    return told.worth.value == WIN and fewest(mine) == to_go < theirs == fewest(yours)
+    to_go, way, theirs, target = int(said[1]), said[2], float(said[3] or inf), int(said[4])
+    mine, yours = _towers(told)
+    if way is not None and (len(way.split(" + ")) != to_go or fewest(_leads(mine, way) or yours) != 0):
+        return False
+    return told.value == WIN and target == mine.rules.target and fewest(mine) == to_go < theirs == fewest(yours)
 
 
 def outlasts(told: Told, said: Match[str]) -> bool:
-    mine, yours = Alone.of(told.after, told.me), Alone.of(told.after, 1 - told.me)
-    out_of_reach = fewest(mine) == fewest(yours) == inf
-    return told.worth.value == WIN and out_of_reach and most(mine) == int(said[1]) >= int(said[2]) == most(yours)
+    target, can, cannot = said[1], int(said[2]), int(said[3])
+    mine, yours = _towers(told)
+    out_of_reach = fewest(mine) == fewest(yours) == inf and (target or "None") == str(mine.rules.target)
+    last_to_move = told.after.to_move != told.me
+    return told.value == WIN and out_of_reach and last_to_move and most(mine) == can >= cannot == most(yours)
 
 
-def made_up(told: Told, said: Match[str]) -> bool:
-    gap, whole = int(said[1]), int(said[2])
-    if len(said.groups()) > 2 and (int(said[3]) != whole or gap <= whole):
-        return False
-
-    def always_answered(position: Position) -> bool:
-        if position.outcome is not None:
-            return position.outcome.winner == told.me
-        return all(
-            (then := position.place(answer)).refusal(whole - answer) is None
-            and always_answered(then.place(whole - answer))
-            for answer in position.legal
-        )
-
-    return told.gap(told.after) == gap and gap % whole == 0 and always_answered(told.after)
+# Patterns -------------------------------------------------------------------------------------------------------------
 
 
-def threat(told: Told, said: Match[str]) -> bool:
-    need, same = int(said[1]), int(said[2])
-    return need == same == told.gap(told.after) and all(
-        told.after.place(reply).place(need).outcome == Outcome(told.me, "exact") for reply in told.after.legal
+def _always_answered(told: Told, whole: int) -> bool:
+    """Whether each reply can be made up to the same sum, until the player has won."""
+    if told.after.outcome is not None:
+        return told.has_won
+    return all(
+        told.after.place(reply).refusal(whole - reply) is None
+        and _always_answered(told.then(reply, whole - reply), whole)
+        for reply in told.after.legal
     )
 
 
-def _threatens(told: Told, need: int) -> bool:
+def _makes_up(told: Told, listed: str, whole: int) -> bool:
+    answers = _read_answers(listed)
+    complete = listed.endswith(", and so on") or sorted(answers) == list(told.after.legal)
+    return complete and all(reply + (answer or 0) == whole for reply, answer in answers.items())
+
+
+def made_up(told: Told, said: Match[str]) -> bool:
+    target, gap, listed = int(said[1]), int(said[2]), said[3]
+    right = target == told.after.rules.target and told.gap == gap and _makes_up(told, listed, gap)
+    return right and _always_answered(told, gap)
+
+
+def made_up_again(told: Told, said: Match[str]) -> bool:
+    target, gap, rounds, whole, same = map(int, said.groups()[:-1])
+    right = target == told.after.rules.target and told.gap == gap == rounds * whole and whole == same
+    return right and rounds > 1 and _makes_up(told, said[6], whole) and _always_answered(told, whole)
+
+
+def fills(told: Told, said: Match[str]) -> bool:
+    gap, whole = int(said[1]), int(said[said.re.groups])
+    return told.gap == gap and gap % whole == 0 and _always_answered(told, whole)
+
+
+def threat(told: Told, said: Match[str]) -> bool:
+    need, target = int(said[1]), told.after.rules.target
+    right = need == told.gap and (said.re.groups < 2 or int(said[2]) == target)
+    return right and all(
+        told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in told.after.legal
+    )
+
+
+def _threatens(told: Told, said: Match[str]) -> bool:
     """Anything but taking the block that is needed loses at once."""
+    need, target, same = map(int, said.groups()[:3])
     others = [reply for reply in told.after.legal if reply != need]
     return (
-        need == told.gap(told.after)
+        need == same == told.gap
+        and target == told.after.rules.target
         and need in told.after.legal
-        and all(told.after.place(reply).place(need).outcome == Outcome(told.me, "exact") for reply in others)
+        and all(told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others)
     )
 
 
 def threat_or(told: Told, said: Match[str]) -> bool:
-    need, same, answer = map(int, said.groups())
-    return need == same and _threatens(told, need) and told.wins_with(told.after.place(need), answer)
+    _match(told.then(int(said[1]), int(said[4])), said[5], LEAVES)
+    return _threatens(told, said)
+
+
+def threat_or_plan(told: Told, said: Match[str]) -> bool:
+    check(told.then(int(said[1]), int(said[4])), said[5])
+    return _threatens(told, said)
 
 
 def threat_or_higher(told: Told, said: Match[str]) -> bool:
-    need, same, mine, theirs = map(int, said.groups())
-    if need != same or not _threatens(told, need):
-        return False
-    end = told.after.place(need)
-    heights = end.heights[told.me], end.heights[1 - told.me]
-    return end.outcome == Outcome(told.me, "higher") and heights == (mine, theirs)
+    end = told.then(int(said[1]))
+    right = end.after.outcome == Outcome(told.me, "higher") and end.heights == (int(said[4]), int(said[5]))
+    return right and _threatens(told, said)
+
+
+def out_of_reach(told: Told, said: Match[str]) -> bool:
+    mine, yours = _towers(told)
+    height, reach = int(said[1]), int(said[said.re.groups])
+    listed = said[2].split(", ") if said.re.groups == 3 else []
+    return (
+        mine.rules.stuck == "skips"
+        and mine.height == height > reach == highest(yours)
+        and (said.re.groups == 2 or listed == list(map(str, yours.legal)))
+    )
+
+
+def out_of_reach_stuck(told: Told, said: Match[str]) -> bool:
+    return out_of_reach(told, said) and not _towers(told)[1].legal
+
+
+def too_low(told: Told, said: Match[str]) -> bool:
+    return out_of_reach(Told(told.tree, told.after, 1 - told.me), said)
+
+
+def too_low_stuck(told: Told, said: Match[str]) -> bool:
+    return out_of_reach_stuck(Told(told.tree, told.after, 1 - told.me), said)
+
+
+def blocked(told: Told, said: Match[str]) -> bool:
+    mine, yours = _towers(told)
+    stays, reach = int(said[1]), int(said[2])
+    way = said[3] if said.re.groups > 2 else None
+    end = _leads(mine, way)
+    right = not yours.legal and yours.height == stays and highest(mine) == reach and mine.rules.stuck == "skips"
+    return right and end is not None and (way is None or end.height == reach) and told.value == WIN and reach > stays
+
+
+def blocked_draw(told: Told, said: Match[str]) -> bool:
+    mine, yours = _towers(told)
+    return not yours.legal and yours.height == int(said[1]) == highest(mine) == int(said[2]) and told.value == DRAW
 
 
 def forced(told: Told, said: Match[str]) -> bool:
-    reply, answer = map(int, said.groups())
-    return told.after.legal == (reply,) and told.wins_with(told.after.place(reply), answer)
+    reply, answer = map(int, said.groups()[:2])
+    _match(told.then(reply, answer), said[3], LEAVES)
+    return told.after.legal == (reply,) and told.after.to_move != told.me
+
+
+def forced_end(told: Told, said: Match[str]) -> bool:
+    reply = int(said[1])
+    _match(told.then(reply), said[2], LEAVES)
+    return told.after.legal == (reply,) and told.after.to_move != told.me
+
+
+def forced_plan(told: Told, said: Match[str]) -> bool:
+    reply, answer = map(int, said.groups()[:2])
+    check(told.then(reply, answer), said[3])
+    return told.after.legal == (reply,) and told.after.to_move != told.me
+
+
+def _listed(told: Told, listed: str) -> list[Told]:
+    """What each answer in a list leads to; every reply is there."""
+    answers = _read_answers(listed)
+    assert sorted(answers) == list(told.after.legal), listed
+    assert told.after.to_move != told.me
+    ends = [told.then(reply) if answer is None else told.then(reply, answer) for reply, answer in answers.items()]
+    for end, answer in zip(ends, answers.values(), strict=True):
+        assert answer is not None or end.after.outcome is not None or end.after.to_move != told.me, listed
+    return ends
 
 
 def answers(told: Told, said: Match[str]) -> bool:
-    listed = {int(reply): int(answer) for reply, answer in re.findall(r"(\d+) with (\d+)", said[1])}
-    return sorted(listed) == list(told.after.legal) and all(
-        (end := told.after.place(reply).place(answer).outcome) is not None and end.winner == told.me
-        for reply, answer in listed.items()
+    return all(end.has_won for end in _listed(told, said[1]))
+
+
+def answers_rule(told: Told, said: Match[str]) -> bool:
+    """The rule is told with its numbers in the details: see `check_details`."""
+    holds = next(holds for words, holds in RULES.items() if words in said[2])
+    return all(end.has_won or (end.value == WIN and holds(end)) for end in _listed(told, said[1]))
+
+
+def _is_out_of_reach(told: Told) -> bool:
+    mine, yours = _towers(told)
+    return mine.height > highest(yours) or not yours.legal
+
+
+def _can_always_fill(told: Told) -> bool:
+    wholes = [whole for whole in range(1, told.gap + 1) if told.gap % whole == 0]
+    return any(_always_answered(told, whole) for whole in wholes)
+
+
+def _cannot_be_stopped(told: Told) -> bool:
+    return all(told.then(reply, told.gap).has_won for reply in told.after.legal)
+
+
+RULES: dict[str, Callable[[Told], bool]] = {
+    "cannot get as high": _is_out_of_reach,
+    "a gap that": _can_always_fill,
+    "nothing to stop it": _cannot_be_stopped,
+    "ends the game, and": lambda _: False,
+    "nothing that helps": lambda _: True,
+}
+
+
+def answers_plan(told: Told, said: Match[str]) -> bool:
+    return all(end.has_won or check(end, said[2]) in {"plan_careful", "plan_ahead"} for end in _listed(told, said[1]))
+
+
+def plan(told: Told, said: Match[str]) -> bool:
+    return not said.groups() and _plan_wins(told.after, told.me, "plain")
+
+
+def plan_careful(told: Told, said: Match[str]) -> bool:
+    return not said.groups() and _plan_wins(told.after, told.me, "careful")
+
+
+def plan_ahead(told: Told, said: Match[str]) -> bool:
+    return not said.groups() and _plan_wins(told.after, told.me, "ahead")
+
+
+@cache
+def _plan_wins(position: Position, player: int, kind: str) -> bool:
+    """Whether the largest block each time, or one that wins at once, wins against every reply."""
+    if position.outcome is not None:
+        return position.outcome.winner == player
+    if position.to_move != player:
+        return all(_plan_wins(position.place(reply), player, kind) for reply in position.legal)
+    if _winning(position) or (kind == "ahead" and _forces_a_win(position)):
+        return True
+    largest_first = [position.place(block) for block in sorted(position.legal, reverse=True)]
+    choice = [after for after in largest_first if kind == "plain" or not _is_lost_at_once(after, player)]
+    return bool(choice) and _plan_wins(choice[0], player, kind)
+
+
+def _forces_a_win(position: Position) -> bool:
+    """Whether some block leaves only replies to which there is a block that wins at once."""
+    player = position.to_move
+    return any(
+        (after := position.place(block)).outcome is None
+        and after.to_move != player
+        and all((then := after.place(reply)).to_move == player and _winning(then) for reply in after.legal)
+        for block in position.legal
     )
+
+
+def _winning(position: Position) -> list[int]:
+    """The blocks that win at once."""
+    ends = {block: position.place(block).outcome for block in position.legal}
+    return [block for block, end in ends.items() if end is not None and end.winner == position.to_move]
+
+
+def _is_lost_at_once(position: Position, player: int) -> bool:
+    if position.outcome is not None:
+        return position.outcome.winner == 1 - player
+    return position.to_move != player and bool(_winning(position))
+
+
+# Lines and verdicts ---------------------------------------------------------------------------------------------------
 
 
 def line(told: Told, said: Match[str]) -> bool:
-    value = {"wins by force": WIN, "leads to a draw": DRAW, "loses": LOSS}[said[1]]
-    moves = [int(move) for move in re.findall(r"\d+", said[2])]
-    placed_by = re.findall(r"\(([^)]+)\)", said[2]) or [told.names[ply % 2] for ply in range(1, len(moves) + 1)]
-    position = told.after
-    for ply, (move, name) in enumerate(zip(moves, placed_by, strict=True), 1):
+    moves = [int(move) for move in re.findall(r"\d+", said[1])]
+    placed_by = re.findall(r"\(([^)]+)\)", said[1]) or [told.names[ply % 2] for ply in range(1, len(moves) + 1)]
+    position, last = told.after, told.me
+    for move, name in zip(moves, placed_by, strict=True):
         if move not in told.best(position) or name != told.names[position.to_move != told.me]:
             return False
-        if ply < len(moves):
-            position = position.place(move)
-    names = told.names if position.to_move == told.me else told.names[::-1]
-    check(Told(told.tree, position, moves[-1], *names), said[3])
-    return told.worth == (value, len(moves) + 1) and moves[-1] in told.best(position)
+        last, position = position.to_move, position.place(move)
+    check(Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), said[2])
+    return told.plies == len(moves)
 
 
 def long(told: Told, said: Match[str]) -> bool:
-    value = {"wins by force": WIN, "leads to a draw": DRAW, "loses": LOSS}[said[1]]
-    return told.worth == (value, int(said[2]))
+    value = {"ME": WIN, "nobody": DRAW, "YOU": LOSS}
+    name = {told.names[0]: "ME", told.names[1]: "YOU"}.get(said[2], said[2])
+    return (told.value, told.plies) == (value[name], int(said[1]))
 
 
 def bare(told: Told, said: Match[str]) -> bool:
-    return (
-        told.worth.value
-        == {"wins, whatever follows": WIN, "leads to a draw": DRAW, "loses, whatever follows": LOSS}[said[0]]
-    )
+    name = said[1] or ""
+    return told.value == (DRAW if not name else WIN if name == told.names[0] else LOSS)
 
 
 def refuted(told: Told, said: Match[str]) -> bool:
-    reply = int(said[1])
-    check(Told(told.tree, told.after, reply, *told.names[::-1]), said[2])
-    return told.worth.value == LOSS and told.after.to_move != told.me and told.wins_with(told.after, reply)
+    answered = Told(told.tree, told.after.place(int(said[1])), 1 - told.me, told.names[::-1])
+    check(answered, said[2])
+    return told.after.to_move != told.me and answered.value == WIN
 
 
-def partner(told: Told, said: Match[str]) -> bool:
-    return told.worth.value == LOSS and told.wins_with(told.after, int(said[1]))
+def check_details(told: Told, text: str) -> None:
+    """Check what is said of each branch of a reason with several answers."""
+    if not text:
+        return
+    for sentence in re.findall(r"After .+?\.(?= After |$)", text):
+        found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
+        assert found is not None, sentence
+        blocks = [int(block) for block in found.groups()[:2] if block]
+        _match(told.then(*blocks), found[3], LEAVES)
 
 
 N = r"(\d+)"
+LIST = r"((?:\d+ (?:with \d+|needs none)(?:, )?)+(?:and so on)?)"
+NUMBERS = r"(\d+(?:, \d+)*)"
 PLACED = r"\d+(?: \((?:ME|YOU)\))?"
-HIGHER = rf"ends with ME higher, {N} to {N}"
-CLAIMS: tuple[tuple[str, Callable[[Told, Match[str]], bool]], ...] = (
-    (rf"takes (?:the|ME's|your) tower to exactly {N}", exact),
-    (r"leaves YOU nothing to place", stuck),
-    (rf"ends the game with ME higher, {N} to {N}", higher),
-    (rf"ends the game with YOU higher, {N} to {N}", lower),
-    (r"ends the game with nobody higher", level),
-    (rf"leaves {N}, a multiple of {N}", multiple),
-    (r"leaves every answer a free partner: answer (.+)", pairs),
-    (rf"leaves {N} blocks? to go for ME(?: \(([0-9 +]+)\))?, and (?:{N} for|no way for) YOU", ahead),
-    (rf"leaves room for {N} more blocks? to ME, and for {N} to YOU", outlasts),
-    (rf"leaves {N}, and whatever follows can be made up to {N}", made_up),
-    (rf"leaves {N}, a multiple of {N}, and whatever follows can be made up to {N}", made_up),
-    (rf"leaves ME needing {N}, and nothing can take {N} away", threat),
-    (rf"leaves ME needing {N}, and {N} is still in the pool; if it is taken, {N} still wins", threat_or),
+NEED = rf"Then ME needs? just {N} to reach {N}"
+THREAT = rf"{NEED}, so YOU must take the {N}\."
+PLAN = r"From then on ME can follow one rule: win at once, or else place the largest block"
+
+CLAIMS: tuple[tuple[str, Check], ...] = (
+    (rf"That takes (?:the|MY) tower to exactly {N}\.", exact),
+    (r"Then YOU cannot place anything\.", stuck),
+    (rf"That ends the game, and ME (?:is|are) higher: {N} to {N}\.", higher),
+    (rf"That ends the game, and YOU (?:is|are) higher: {N} to {N}\.", lower),
+    (rf"That ends the game level: {N} to {N}\.", level),
     (
-        rf"leaves ME needing {N}, and {N} is still in the pool; if it is taken, the game {HIGHER}",
-        threat_or_higher,
+        (
+            rf"That leaves {N} steps? to {N}\. Whatever YOU climbs? \((?:1 to )?{N}\), ME can climb the rest of {N}, "
+            rf"and reach {N} after {N} rounds?\."
+        ),
+        multiple,
     ),
-    (rf"leaves only {N} to YOU, and then {N} wins", forced),
-    (r"leaves a winning answer to whatever follows: answer (.+)", answers),
     (
-        rf"(wins by force|leads to a draw|loses); with best play it goes on ({PLACED}(?:, {PLACED})*), which (.+)",
-        line,
+        (
+            rf"Whatever YOU places? next, ME can answer it: {LIST}\. "
+            r"Such answers last to the end, so YOU will be stuck first\."
+        ),
+        pairs,
     ),
-    (rf"(wins by force|leads to a draw|loses), after {N} more blocks .+", long),
-    (r"wins, whatever follows|leads to a draw|loses, whatever follows", bare),
-    (rf"loses: then YOU has {N}, which (.+)", refuted),
-    (rf"loses: its partner {N} is free", partner),
+    (
+        (
+            rf"Then ME needs? {N} more blocks?(?: \(([0-9 +]+)\))?\. "
+            rf"YOU (?:needs? at least {N}, so ME can reach|cannot reach) {N} (?:first|any more)\."
+        ),
+        ahead,
+    ),
+    (
+        (
+            rf"(?:Neither tower can reach {N} any more\. )?ME can still place up to {N} blocks?, and YOU up to {N}\. "
+            r"YOU moves? next, so YOU will be stuck first\."
+        ),
+        outlasts,
+    ),
+    (rf"Then the gap to {N} is {N}\. Whatever YOU adds?, ME can fill it exactly: {LIST}\.", made_up),
+    (
+        rf"Then the gap to {N} is {N}: {N} rounds of {N}\. Whatever YOU adds?, ME can make it {N} each time: {LIST}\.",
+        made_up_again,
+    ),
+    (rf"{NEED}\. Nothing that YOU can place stops that\.", threat),
+    (rf"{THREAT} After that ME can place {N}: (.+)\.", threat_or),
+    (rf"{THREAT} After that ME can place {N}\. (.+)", threat_or_plan),
+    (rf"{THREAT} That ends the game with ME higher, {N} to {N}\.", threat_or_higher),
+    (rf"Then MY tower is {N} high\. YOU can add only {NUMBERS}, so YOUR tower can reach {N} at most\.", out_of_reach),
+    (rf"Then MY tower is {N} high\. Nothing more fits on YOUR tower, so it stays at {N}\.", out_of_reach_stuck),
+    (rf"YOUR tower is {N} high already\. ME can then add only {NUMBERS}, so MY tower can reach {N} at most\.", too_low),
+    (rf"YOUR tower is {N} high already\. Nothing more fits on MY tower, so it stays at {N}\.", too_low_stuck),
+    (
+        (
+            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. ME can go on alone, and reach {N}"
+            r"(?: with ([0-9 +]+))?\."
+        ),
+        blocked,
+    ),
+    (
+        (
+            rf"Then nothing more fits on YOUR tower, so it stays at {N}\. ME can go on alone, but only to {N}"
+            r"(?: with ([0-9 +]+))?\."
+        ),
+        blocked_draw,
+    ),
+    (rf"Then YOU can place only {N}\. ME can answer {N}: (.+)\.", forced),
+    (rf"Then YOU can place only {N}: (.+)\.", forced_end),
+    (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
+    (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
+    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (Each .+)\.", answers_rule),
+    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (From .+)", answers_plan),
+    (rf"{PLAN} that fits\.", plan),
+    (rf"{PLAN} after which YOU cannot\.", plan_careful),
+    (
+        (
+            r"From then on ME can follow one rule: "
+            r"win with the next block or the one after, wherever that can be forced\. "
+            r"Otherwise place the largest block after which YOU cannot win at once\."
+        ),
+        plan_ahead,
+    ),
+    (rf"With best play it goes on ({PLACED}(?:, {PLACED})*)\. (.+)", line),
+    (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
+    (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
+    (rf"YOU can answer {N}\. (.+)", refuted),
+)
+
+LEAVES: tuple[tuple[str, Check], ...] = (
+    (rf"that makes exactly {N}", exact),
+    (r"then YOU cannot place anything", stuck),
+    (rf"that ends the game with ME higher, {N} to {N}", higher),
+    (rf"then ME needs? just {N}, and nothing stops that", threat),
+    (rf"then MY tower is {N} high, and YOUR tower can reach {N} at most", out_of_reach),
+    (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
+    (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
+    (rf"the gap is {N}, and ME can make every round {N}", fills),
 )

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import number_tower as nt
 from number_tower import Game, catalogue, record
 from number_tower.coach.analysis import analyse_table
+from number_tower.coach.sentences import explain_idea
 from number_tower.record import RecordError, from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
@@ -356,6 +357,15 @@ def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None
     assert "/analysis?game" in html
 
 
+def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
+    idea = explain_idea("rounds", "number")
+    for page in ("/analysis?game=climb:7", "/games/climb"):
+        html = shown(client, page)
+        assert html.count("What is this?") == 1
+        assert idea.introduction in html
+        assert idea.explanation in html.replace("&#39;", "'")
+
+
 def test_one_can_be_shown_the_answer(client: TestClient) -> None:
     html = shown(client, "/puzzle?day=2026-01-05&answer=show")
     assert tasks.make_daily_puzzle("2026-01-05").solution_text in html.replace("&#39;", "'")
@@ -454,7 +464,7 @@ def test_the_theory_is_what_is_known() -> None:
 
     assert "Whoever begins can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")
-    assert "leaves 6, a multiple of 6" in told("climb")
+    assert "24 wins. That leaves 6 steps to 30." in told("climb")
     assert "Whoever begins loses" in told("summit")
     assert "No first move wins" in told("summit")
     assert "takes 4 blocks" in told("summit")

@@ -14,11 +14,13 @@ import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
-from number_tower.coach.hints import HintText, fill_text, hint
+from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
+from number_tower.coach.sentences import fill_text, get_idea
 from number_tower.players import LEVELS, make_player
 from number_tower.solve.worth import get_final_worth
 from number_tower.table import Table
+from number_tower.voice import get_voice
 from number_tower.web import questions, tasks
 from number_tower.web.questions import AnswerCache
 from support.sizes import examples
@@ -74,7 +76,9 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     assert not re.search(r"\d", one.texts[0])
     assert (one.block, two.block, three.block) == (None, given_.block, given_.block)
     assert (one.more, two.more, three.more) == (True, True, False)
-    assert three.texts[2].startswith(f"{given_.block} ")
+    assert three.texts[2].startswith((f"Play {given_.block}. ", f"{given_.block} "))
+    assert [each.idea for each in (one, two)] == [None, None]
+    assert three.idea == get_idea(given_.reason, get_voice(table.book).noun)
 
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
@@ -218,7 +222,8 @@ def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> No
     truth = nt.solve(table.game, plies=False)
     for choice in posed.choices:
         assert choice.is_right == (truth.moves[choice.block].value == "win")
-        assert choice.feedback.startswith(f"Right! {choice.block} wins" if choice.is_right else f"Not {choice.block}")
+        expected = "Right!" if choice.is_right else "Not this one."
+        assert choice.feedback.startswith(f"{expected} {choice.block} ")
     assert not re.search(r"\d", posed.nudge)
 
 

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.coach.hints import fill_text, format_sentence, hint
-from number_tower.coach.reasons import explain_move
+from number_tower.coach.hints import hint
+from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.sentences import (
+    explain_topic,
+    fill_text,
+    format_details,
+    format_introduction,
+    format_sentence,
+    is_idea,
+)
 from number_tower.players import ForfeitError, Player, UnknownPlayerError, is_command, let_move, make_player
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.solution import Solution
@@ -118,19 +126,28 @@ def _name_players(players: tuple[Player | None, Player | None], people: tuple[st
 class HintGiver:
     """Answers `hint` and `why`: first a nudge, then the move; nothing where blocks are hidden."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, introduced: set[str]) -> None:
         self._terminal = terminal
+        self._introduced = introduced
+        self._details = ""
+        """What the last reason left out."""
         self._nudged: tuple[int, ...] | None = None
         """The moves of the game when a nudge was given."""
 
     def give_hint(self, table: Table, question: PlayerInput) -> None:
-        """Answer `hint`, `why`, or `why` about a block."""
+        """Answer `hint`, `why`, or `why` about a block or an idea."""
         voice = get_voice(table.book)
+        if is_idea(question.topic):
+            self._terminal.show(f"{explain_topic(question.topic, voice.noun)}\n")
+            return
         if table.hidden:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))
             return
         if question.number is not None and (reason := table.refusal(question.number)) is not None:
             self._terminal.show_event(voice.refuse(table, reason, str(question.number), question.number))
+            return
+        if question.topic == "more":
+            self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
             return
         try:
             with SearchProgress("gives the hint up", in_game=True) as progress:
@@ -146,11 +163,18 @@ class HintGiver:
         voice = get_voice(table.book)
         opponent = voice.get_name(table, 1 - table.game.to_move)
         if question.number is not None:
-            return format_sentence(explain_move(solution, question.number), opponent, voice.noun)
+            reason = explain_move(solution, question.number)
+            return self._explain(reason, format_sentence(reason, opponent, voice.noun), opponent, voice.noun)
         found = hint(solution)
         if question.command == "why":
-            return found.why(opponent, voice.noun)
+            return self._explain(found.reason, found.why(opponent, voice.noun), opponent, voice.noun)
         if self._nudged == table.game.moves:
             return found.name_move()
         self._nudged = table.game.moves
         return found.nudge(voice.noun)
+
+    def _explain(self, reason: Reason, text: str, opponent: str, noun: str) -> str:
+        """Return the text of a reason, how to ask for what it leaves out, and the idea behind it if that is new."""
+        self._details = format_details(reason, opponent=opponent, noun=noun)
+        more = f" {fill_text('details_more', {})}" if self._details else ""
+        return f"{text}{more}{format_introduction(reason, noun, self._introduced)}"

@@ -43,13 +43,15 @@ _EDGES = (("[", "]"), ("(", ")"))
 
 
 class PlayerInput(NamedTuple):
-    """What was typed: a command, perhaps with a number or a file; a number; or a problem. `text` can be printed."""
+    """What was typed: a command, perhaps with more; a number; or a problem. `text` can be printed."""
 
     text: str
     command: str | None = None
     number: int | None = None
     problem: str | None = None
     file: str = ""
+    topic: str = ""
+    """What `why` asks about: an idea's name, or more."""
 
 
 def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
@@ -61,7 +63,8 @@ def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
     if command in commands:
         return PlayerInput(printable, command=command)
     if "why" in commands and (question := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", word)):
-        return PlayerInput(printable, command="why", number=parse_number(question[1]))
+        topic = word.removeprefix("why").strip() if not question[1] else ""
+        return PlayerInput(printable, command="why", number=parse_number(question[1]), topic=topic)
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
         return PlayerInput(printable, command="save", file=words[1])
     number = parse_number(text)
@@ -82,6 +85,8 @@ class MovePrompt:
     hints: bool = True
     has_changed: Callable[[], bool] = lambda: False
     _hint_giver: HintGiver | None = None
+    introduced: set[str] = field(default_factory=set)
+    """The ideas of the coach that were introduced at this prompt."""
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
         """Return a legal block, or a command that the caller has to run."""
@@ -129,7 +134,7 @@ class MovePrompt:
         if self._hint_giver is None:
             from number_tower.cli.computer import HintGiver  # noqa: PLC0415 - not for the first prompt
 
-            self._hint_giver = HintGiver(self.terminal)
+            self._hint_giver = HintGiver(self.terminal, self.introduced)
         self._hint_giver.give_hint(table, question)
 
 

@@ -10,8 +10,9 @@ from number_tower.cli.input import COMMANDS, MovePrompt
 from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
-from number_tower.coach.hints import Exercise, find_exercises, format_sentence
+from number_tower.coach.hints import Exercise, find_exercises
 from number_tower.coach.reasons import explain_move
+from number_tower.coach.sentences import format_introduction, format_sentence
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
 from number_tower.voice import get_voice
@@ -72,12 +73,15 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
             return False
         if answer.number is None:
             break
-        reason = format_sentence(explain_move(exercise.solution, answer.number), opponent, voice.noun)
+        reason = explain_move(exercise.solution, answer.number)
+        text = format_sentence(reason, opponent, voice.noun)
+        introduction = format_introduction(reason, voice.noun, prompt.introduced)
         if exercise.solution.moves[answer.number].value == exercise.solution.value:
-            terminal.show(f"Right! {reason}\n")
+            terminal.show(f"Right! {text}{introduction}\n")
             return True
-        terminal.show(f"Not this one. {reason}{' Try again.' if attempt < TRIES else ''}\n")
-    terminal.show(f"The answer: {exercise.hint.why(opponent, voice.noun)}\n")
+        terminal.show(f"Not this one. {text}{' Try again.' if attempt < TRIES else ''}{introduction}\n")
+    introduction = format_introduction(exercise.hint.reason, voice.noun, prompt.introduced)
+    terminal.show(f"The answer: {exercise.hint.why(opponent, voice.noun)}{introduction}\n")
     return True
 
 

@@ -20,12 +20,14 @@ from number_tower.cli.input import MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
-from number_tower.coach.hints import format_reason, hint
+from number_tower.coach.hints import hint
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.sentences import explain_topic, format_introduction, format_reason
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
+from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice, narrate
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
+    "why": "what an idea is: why pairs",
     "skip": "give up on this one, and be told",
     "quit": "stop",
 }
@@ -145,6 +148,7 @@ class PuzzleSession:
         self._log = log
         self._terminal = terminal
         self._count = count
+        self._introduced: set[str] = set()
         self._asked = self._right = self._streak = self._best = 0
 
     def run(self) -> None:
@@ -161,7 +165,7 @@ class PuzzleSession:
                 again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
                 self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
-            result = PuzzleQuestion(puzzle, book, self._terminal, self._log).ask()
+            result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
             if result is None:
                 return
             self._count_result(result)
@@ -202,8 +206,16 @@ class PuzzleSession:
 class PuzzleQuestion:
     """One puzzle: the question, the answers, and the line that follows."""
 
-    def __init__(self, puzzle: Puzzle, book: Rulebook, terminal: Terminal, log: AttemptLog | None = None) -> None:
+    def __init__(
+        self,
+        puzzle: Puzzle,
+        book: Rulebook,
+        terminal: Terminal,
+        log: AttemptLog | None = None,
+        introduced: set[str] | None = None,
+    ) -> None:
         self._puzzle = puzzle
+        self._introduced = set() if introduced is None else introduced
         self._log = log or AttemptLog(None)
         self._table = Table(puzzle.game, book=book)
         self._voice = get_voice(book)
@@ -226,32 +238,36 @@ class PuzzleQuestion:
                 self._terminal.show(f"{self._format_solution(short=True)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
-            self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
+            if answer.command == "why":
+                self._terminal.show(f"{explain_topic(answer.topic, self._voice.noun)}\n")
+            else:
+                self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
     def _judge_move(self, block: int) -> PuzzleResult:
         """Save the result, and then announce it."""
         self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
-        reason = self._explain_move(block, short=True)
+        text = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
-            wins = reason if reason.startswith("wins") else f"wins: it {reason}"
-            self._terminal.show(f"Right! {block} {wins}.\n")
+            self._terminal.show(f"Right! {block} wins. {text}\n")
             self._narrate_line(block)
             return "right"
-        draws = self._solution.moves[block].value == "draw"
-        self._terminal.show(f"Not {block}: it only draws.\n" if draws else f"Not {block}. It {reason}.\n")
+        verdict = VALUE_VERBS[self._solution.moves[block].value]
+        self._terminal.show(f"Not {block}: it {verdict}. {text}\n")
         self._narrate_line(block)
         self._terminal.show(f"\n{self._format_solution(short=False)}\n")
         return "wrong"
 
     def _format_solution(self, *, short: bool) -> str:
-        answer = self._puzzle.answer
-        return f"The only winning move is {answer}: it {self._explain_move(answer, short=short)}."
+        return f"The only winning move is {self._puzzle.answer}. {self._explain_move(self._puzzle.answer, short=short)}"
 
     def _explain_move(self, block: int, *, short: bool) -> str:
         """Return the reason for or against a move; a short one leaves out the line of play, which is told anyway."""
         reason = explain_move(self._solution, block)
-        opponent = self._voice.get_name(self._table, 1 - self._table.game.to_move)
-        return format_reason(_shorten_reason(reason) if short else reason, opponent=opponent, noun=self._voice.noun)
+        if short:
+            reason = _shorten_reason(reason)
+        opponent, noun = self._voice.get_name(self._table, 1 - self._table.game.to_move), self._voice.noun
+        told = format_reason(reason, opponent=opponent, noun=noun)
+        return f"{told}{format_introduction(reason, noun, self._introduced)}"
 
     def _narrate_line(self, block: int) -> None:
         """Play on after a move that was typed, best against best, and tell it."""

@@ -5,12 +5,13 @@ Every value is exact. What is not found within the limits is unknown; there is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from number_tower.coach.hints import Hint, format_reason, hint
-from number_tower.coach.reasons import find_reason
+from number_tower.coach.hints import Hint, hint
+from number_tower.coach.reasons import Reason, find_reason
+from number_tower.coach.sentences import Idea, format_reason, introduce_idea
 from number_tower.game import Game
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -33,7 +34,7 @@ _VERBS = {**VALUE_VERBS, "draw": "can hold a draw"}
 
 
 class AnalysedMove(NamedTuple):
-    """A move, its value to the player who makes it (None: not known), and why, to be read after its number."""
+    """A move, its value to the player who makes it (None: not known), and why, in sentences."""
 
     block: int
     value: Value | None
@@ -51,6 +52,9 @@ class PositionAnalysis(NamedTuple):
     moves: tuple[AnalysedMove, ...]
     note: str
     """What is not known, and why not; empty if everything is."""
+
+    ideas: tuple[Idea, ...] = ()
+    """The ideas behind the reasons, in words."""
 
     @property
     def complete(self) -> bool:
@@ -94,7 +98,8 @@ def analyse_table(
         note = "Only moves that end the game at once are valued here." if worths else "No move is valued here."
         return PositionAnalysis(None, None, verdict, "", moves, note)
     verdict = _format_verdict(solution.worth, game, names, voice.noun)
-    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves))
+    ideas = _collect_ideas(filter(None, found.values()), voice.noun)
+    return PositionAnalysis(*solution.worth, verdict, solution.method, moves, _describe_unknown(moves), ideas)
 
 
 def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | None) -> Solution | None:
@@ -107,6 +112,12 @@ def _solve(game: Game, seconds: float, progress: Callable[[Progress], object] | 
             limits.seconds = most * seconds
             return solution
     return None
+
+
+def _collect_ideas(reasons: Iterable[Reason], noun: str) -> tuple[Idea, ...]:
+    """Return the ideas behind some reasons, each once."""
+    introduced: set[str] = set()
+    return tuple(filter(None, [introduce_idea(reason, noun, introduced) for reason in reasons]))
 
 
 def _value_endings(game: Game) -> dict[int, Worth]:

@@ -1,18 +1,22 @@
-"""Hints in three steps (what to look for, the move, and why), reasons in words, and the exercises of a first lesson.
-
-The words are keyed texts in `words.toml`.
-"""
+"""Hints in three steps (what to look for, the move, and why), and the exercises of a first lesson."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from number_tower.catalogue import parse_toml
-from number_tower.coach.reasons import Reason, find_best_reason
+from number_tower.coach.reasons import Reason, find_best_reason, is_safe
+from number_tower.coach.sentences import (
+    Idea,
+    clause,
+    fill_text,
+    format_advice,
+    format_details,
+    format_reason,
+    format_sentence,
+    get_idea,
+)
 from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.rules import Rules
@@ -20,8 +24,6 @@ from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import Worth
 from number_tower.table import Table
-from number_tower.text import Template
-from number_tower.text import Value as Fact
 from number_tower.voice import get_voice
 
 EXERCISE_COUNT = 3
@@ -39,10 +41,11 @@ _MAX_MOVES = 40
 
 _IDEAS = (
     "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
-    "alone", "answers", "forced",
+    "alone", "out_of_reach", "blocked", "answers", "forced", "answers_rule", "plan", "plan_careful",
 )  # fmt: skip
 """Reasons for a win in more than one move, the most instructive first."""
 
+__all__ = ["Exercise", "Hint", "HintText", "clause", "find_exercises", "format_hint", "format_reason", "hint"]
 
 # Hints ----------------------------------------------------------------------------------------------------------------
 
@@ -58,6 +61,8 @@ class Hint(NamedTuple):
     best: int
     """How many of them are best."""
     reason: Reason
+    safe: bool = True
+    """Whether the opponent cannot win at once after the move."""
 
     @property
     def block(self) -> int:
@@ -69,30 +74,43 @@ class Hint(NamedTuple):
         if self.legal == 1:
             return fill_text("count_only", {})
         many = "all" if self.good == self.legal else "one" if self.good == 1 else "some"
-        kind = self.reason.kind
-        if self.worth.value == "loss":
-            kind = "lost_alike" if self.best == self.legal else "lost"
-        return f"{fill_text(f'count_{self.worth.value}_{many}', {})} {fill_text(f'nudge_{kind}', {'noun': noun})}"
+        count = fill_text(f"count_{self.worth.value}_{many}", {})
+        if self.worth.value == "draw" and many == "all":
+            return count
+        return f"{count} {fill_text(f'nudge_{self._choose_nudge()}', {'noun': noun})}"
+
+    def _choose_nudge(self) -> str:
+        """Return which nudge to give: by the reason or, in a lost position, by what is known of its length."""
+        if self.worth.value != "loss":
+            return self.reason.kind
+        if self.worth.plies is None:
+            return "lost_unknown" if self.safe else "lost_at_once"
+        return "lost_alike" if self.best == self.legal else "lost"
 
     def name_move(self) -> str:
         """Write which block to place."""
-        if self.legal == 1:
-            key = "move_only"
-        elif self.worth.value == "loss" and self.worth.plies is None:
-            key = "move_loss_unknown"
-        else:
-            key = f"move_{self.worth.value}"
+        key = "move_only" if self.legal == 1 else f"move_{self.worth.value}"
+        if key == "move_loss" and self.worth.plies is None:
+            key = "move_loss_unknown" if self.safe else "move_loss_at_once"
         return fill_text(key, {"block": self.block})
 
     def why(self, opponent: str, noun: str) -> str:
         """Write the reason for the move."""
+        if self.worth.value == "win":
+            return format_advice(self.reason, opponent, noun)
         return format_sentence(self.reason, opponent, noun)
+
+    def give_details(self, opponent: str, noun: str) -> str:
+        """Write what the reason leaves out; empty if that is nothing."""
+        return format_details(self.reason, opponent=opponent, noun=noun)
 
 
 def hint(solution: Solution) -> Hint:
     """Make a hint for the player to move."""
     good = sum(worth.value == solution.value for worth in solution.moves.values())
-    return Hint(solution.worth, len(solution.moves), good, len(solution.best), find_best_reason(solution))
+    reason = find_best_reason(solution)
+    safe = solution.value != "loss" or is_safe(solution, reason.block)
+    return Hint(solution.worth, len(solution.moves), good, len(solution.best), reason, safe)
 
 
 class HintText(NamedTuple):
@@ -103,6 +121,11 @@ class HintText(NamedTuple):
     """Whether there is another step."""
 
     block: int | None = None
+    details: str = ""
+    """What the reason leaves out, once it is given."""
+
+    idea: Idea | None = None
+    """The idea behind the reason, once that is given."""
 
 
 def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
@@ -119,59 +142,10 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     step = min(max(step, 1), 3)
     opponent = voice.get_name(table, 1 - table.game.to_move)
     texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
-    return HintText(texts[:step], more=step < len(texts), block=hint.block if step > 1 else None)
-
-
-# Words ----------------------------------------------------------------------------------------------------------------
-
-
-def format_sentence(reason: Reason, opponent: str, noun: str) -> str:
-    """Write a reason for the player who makes the move."""
-    return f"{reason.block} {format_reason(reason, opponent=opponent, noun=noun)}."
-
-
-def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
-    """Write what a block does, to be read after its number: "leaves 18, a multiple of 6"."""
-    facts: dict[str, Fact] = {**reason.facts, "player": player, "opponent": opponent, "noun": noun, "such": ""}
-    way = reason.facts.get("way")
-    if way and not isinstance(way, int | str):
-        facts["such"] = f" ({' + '.join(map(str, way))})"
-    owner = "your" if player == "you" else f"{player}'s"
-    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{owner} tower"
-    facts["line"] = _format_line(reason, player, opponent)
-    if reason.because is not None:
-        same = reason.because.mover == reason.mover
-        names = (player, opponent) if same else (opponent, player)
-        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
-    return fill_text(f"why_{reason.kind}", facts)
-
-
-def _format_line(reason: Reason, player: str, opponent: str) -> str:
-    """Write a line of play; with the players' names, unless they take turns."""
-    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
-    if isinstance(moves, str | int) or isinstance(movers, str | int):
-        return ""
-    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
-        return ", ".join(map(str, moves))
-    names = (player, opponent) if reason.mover == 0 else (opponent, player)
-    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
-
-
-def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
-    """Fill one of the coach's texts."""
-    return load_texts()[key].fill(facts.__getitem__)
-
-
-@cache
-def load_texts() -> dict[str, Template]:
-    """Return all texts by their keys."""
-    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
-        texts = parse_toml(stream.read(), "words.toml")
-    return {key: Template(str(text)) for key, text in texts.items()}
-
-
-clause = format_reason
-"""The name up to version 0.1."""
+    if step < len(texts):
+        return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
+    details, idea = hint.give_details(opponent, voice.noun), get_idea(hint.reason, voice.noun)
+    return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 
 # Exercises ------------------------------------------------------------------------------------------------------------

@@ -1,14 +1,32 @@
-"""Why a move has its value: the shortest true reason, from the theory of the rules or from the best line.
+"""Why a move has its value: the shortest true reason, from the theory of the rules, a pattern or the best line.
 
-A reason is facts, not words (`coach.hints` has those), so that every one can be checked against the position.
+A reason is facts, not words (`coach.sentences` has those), so that every one can be checked against the position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import NamedTuple
 
+from number_tower.coach.patterns import (
+    MAX_ANSWERS,
+    Answer,
+    LargestBlockPlan,
+    PlanBudget,
+    PlanKind,
+    Reason,
+    can_win_at_once,
+    compare_towers,
+    find_block,
+    find_ending,
+    find_hopeless_height,
+    find_multiple,
+    find_needed_block,
+    find_pairs,
+    find_pattern,
+    format_answers,
+)
 from number_tower.position import Position
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.matching import MatchingSolver
@@ -18,42 +36,47 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
+__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_bare", "is_safe", "why"]
+
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
 
 _MAX_COMPARED = 10
-_MAX_ANSWERS = 8
-_MAX_ROUNDS = 64
-_MAX_CANDIDATES = 2_000
-_MAX_PATH = 3
+_MAX_TRIED = 40
+"""Answers up to which all are tried."""
+
+_MAX_SAFE_CHECKED, _MAX_REPLIES = 50, 1_000
+"""Moves, and replies to each, that are looked at to find one after which the opponent cannot win at once."""
+
+_PLAN_POSITIONS = 2_000
+"""Positions that are looked at to check plans, for one question."""
 
 _TEACHING_ORDER = (
     "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
-    "threat", "threat_or", "threat_or_higher", "forced", "answers",
+    "threat", "out_of_reach", "blocked", "threat_or", "threat_or_higher", "forced", "answers", "answers_rule", "plan",
+    "plan_careful", "answers_plan", "plan_ahead",
 )  # fmt: skip
 _GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
+_BARE = frozenset(f"{value}{length}" for value in ("win", "draw", "loss") for length in ("", "_line", "_long"))
 
-class Reason(NamedTuple):
-    """Why a move has its value for the player who makes it."""
 
-    kind: str
-    mover: int
-    block: int
-    facts: Mapping[str, Fact]
-    because: Reason | None = None
-    """The reason behind it: why a refutation wins, or how the last move of a line ends the game."""
+_FindReason = Callable[[Position, int, int], Reason | None]
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
     """Return the reason for the value of a move."""
-    position, worth = solution.position, solution.moves[block]
-    if (ending := _explain_ending(position, block)) is not None:
+    position, value = solution.position, solution.moves[block].value
+    mover, after = position.to_move, solution.after(block)
+    if (ending := find_ending(after.position, mover, block)) is not None:
         return ending
+    explainer = _Explainer()
     try:
-        return next(_EXPLAINERS[worth.value](position, block, solution.after(block)))
+        if value == "win":
+            return explainer.explain_win(solution, [block])
+        return next(explainer.explain_loss(solution, block) if value == "loss" else _explain_draw(solution, block))
     except NotSolvedError:
-        return Reason(worth.value, position.to_move, block, {})
+        return Reason(value, mover, block, {})
 
 
 def find_reason(solution: Solution, block: int) -> Reason | None:
@@ -66,190 +89,239 @@ def find_reason(solution: Solution, block: int) -> Reason | None:
 
 def find_best_reason(solution: Solution) -> Reason:
     """Return the reason of a best move: of equally good moves the most instructive one."""
+    best = solution.best[:_MAX_COMPARED]
+    if solution.value == "win":
+        return _Explainer().explain_win(solution, best)
+    if solution.value == "loss" and solution.plies is None:
+        best = next(((block,) for block in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, block)), best[:1])
+    return _choose_best(explain_move(solution, block) for block in best) or explain_move(solution, best[0])
+
+
+def is_safe(solution: Solution, block: int) -> bool:
+    """Say whether the opponent is known not to be able to win at once after a move."""
+    mover, after = solution.position.to_move, solution.position.place(block)
+    return after.legal_mask.bit_count() <= _MAX_REPLIES and not can_win_at_once(after, 1 - mover)
+
+
+def is_bare(reason: Reason) -> bool:
+    """Say whether a reason is only a line of moves or a verdict, here or where it refers to another one."""
+    if reason.kind in _BARE:
+        return True
+    if reason.kind in {"refuted", "forced", "threat_or"}:
+        return reason.because is None or is_bare(reason.because)
+    return False
+
+
+def _choose_best(reasons: Iterable[Reason | None]) -> Reason | None:
+    """Return the most instructive reason, and of equally instructive ones the first; None if there is none."""
     found: list[Reason] = []
-    for block in solution.best[:_MAX_COMPARED]:
-        found.append(explain_move(solution, block))
-        if found[-1].kind in _GOOD_ENOUGH:
-            return found[-1]
-    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind))
+    for reason in filter(None, reasons):
+        if reason.kind in _GOOD_ENOUGH:
+            return reason
+        found.append(reason)
+    return min(found, key=lambda reason: (*_TEACHING_ORDER, reason.kind).index(reason.kind), default=None)
 
 
-def _explain_ending(position: Position, block: int) -> Reason | None:
-    """Return how a move ends the game, if it does."""
-    mover, after = position.to_move, position.place(block)
-    outcome = after.outcome
-    if outcome is None:
-        return None
-    mine, theirs = after.heights[mover], after.heights[1 - mover]
-    rules = position.rules
-    facts: dict[str, Fact] = {"mine": mine, "theirs": theirs, "target": rules.target or 0, "towers": rules.towers}
-    kind: str = outcome.reason
-    if kind == "higher" and outcome.winner != mover:
-        kind = "lower"
-    return Reason(kind, mover, block, facts)
+class _Explainer:
+    """Finds reasons for wins and losses; the work for checking plans is limited for each question."""
 
+    def __init__(self) -> None:
+        self._budget = PlanBudget(_PLAN_POSITIONS)
+        self._plans: dict[tuple[PlanKind, int], LargestBlockPlan] = {}
 
-# Why a move wins ---------------------------------------------------------------------------------------------------
+    def explain_win(self, solution: Solution, blocks: Sequence[int]) -> Reason:
+        """Return the reason for one of some winning moves: the simplest kind that any of them has."""
+        finders = (
+            self._find_simple,
+            self._find_two_step,
+            self._find_threat,
+            self._find_plan,
+            self._find_answers,
+            self._find_plan_ahead,
+            self._find_answers_ahead,
+        )
+        try:
+            for find in finders:
+                if (found := _choose_best(find(solution, block) for block in blocks)) is not None:
+                    return found
+            return _explain_by_line(solution, blocks[0], "win")
+        except NotSolvedError:
+            return Reason("win", solution.position.to_move, blocks[0], {})
 
-
-def _explain_win(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give reasons why a move wins, the best first."""
-    mover, solver = position.to_move, after.solver
-    if isinstance(solver, TopSolver):
-        yield from _find_multiple(position, block)
-    if isinstance(solver, MatchingSolver):
-        yield from _find_pairs(after.position, mover, block, solver)
-    if isinstance(solver, SeparateTowersSolver):
-        yield from _compare_towers(after.position, mover, block, solver)
-    if after.position.to_move != mover:
-        yield from _find_complements(after.position, mover, block)
-        yield from _find_threat(after, mover, block)
-        yield from _find_answers(after, mover, block)
-    yield from _explain_by_line(position, block, after, "win")
-
-
-def _find_multiple(position: Position, block: int) -> Iterator[Reason]:
-    """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
-    rules = position.rules
-    left = rules.blocks[-1] - block
-    above = rules.every & ~rules.up_to(block)
-    if rules.step is None or above.bit_count() != left or left % (rules.step + 1):  # with gaps it does not hold
-        return
-    yield Reason("multiple", position.to_move, block, {"left": left, "modulus": rules.step + 1})
-
-
-def _find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Iterator[Reason]:
-    """Everything that can follow has a partner, and none of these is the block itself."""
-    answers = after.legal
-    partners = [matching.find_partner(after, answer) for answer in answers[:_MAX_ANSWERS]]
-    pairs = [f"{answer} with {partner}" for answer, partner in zip(answers, partners, strict=False)]
-    more = ["and so on"] if len(answers) > _MAX_ANSWERS else []
-    yield Reason("pairs", mover, block, {"pairs": f"answer {', '.join(pairs + more)}"})
-
-
-def _compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Iterator[Reason]:
-    """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
-    mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
-    if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
-        facts: dict[str, Fact] = {"to_go": mine.fewest, "way": _find_path(after, mover, towers)}
-        if theirs.arrives:
-            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest})
-        else:
-            yield Reason("alone", mover, block, facts)
-    elif not theirs.arrives:
-        yield Reason("outlasts", mover, block, {"mine": mine.most, "theirs": theirs.most})
-
-
-def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
-    """Return blocks that take a player's tower to the target, as few as possible; none if many are needed."""
-    path: list[int] = []
-    fewest = towers.find_prospect(position, player).fewest
-    if fewest > _MAX_PATH:
-        return ()
-    rules, target = position.rules, position.rules.target or 0
-    left, height, top = position.left[player], position.heights[player], position.tops[player]
-    while fewest:
-        for block in reversed(rules.numbers(left & rules.fits(top) & rules.room(height))[:_MAX_CANDIDATES]):
-            less = left if rules.supply == "endless" else left & ~rules.bit(block)
-            if towers.compute_prospect(less, block, target - height - block).fewest == fewest - 1:
-                path.append(block)
-                left, height, top, fewest = less, height + block, block, fewest - 1
-                break
-        else:
-            return ()
-    return tuple(path)
-
-
-def _find_complements(after: Position, mover: int, block: int) -> Iterator[Reason]:
-    """On one tower with a target: each answer can be made up to the same number, and what is left is a multiple."""
-    rules = after.rules
-    if rules.towers != "shared" or rules.target is None or rules.fit != "any" or rules.stuck != "loses":
-        return
-    gap = rules.target - after.heights[mover]
-    theirs = rules.numbers(after.left[1 - mover] & rules.up_to(gap))
-    mine = frozenset(rules.numbers(after.left[mover] & rules.up_to(gap)))
-    for rounds in range(1, min(gap, _MAX_ROUNDS) + 1):
-        whole = gap // rounds
-        if gap % rounds or (theirs and whole <= theirs[-1]):
-            continue
-        if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
-            yield Reason("made_up" if rounds == 1 else "made_up_again", mover, block, {"gap": gap, "whole": whole})
+    def explain_loss(self, solution: Solution, block: int) -> Iterator[Reason]:
+        """Give why a move loses: for good, or by an answer that refutes it, and why that wins."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if (hopeless := find_hopeless_height(after.position, mover, block)) is not None:
+            yield hopeless
+        if after.position.to_move == mover:
+            yield _explain_by_line(solution, block, "loss")
             return
+        because = self.explain_win(after, self._list_refutations(solution, block, after))
+        kind = "partner" if because.kind == "pairs" and isinstance(after.solver, MatchingSolver) else "refuted"
+        yield Reason(kind, mover, block, {"reply": because.block}, because)
+
+    def _list_refutations(self, solution: Solution, block: int, after: Solution) -> Sequence[int]:
+        """Return answers that win, the quickest first; where blocks are in pairs, the partner."""
+        if isinstance(after.solver, MatchingSolver):
+            partner = after.solver.find_partner(solution.position, block)
+            if partner is not None and after.position.refusal(partner) is None:
+                return [partner]
+        best = after.best[:_MAX_COMPARED]
+        if len(after.moves) > MAX_ANSWERS:
+            return best
+        return [*best, *(each for each, worth in after.moves.items() if worth.value == "win" and each not in best)]
+
+    def _find_simple(self, solution: Solution, block: int) -> Reason | None:
+        """Return a reason that the position after the move shows."""
+        mover, after = solution.position.to_move, solution.after(block)
+        position, solver = after.position, after.solver
+        if position.outcome is None and isinstance(solver, TopSolver | MatchingSolver | SeparateTowersSolver):
+            return next(_apply_theory(after, mover, block), None) or find_pattern(position, mover, block)
+        return find_pattern(position, mover, block)
+
+    def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
+        """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_threat(after, mover, block, find_pattern) or _find_answers(after, mover, block, find_pattern)
+
+    def _find_threat(self, solution: Solution, block: int) -> Reason | None:
+        """Return a threat after which, if it is stopped, there is a plan."""
+        mover, after = solution.position.to_move, solution.after(block)
+        return None if after.position.to_move == mover else _find_threat(after, mover, block, self._find_any_plan)
+
+    def _find_plan(self, solution: Solution, block: int) -> Reason | None:
+        """Return a plan that wins against every reply."""
+        return self._find_any_plan(solution.position.place(block), solution.position.to_move, block)
+
+    def _find_any_plan(self, after: Position, mover: int, block: int) -> Reason | None:
+        return self._check_plan("plan", after, mover, block) or self._check_plan("plan_careful", after, mover, block)
+
+    def _find_plan_ahead(self, solution: Solution, block: int) -> Reason | None:
+        """Return a plan that looks ahead, and wins against every reply."""
+        return self._check_plan("plan_ahead", solution.position.place(block), solution.position.to_move, block)
+
+    def _find_answers(self, solution: Solution, block: int) -> Reason | None:
+        """Return an answer to each reply that wins at once or by a plan."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_careful"))
+
+    def _find_answers_ahead(self, solution: Solution, block: int) -> Reason | None:
+        """Return an answer to each reply that wins at once or by a plan that looks ahead."""
+        mover, after = solution.position.to_move, solution.after(block)
+        if after.position.to_move == mover:
+            return None
+        return _find_answers(after, mover, block, partial(self._find_ending_or_plan, "plan_ahead"))
+
+    def _find_ending_or_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
+        return find_ending(after, mover, block) or self._check_plan(kind, after, mover, block)
+
+    def _check_plan(self, kind: PlanKind, after: Position, mover: int, block: int) -> Reason | None:
+        if after.to_move == mover:
+            return None
+        if (kind, mover) not in self._plans:
+            self._plans[kind, mover] = LargestBlockPlan(kind, mover, self._budget)
+        return self._plans[kind, mover].explain(after, block)
 
 
-def _find_threat(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """One more block would reach the target: it cannot be taken away, or the mover wins even then."""
-    position = after.position
-    rules = position.rules
-    if rules.target is None or rules.towers == "shared":
-        return
-    need = rules.target - position.heights[mover]
-    if not rules.has(need) or not position.left[mover] & rules.fits(position.tops[mover]) & rules.bit(need):
-        return
-    if rules.supply != "shared" or not position.legal_mask & rules.bit(need):
-        yield Reason("threat", mover, block, {"need": need})
-        return
+def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
+    """Give what the theory of the rules says about a winning move."""
+    solver = after.solver
+    if isinstance(solver, TopSolver):
+        yield from find_multiple(after.position, mover, block)
+    elif isinstance(solver, MatchingSolver):
+        yield from find_pairs(after.position, mover, block, solver)
+    elif isinstance(solver, SeparateTowersSolver):
+        yield from compare_towers(after.position, mover, block, solver)
+
+
+def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
+    """One more block would reach the target: the opponent has to take it, and the mover wins even then."""
+    need = find_needed_block(after.position, mover)
+    if need is None:
+        return None
     taken = after.after(need)
+    facts: dict[str, Fact] = {"need": need, "target": after.position.rules.target or 0}
     if taken.position.outcome is not None:
         mine, theirs = taken.position.heights[mover], taken.position.heights[1 - mover]
-        yield Reason("threat_or_higher", mover, block, {"need": need, "mine": mine, "theirs": theirs})
-    elif taken.position.to_move == mover:
-        yield Reason("threat_or", mover, block, {"need": need, "answer": taken.best[0]})
+        return Reason("threat_or_higher", mover, block, {**facts, "mine": mine, "theirs": theirs})
+    if taken.position.to_move != mover:
+        return None
+    answer = _find_answer(taken, mover, find)
+    return None if answer is None else Reason("threat_or", mover, block, {**facts, "answer": answer.block}, answer)
 
 
-def _find_answers(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """To each reply there is an answer that wins at once; or there is only one reply."""
+def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | None:
+    """Return the reason of the first winning move that has one; those that end the game come first."""
+    position = solution.position
+    blocks = position.legal if position.legal_mask.bit_count() <= _MAX_TRIED else solution.best[:_MAX_COMPARED]
+    winning = [block for block in blocks if solution.moves[block].value == "win"]
+    winning.sort(key=lambda block: position.place(block).outcome is None)
+    return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
+
+
+def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
+    """Return an answer to each reply, if each is found to win; or what follows the only reply."""
     replies = after.position.legal
-    if len(replies) > _MAX_ANSWERS:
-        return
-    found: dict[int, int] = {}
+    if len(replies) > MAX_ANSWERS:
+        return None
+    answers: list[Answer] = []
     for reply in replies:
         then = after.after(reply)
-        if then.position.outcome is not None or then.position.to_move != mover:
-            return
-        found[reply] = then.best[0]
-        if len(replies) > 1 and then.plies != 1:
-            return
-    if len(replies) == 1:
-        yield Reason("forced", mover, block, {"reply": replies[0], "answer": found[replies[0]]})
+        can_answer = then.position.outcome is None and then.position.to_move == mover
+        reason = _find_answer(then, mover, find) if can_answer else find(then.position, mover, reply)
+        if reason is None:
+            return None
+        answers.append(Answer(reply, reason.block if can_answer else None, reason))
+    return _join_answers(answers, mover, block)
+
+
+def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason | None:
+    """Return the reason of a move to whose every reply there is an answer; or to whose only one."""
+    if len(answers) == 1:
+        [(reply, answer, reason)] = answers
+        if answer is None and reason.kind.startswith("plan"):  # skipped, so the plan begins only later
+            return None
+        facts: dict[str, Fact] = {"reply": reply} if answer is None else {"reply": reply, "answer": answer}
+        return Reason("forced", mover, block, facts, reason)
+    kinds = {answer.reason.kind for answer in answers}
+    if not kinds.isdisjoint({"plan_careful", "plan_ahead"}):
+        kind = "answers_plan"
+    elif all(answer.block is not None for answer in answers) and kinds <= {"exact", "stuck", "higher"}:
+        kind = "answers"
     else:
-        answers = ", ".join(f"{reply} with {answer}" for reply, answer in found.items())
-        yield Reason("answers", mover, block, {"answers": f"answer {answers}"})
+        kind = "answers_rule"
+    told = format_answers([(answer.reply, answer.block) for answer in answers])
+    return Reason(kind, mover, block, {"answers": told}, answers=tuple(answers))
 
 
-def _explain_by_line(position: Position, block: int, after: Solution, value: Value = "draw") -> Iterator[Reason]:
-    """Give the best line of both; of a long one only its length, and nothing if that is not known."""
-    mover = position.to_move
+# Why a move draws, and lines ------------------------------------------------------------------------------------------
+
+
+def _explain_draw(solution: Solution, block: int) -> Iterator[Reason]:
+    """Give why a move draws."""
+    blocked = find_block(solution.position.place(block), solution.position.to_move, block)
+    if blocked is not None:
+        yield blocked
+    yield _explain_by_line(solution, block, "draw")
+
+
+def _explain_by_line(solution: Solution, block: int, value: Value) -> Reason:
+    """Return the best line of both; of a long one only its length, and nothing if that is not known."""
+    mover, after = solution.position.to_move, solution.after(block)
     if after.plies is None:
-        yield Reason(value, mover, block, {})
-    elif after.plies > MAX_LINE:
-        yield Reason(f"{value}_long", mover, block, {"plies": after.plies + 1})
-    else:
-        line = tuple(after.line())
-        positions = list(accumulate(line[:-1], lambda before, move: before.place(move), initial=after.position))
-        facts: dict[str, Fact] = {"moves": line, "movers": [each.to_move for each in positions]}
-        yield Reason(f"{value}_line", mover, block, facts, _explain_ending(positions[-1], line[-1]))
+        return Reason(value, mover, block, {})
+    if after.plies > MAX_LINE:
+        return Reason(f"{value}_long", mover, block, {"plies": after.plies})
+    line = tuple(after.line())
+    positions = list(accumulate(line, lambda before, move: before.place(move), initial=after.position))
+    movers = [each.to_move for each in positions[:-1]]
+    facts: dict[str, Fact] = {"moves": line, "movers": movers}
+    return Reason(f"{value}_line", mover, block, facts, find_ending(positions[-1], movers[-1], line[-1]))
 
-
-# Why a move draws or loses -----------------------------------------------------------------------------------------
-
-
-def _explain_loss(position: Position, block: int, after: Solution) -> Iterator[Reason]:
-    """Give the answer that refutes a move, and why it wins."""
-    mover, solver = position.to_move, after.solver
-    if after.position.to_move == mover:
-        yield from _explain_by_line(position, block, after, "loss")
-        return
-    if isinstance(solver, MatchingSolver):
-        partner = solver.find_partner(position, block)
-        if partner is not None and after.position.refusal(partner) is None:
-            yield Reason("partner", mover, block, {"reply": partner})
-            return
-    because = find_best_reason(after)
-    yield Reason("refuted", mover, block, {"reply": because.block}, because)
-
-
-_EXPLAINERS = {"win": _explain_win, "draw": _explain_by_line, "loss": _explain_loss}
 
 why = explain_move
 """The name up to version 0.1."""

@@ -12,8 +12,8 @@ from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
-from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import Reason, find_reason
+from number_tower.coach.sentences import format_reason, format_sentence
 from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -298,12 +298,13 @@ class ReviewText(NamedTuple):
             return
         if move.best:
             reason = self.format_reason(move, move.reason)
-            because = "" if reason is None else f": it {reason}"
-            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}{because}."
+            because = "" if reason is None else f" {reason}"
+            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}.{because}"
         if move.after.value == "draw":
             yield f"{move.block} leaves only a draw."
         elif move.refutation is not None:
-            yield f"{move.block} {self.format_reason(move, move.refutation)}."
+            player, opponent = self.names[move.player], self.names[1 - move.player]
+            yield format_sentence(move.refutation, opponent, self.noun, player=player)
 
     def list_remarks(self, move: JudgedMove) -> Iterator[str]:
         """Write all there is to say about a move."""
@@ -312,7 +313,7 @@ class ReviewText(NamedTuple):
             yield f"{self.names[1 - move.player]} cannot place a {self.noun} and skips."
 
     def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
-        """Write what a block does, to be read after its number."""
+        """Write why a move has its value."""
         if reason is None:
             return None
         player, opponent = self.names[move.player], self.names[1 - move.player]

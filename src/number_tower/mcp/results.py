@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -26,9 +25,6 @@ from number_tower.voice import get_voice
 
 _MAX_MOVES_LISTED = 60
 """Moves of a position that are described one by one; the structured values have them all."""
-
-_REPEATED_VALUE = re.compile(r"(?:wins by force|wins|loses|leads to a draw)(?:[:;] (?P<more>.*)|,.*|)")
-"""A reason that repeats the value of a move, and perhaps says more."""
 
 
 def build_games_result() -> CallToolResult:
@@ -171,17 +167,8 @@ def _describe_moves(moves: list[schemas.MoveValueInfo]) -> Iterator[str]:
         blocks = sorted(move.block for move in group)
         soon = "" if plies is None else f" in {plies:,}"
         each = "each " if len(blocks) > 1 else ""
-        why = _shorten_reason(reason)
-        yield f"- {format_blocks(blocks)} ({each}{VALUE_VERBS[value]}{soon})" + (f": {why}" if why else "")
+        yield f"- {format_blocks(blocks)} ({each}{VALUE_VERBS[value]}{soon})" + (f": {reason}" if reason else "")
     for value, verb in VALUE_VERBS.items():
         rest = sorted(move.block for move in moves[len(listed) :] if move.value == value)
         if rest:
             yield f"- {'also ' if listed and value else ''}{verb}: {format_blocks(rest)}"
-
-
-def _shorten_reason(reason: str) -> str:
-    """Return a reason without the value of the move, which has just been said."""
-    repeated = _REPEATED_VALUE.fullmatch(reason)
-    if repeated is None:
-        return reason and f"it {reason}"
-    return repeated["more"] or ""

@@ -11,10 +11,11 @@ from number_tower import catalogue, record
 from number_tower.catalogue import Rulebook
 from number_tower.coach import puzzles
 from number_tower.coach.analysis import MEMORY, SECONDS
-from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, format_reason, hint
+from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, hint
 from number_tower.coach.puzzles import Puzzle
 from number_tower.coach.reasons import explain_move
 from number_tower.coach.review import GameReview, review
+from number_tower.coach.sentences import Idea, format_details, format_sentence, get_idea
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.players.knowledge import get_knowledge
@@ -23,7 +24,6 @@ from number_tower.record.json import parse_document, read_document
 from number_tower.record.line import EXAMPLE, from_line
 from number_tower.rules import Rules, RulesError
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Worth
 from number_tower.table import Table
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
@@ -92,6 +92,11 @@ class PuzzleChoice(NamedTuple):
     block: int
     is_right: bool
     feedback: str
+    details: str = ""
+    """What the reason leaves out."""
+
+    idea: Idea | None = None
+    """The idea behind the reason."""
 
 
 class PuzzleQuestion(NamedTuple):
@@ -137,10 +142,7 @@ def _make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuesti
     """Make a question of a position: every move wins or does not, and the reason is told."""
     voice = get_voice(table.book)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    reasons = {
-        block: format_reason(explain_move(solution, block), opponent=opponent, noun=voice.noun)
-        for block in solution.moves
-    }
+    choices = tuple(_make_choice(solution, block, opponent, voice.noun) for block in solution.moves)
     return PuzzleQuestion(
         game=table.rulebook,
         line=record.to_line(table),
@@ -148,17 +150,16 @@ def _make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuesti
         plies=solution.plies,
         nudge=hint.nudge(voice.noun),
         answer=hint.block,
-        solution_text=f"{hint.block} {_format_win(reasons[hint.block])}.",
-        choices=tuple(_make_choice(block, worth, reasons[block]) for block, worth in solution.moves.items()),
+        solution_text=format_sentence(hint.reason, opponent, voice.noun),
+        choices=choices,
     )
 
 
-def _make_choice(block: int, worth: Worth, reason: str) -> PuzzleChoice:
-    if worth.value == "win":
-        return PuzzleChoice(block, is_right=True, feedback=f"Right! {block} {_format_win(reason)}.")
-    only = "only " if worth.value == "draw" and reason.startswith("leads") else ""
-    return PuzzleChoice(block, is_right=False, feedback=f"Not {block}. It {only}{reason}.")
-
-
-def _format_win(reason: str) -> str:
-    return reason if reason.startswith("wins") else f"wins: it {reason}"
+def _make_choice(solution: Solution, block: int, opponent: str, noun: str) -> PuzzleChoice:
+    reason = explain_move(solution, block)
+    told = format_sentence(reason, opponent, noun)
+    is_right = solution.moves[block].value == "win"
+    details = format_details(reason, opponent=opponent, noun=noun)
+    return PuzzleChoice(
+        block, is_right, f"Right! {told}" if is_right else f"Not this one. {told}", details, get_idea(reason, noun)
+    )

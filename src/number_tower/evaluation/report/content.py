@@ -10,8 +10,8 @@ from itertools import pairwise
 from number_tower import __version__
 from number_tower.arena.schedule import GameEntry
 from number_tower.brief import describe_rules
-from number_tower.coach.hints import format_reason
 from number_tower.coach.reasons import Reason, find_best_reason, find_reason
+from number_tower.coach.sentences import format_sentence
 from number_tower.evaluation.intervals import Estimate, format_points, format_share
 from number_tower.evaluation.report.charts import Named, Plot, label_games, sort_baselines_last
 from number_tower.evaluation.report.document import (
@@ -187,7 +187,7 @@ def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     kept = [block for block, points in (decision.values or {}).items() if points == best]
     solution = get_knowledge(game.rules).solve(game.position)
     blocks = format_blocks(kept) if len(kept) > _FEW else " or ".join(map(str, kept))
-    right = f" {blocks} would have kept the {_POINTS[best]}{_explain_best(solution)}."
+    right = f" {blocks} would have kept the {_POINTS[best]}.{_explain_best(solution)}"
     line = to_line(replace(table, game=game), files=True)
     command = CodeText(format_text(f"tower solve {shlex.quote(line)}", _MAX_BLUNDER_COMMAND))
     return (where, *_describe_answer(found, solution, best), right, " ", command)
@@ -209,8 +209,8 @@ def _describe_answer(found: Blunder, solution: Solution | None, best: float) -> 
     value = (decision.values or {})[decision.block]
     became = f"made a {_POINTS[best]} a {_POINTS[value]}"
     reason = None if solution is None else find_reason(solution, decision.block)
-    how = "" if reason is None or value == 0.5 else f": {decision.block} {_format_reason(reason)}"
-    return (f"placed {decision.block} and {became}{how}.",)
+    how = "" if reason is None or value == 0.5 else f" {_format_sentence(reason)}"
+    return (f"placed {decision.block} and {became}.{how}",)
 
 
 def _explain_best(solution: Solution | None) -> str:
@@ -220,11 +220,11 @@ def _explain_best(solution: Solution | None) -> str:
         reason = find_best_reason(solution)
     except NotSolvedError:
         return ""
-    return f": {reason.block} {_format_reason(reason)}"
+    return f" {_format_sentence(reason)}"
 
 
-def _format_reason(reason: Reason) -> str:
-    return format_reason(reason, player=f"player {reason.mover + 1}", opponent=f"player {2 - reason.mover}")
+def _format_sentence(reason: Reason) -> str:
+    return format_sentence(reason, f"player {2 - reason.mover}", "block", player=f"player {reason.mover + 1}")
 
 
 # How it was made ------------------------------------------------------------------------------------------------------

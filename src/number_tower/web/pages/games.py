@@ -84,8 +84,7 @@ def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
         yield f"Played as well as it can be, the game takes {count}: winners hurry, and losers delay."
     yield _describe_openings(analysis)
     for move in _pick_examples(analysis):
-        because = move.reason.removeprefix("loses: ") if move.reason.startswith("loses: ") else f"it {move.reason}"
-        yield f"Why {move.block} {VALUE_VERBS[analysis.value]}: {because}."
+        yield f"{move.block} {VALUE_VERBS[analysis.value]}. {move.reason}"
 
 
 def _describe_openings(analysis: PositionAnalysis) -> str:

@@ -1,0 +1,264 @@
+"""Reasons in words: sentences for the player who makes a move or about both by name, and the ideas behind them.
+
+The words are keyed texts in `words.toml`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from number_tower.catalogue import parse_toml
+from number_tower.coach.patterns import Answer, Reason
+from number_tower.solve.worth import Value
+from number_tower.text import Template
+from number_tower.text import Value as Fact
+
+_LONGEST_WAY = 6
+"""Blocks of a way to the target that are listed."""
+
+_LOSSES = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
+_DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
+
+_PLANS = {"plan", "plan_careful", "plan_ahead"}
+_ENDINGS = {"exact", "stuck", "higher"}
+_RULES = (
+    ("rule_reach", {"out_of_reach", "blocked"}),
+    ("rule_sum", {"made_up", "made_up_again"}),
+    ("rule_threat", {"threat"}),
+)
+"""What answers have in common that do not win at once."""
+
+
+_KINDS_BY_IDEA = {
+    "pairs": ("pairs", "partner"),
+    "rounds": ("multiple", "made_up_again"),
+    "sums": ("made_up",),
+    "counting": ("ahead", "alone", "outlasts"),
+    "threats": ("threat", "threat_or", "threat_or_higher"),
+    "reach": ("out_of_reach", "too_low", "blocked", "blocked_draw"),
+    "answers": ("forced", "answers", "answers_rule"),
+    "plans": ("plan", "plan_careful", "answers_plan", "plan_ahead"),
+}
+
+IDEAS = tuple(_KINDS_BY_IDEA)
+"""The names of all ideas, as `why` takes them."""
+
+_IDEA_BY_KIND = {kind: idea for idea, kinds in _KINDS_BY_IDEA.items() for kind in kinds}
+_ALIASES = {"pair": "pairs", "round": "rounds", "sum": "sums", "count": "counting", "threat": "threats"}
+_ALIASES |= {"answer": "answers", "plan": "plans"}
+
+
+def get_value(reason: Reason) -> Value:
+    """Return the value of the move that a reason explains."""
+    return "loss" if reason.kind in _LOSSES else "draw" if reason.kind in _DRAWS else "win"
+
+
+def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "you") -> str:
+    """Write whether a move wins, and why: "12 wins. That leaves 18 steps to 30. ..."."""
+    why = format_reason(reason, opponent=opponent, player=player, noun=noun)
+    key = "verdict_refuted" if reason.kind in {"refuted", "partner"} else f"verdict_{get_value(reason)}"
+    verdict = fill_text(key, {"block": reason.block, "why": why})
+    return verdict if key == "verdict_refuted" else f"{verdict} {why}"
+
+
+def format_advice(reason: Reason, opponent: str, noun: str) -> str:
+    """Write which block to place, and why."""
+    return f"{fill_text('advice', {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
+
+
+def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+    """Write why a move has its value, in at most three sentences; a refutation has one more."""
+    facts = _collect_facts(reason, player, opponent, noun)
+    if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
+        same = reason.because.mover == reason.mover
+        names = (player, opponent) if same else (opponent, player)
+        facts["because"] = format_reason(reason.because, player=names[0], opponent=names[1], noun=noun)
+    return _begin_sentences(fill_text(_choose_key(reason), facts))
+
+
+def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
+    """Write what a reason leaves out: why each answer wins; empty if that is nothing."""
+    if reason.kind in {"refuted", "partner"} and reason.because is not None:
+        return format_details(reason.because, opponent=player, player=opponent, noun=noun)
+    if reason.kind != "answers_rule":
+        return ""
+    return _begin_sentences(" ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers))
+
+
+def _format_answer(answer: Answer, player: str, opponent: str, noun: str) -> str:
+    facts: dict[str, Fact] = {"reply": answer.reply, "leaf": _format_leaf(answer.reason, player, opponent, noun)}
+    if answer.block is None:
+        return fill_text("more_reply", facts)
+    return fill_text("more_answer", {**facts, "answer": answer.block})
+
+
+def _choose_key(reason: Reason) -> str:
+    """Return the text of a reason; some kinds have several."""
+    variant = ""
+    if reason.kind in {"out_of_reach", "too_low"} and not reason.facts["room"]:
+        variant = "_stuck"
+    elif reason.kind in {"forced", "threat_or"}:
+        variant = "_plan" if _starts_plan(reason) else "" if "answer" in reason.facts else "_end"
+    return f"why_{reason.kind}{variant}"
+
+
+def _starts_plan(reason: Reason) -> bool:
+    return reason.because is not None and reason.because.kind in _PLANS
+
+
+def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dict[str, Fact]:
+    """Return the fields of a reason's text, but `because`."""
+    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "reach": ""}
+    facts["such"] = _format_way(reason.facts.get("way", ()), " with {}" if "blocked" in reason.kind else " ({})")
+    facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
+    facts["line"] = _format_line(reason, player, opponent)
+    if reason.kind == "outlasts" and facts["target"]:
+        facts["reach"] = fill_text("why_outlasts_reach", facts)
+    if reason.kind in {"forced", "threat_or"} and reason.because is not None:
+        key, format_because = ("plan", _format_plan) if _starts_plan(reason) else ("leaf", _format_leaf)
+        facts[key] = format_because(reason.because, player, opponent, noun)
+    if reason.kind == "answers_plan":
+        plan = next(answer.reason for answer in reason.answers if answer.reason.kind in _PLANS)
+        facts["plan"] = _format_plan(plan, player, opponent, noun)
+    if reason.kind == "answers_rule":
+        facts["rule"] = _format_rule(reason, facts)
+    return facts
+
+
+def _format_way(way: Fact, form: str) -> str:
+    if isinstance(way, str | int) or not 0 < len(way) <= _LONGEST_WAY:
+        return ""
+    return form.format(" + ".join(map(str, way)))
+
+
+def _name_players(player: str, opponent: str) -> dict[str, Fact]:
+    """Return the fields for the two players, of whom one may be "you"."""
+    facts: dict[str, Fact] = {}
+    for role, name in (("player", player), ("opponent", opponent)):
+        is_reader = name == "you"
+        facts[role] = name
+        facts[f"{role}_s"] = "" if is_reader else "s"
+        facts[f"{role}_is"] = "are" if is_reader else "is"
+        facts[f"{role}_has"] = "have" if is_reader else "has"
+        facts["own" if role == "player" else "their"] = "your" if is_reader else f"{name}'s"
+    return facts
+
+
+def _format_plan(reason: Reason, player: str, opponent: str, noun: str) -> str:
+    """Write a plan that follows an answer."""
+    return format_reason(reason, player=player, opponent=opponent, noun=noun)
+
+
+def _format_leaf(reason: Reason, player: str, opponent: str, noun: str) -> str:
+    """Write why an answer wins, as a clause."""
+    return fill_text(f"leaf_{reason.kind}", {**reason.facts, **_name_players(player, opponent), "noun": noun})
+
+
+def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
+    """Write what the answers have in common."""
+    reasons = [answer.reason for answer in reason.answers if answer.reason.kind not in _ENDINGS]
+    kinds = {each.kind for each in reasons}
+    key = next((key for key, included in _RULES if kinds <= included), "rule_mixed") if kinds else "rule_end"
+    return fill_text(key, {**facts, "target": reasons[0].facts.get("target", 0) if reasons else 0})
+
+
+def _format_line(reason: Reason, player: str, opponent: str) -> str:
+    """Write a line of play; with the players' names, unless they take turns."""
+    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
+    if isinstance(moves, str | int) or isinstance(movers, str | int):
+        return ""
+    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
+        return ", ".join(map(str, moves))
+    names = (player, opponent) if reason.mover == 0 else (opponent, player)
+    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
+
+
+def _begin_sentences(text: str) -> str:
+    """Write "you" and "your" with a capital letter where a sentence begins."""
+    return re.sub(r"(^|[.!?] )you(?=r? )", r"\1You", text)
+
+
+# Ideas ----------------------------------------------------------------------------------------------------------------
+
+
+class Idea(NamedTuple):
+    """An idea: its name, one sentence that introduces it, and an explanation."""
+
+    name: str
+    introduction: str
+    explanation: str
+
+
+def name_idea(reason: Reason) -> str | None:
+    """Return the name of the idea behind a reason; None if there is none."""
+    if reason.kind == "refuted" and reason.because is not None:
+        return name_idea(reason.because)
+    return _IDEA_BY_KIND.get(reason.kind)
+
+
+def get_idea(reason: Reason, noun: str = "block") -> Idea | None:
+    """Return the idea behind a reason, in words; None if there is none."""
+    name = name_idea(reason)
+    return None if name is None else explain_idea(name, noun)
+
+
+def explain_idea(name: str, noun: str = "block") -> Idea:
+    """Return an idea in words; a `LookupError` if there is none of this name."""
+    name = _ALIASES.get(name, name)
+    if name not in _KINDS_BY_IDEA:
+        raise LookupError(f"no idea is called {name}; the ideas are {', '.join(IDEAS)}")
+    intro, text = (fill_text(f"idea_{name}_{part}", {"noun": noun}) for part in ("intro", "text"))
+    return Idea(name, intro, text)
+
+
+def explain_topic(topic: str, noun: str) -> str:
+    """Write what an idea is; if there is none of this name, which ideas there are."""
+    try:
+        idea = explain_idea(topic, noun)
+    except LookupError:
+        return fill_text("idea_unknown", {"ideas": ", ".join(IDEAS)})
+    return f"{idea.introduction} {idea.explanation}"
+
+
+def is_idea(topic: str) -> bool:
+    """Say whether an idea has this name."""
+    return _ALIASES.get(topic, topic) in _KINDS_BY_IDEA
+
+
+def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
+    """Write a line that introduces the idea behind a reason, and how to ask for more; empty if it was introduced."""
+    idea = introduce_idea(reason, noun, introduced)
+    return "" if idea is None else f"\n{idea.introduction} {fill_text('idea_more', {'idea': idea.name})}"
+
+
+def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
+    """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
+    idea = get_idea(reason, noun)
+    if idea is None or idea.name in introduced:
+        return None
+    introduced.add(idea.name)
+    return idea
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+
+
+def fill_text(key: str, facts: Mapping[str, Fact]) -> str:
+    """Fill one of the coach's texts."""
+    return load_texts()[key].fill(facts.__getitem__)
+
+
+@cache
+def load_texts() -> dict[str, Template]:
+    """Return all texts by their keys."""
+    with open(os.path.join(os.path.dirname(__file__), "words.toml"), "rb") as stream:
+        texts = parse_toml(stream.read(), "words.toml")
+    return {key: Template(str(text)) for key, text in texts.items()}
+
+
+clause = format_reason
+"""The name up to version 0.1."""

@@ -1,0 +1,129 @@
+"""The coach's words: short sentences with numbers in them, and no idea is named before it has been introduced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+import number_tower as nt
+from number_tower import Game, Position
+from number_tower.coach.hints import hint
+from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.sentences import IDEAS, explain_idea, format_details, format_sentence, introduce_idea, name_idea
+from number_tower.solve.solution import Solution
+from support.command import tower
+from support.sizes import size
+
+GAMES = ("climb", "draft", "factor", "race", "summit")
+MOST_WORDS = 25
+MOST_SENTENCES = 4
+"""The verdict or the advice, and three sentences of the reason."""
+
+NAMES_OF_IDEAS = re.compile(r"\b(?:pair|partner|multiple|complete)", re.IGNORECASE)
+_ENTRY = r"\d+(?: (?:with \d+|needs none|\([^)]*\)))?"
+LISTS = re.compile(rf"{_ENTRY}(?:(?:,| \+) (?:{_ENTRY}|and so on))+")
+
+
+def random_positions(name: str, count: int) -> Iterator[Position]:
+    """Different positions of random games."""
+    rng, seen = Random(7), set[Position]()  # noqa: S311 - play, not secrets
+    while len(seen) < count:
+        game = Game(nt.rules(name), rng.randrange(2))
+        while game.outcome is None:
+            if game.position not in seen and len(seen) < count:
+                seen.add(game.position)
+                yield game.position
+            game = game.play(rng.choice(game.legal))
+
+
+def split_sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?]) ", text)
+
+
+def count_words(sentence: str) -> int:
+    """Count words; a list of numbers counts as one."""
+    return len(LISTS.sub("1", sentence).split())
+
+
+def texts(solution: Solution) -> Iterator[tuple[str, Reason | None]]:
+    """Everything that is said about a position, with the reason that it gives."""
+    given = hint(solution)
+    yield given.nudge("Number Block"), None
+    yield given.name_move(), None
+    yield given.why("Player 2", "Number Block"), given.reason
+    for block in solution.position.legal:
+        reason = explain_move(solution, block)
+        yield format_sentence(reason, "Player 2", "Number Block"), reason
+        yield format_sentence(reason, "Player 2", "Number Block", player="Player 1"), reason
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_sentences_are_short_and_have_their_numbers(name: str) -> None:
+    whole = nt.solve(Game(nt.rules(name)))
+    for position in random_positions(name, size(40, 400)):
+        solution = whole.of(position)
+        for text, reason in texts(solution):
+            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(text)), text
+            assert len(split_sentences(text)) <= MOST_SENTENCES + (reason is not None and reason.kind == "refuted"), (
+                text
+            )
+            assert not NAMES_OF_IDEAS.search(text), text
+            if reason is not None:
+                assert_numbers_are_told(reason, text)
+        for block in position.legal:
+            details = format_details(explain_move(solution, block), opponent="Player 2")
+            assert all(count_words(sentence) <= MOST_WORDS for sentence in split_sentences(details)), details
+
+
+UNTOLD = {"towers", "target", "moves", "movers", "way", "rounds", "whole", "modulus", "steps", "last"}
+"""Facts that some of the texts do not need."""
+
+
+def assert_numbers_are_told(reason: Reason, text: str) -> None:
+    """What a reason counts stands in its text, here and in the reason that it refers to."""
+    told = set(re.findall(r"\d+", text))
+    assert str(reason.block) in told
+    facts = dict(reason.facts)
+    if reason.because is not None and reason.kind not in {"forced", "threat_or"}:
+        assert_numbers_are_told(reason.because, text)
+    if reason.kind in {"exact", "stuck"}:
+        facts = {"target": facts["target"]} if reason.kind == "exact" else {}
+    for key, value in facts.items():
+        if isinstance(value, int) and (key not in UNTOLD or reason.kind in {"multiple", "made_up_again"}):
+            assert str(value) in told, (key, value, text)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_no_idea_is_named_in_a_game_before_it_is_introduced(name: str) -> None:
+    done = tower("play", name, typed="hint\nhint\nwhy\n7\nhint\nwhy\nquit\n")
+    lines = done.stdout.splitlines()
+    first = next((place for place, line in enumerate(lines) if "(More: why " in line), len(lines))
+    assert "Play " in done.stdout or " loses" in done.stdout
+    assert not [line for line in lines[:first] if NAMES_OF_IDEAS.search(line)]
+
+
+@pytest.mark.parametrize("name", IDEAS)
+def test_an_idea_is_introduced_once_and_explained_on_demand(name: str) -> None:
+    idea = explain_idea(name, "number")
+    assert idea.name == name
+    assert len(split_sentences(idea.introduction)) == 1
+    for sentence in split_sentences(f"{idea.introduction} {idea.explanation}"):
+        assert count_words(sentence) <= MOST_WORDS, sentence
+
+
+def test_only_the_first_reason_with_an_idea_introduces_it() -> None:
+    introduced: set[str] = set()
+    solution = nt.solve(Game(nt.rules("factor")))
+    reasons = [explain_move(solution, block) for block in (4, 6)]
+    assert [name_idea(reason) for reason in reasons] == ["pairs", "pairs"]
+    first, second = (introduce_idea(reason, "number", introduced) for reason in reasons)
+    assert first == explain_idea("pairs", "number")
+    assert second is None
+
+
+def test_an_unknown_idea_is_answered_with_those_there_are() -> None:
+    with pytest.raises(LookupError, match="no idea is called luck; the ideas are pairs, rounds, "):
+        explain_idea("luck")
