@@ -51,6 +51,13 @@ class Reader(NamedTuple):
             return None
         return "spectator" if self.seat is None else "you" if self.seat == player else "opponent"
 
+    @classmethod
+    def at_keyboard(cls, table: Table) -> Reader:
+        """Return who reads at a keyboard: both players, the one person who plays computers, or a spectator of these."""
+        if not any(table.automatic):
+            return BOTH
+        return SPECTATOR if all(table.automatic) else cls(table.automatic.index(False))
+
 
 BOTH = Reader(shared=True)
 SPECTATOR = Reader()
@@ -258,6 +265,10 @@ class Voice:
         """Return a player's name: the one given, or the rulebook's."""
         return (table.names or self.players)[player]
 
+    def address(self, table: Table, player: int) -> str:
+        """Return what the reader calls a player: "You", or the name."""
+        return "You" if self.reader.see(player) == "you" else self.get_name(table, player)
+
     def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
         """Tell what the last change caused: the start, a move or a declared result, and then whose turn it is."""
         if table.declared is not None:
@@ -354,7 +365,7 @@ class Voice:
         outcome = scene.table.outcome
         if outcome is None:
             return
-        if outcome.reason == "stuck":
+        if outcome.reason == "stuck" and self.reader.shared:
             yield self.tell_turn(scene.table)
         yield self._say(f"end_{outcome.reason}", scene)
 

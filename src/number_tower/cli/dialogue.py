@@ -14,7 +14,7 @@ from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument
-from number_tower.voice import Message, get_voice, narrate
+from number_tower.voice import Message, Reader, get_voice, narrate
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
@@ -35,18 +35,20 @@ class Dialogue:
     coin_tossed: bool = False
     introduced: bool = False
     """Whether the players know already what can be typed."""
+    reader: Reader | None = None
+    """Who reads, if not the people who play."""
 
     def __post_init__(self) -> None:
-        self.voice = get_voice(self.table.book)
-        self._prompt = MovePrompt(self.terminal, has_changed=self._has_changed)
+        self.reader = self.reader or Reader.at_keyboard(self.table)
+        self.voice = get_voice(self.table.book, self.reader)
+        self._prompt = MovePrompt(self.terminal, reader=self.reader, has_changed=self._has_changed)
         self._current = self.table
 
     def play(self) -> None:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            you = f"You are {self.voice.get_name(self.table, automatic.index(False))}. " if any(automatic) else ""
-            self.terminal.show(f"({you}At any time: {', '.join(COMMANDS)}.)\n\n")
+            self.terminal.show(f"(At any time: {', '.join(COMMANDS)}.)\n\n")
         self.narrate()
         try:
             with report_stop("the game did", self.format_resume_hint):
@@ -59,12 +61,13 @@ class Dialogue:
             self.terminal.show(f"\n(To go through this game: {self.format_command('review')})\n")
 
     def narrate(self, since: int = 0) -> None:
-        """Tell the game with prompts and answers, as it was played; or only what came after so many moves."""
-        table = replace(self.table, log=())
+        """Tell the game, to both players with prompts and answers, or only what came after so many moves."""
+        table, reader = replace(self.table, log=()), self.voice.reader
         if since:
             earlier = replace(table, game=table.game.at(since), declared=None)
             self.terminal.show_event(self.voice.tell_turn(earlier))
-        self._show_events(narrate(table, since + 1 if since else 0, answers=True), len(table.game.moves))
+        messages = narrate(table, since + 1 if since else 0, reader=reader, answers=reader.shared)
+        self._show_events(messages, len(table.game.moves))
 
     def _ask_moves(self) -> None:
         """Ask for moves until the game is over or left."""
@@ -92,7 +95,7 @@ class Dialogue:
             self._change(self.table.play(answer.number))
 
     def _play_computer_move(self, opponents: Opponents, player: Player) -> None:
-        """Let a computer move, and show its move as if it were typed."""
+        """Let a computer move, and tell its move."""
         before = self.table
         self.terminal.flush()
         table, remark = opponents.move(before, player)
@@ -102,7 +105,7 @@ class Dialogue:
             return
         if remark:
             self.terminal.show(f"({remark})\n")
-        self._change(table, f"{self.voice.format_prompt(before)}{table.game.moves[-1]}\n")
+        self._change(table)
 
     def _change(self, table: Table, announcement: str = "") -> None:
         """Save a change, and then tell it after the announcement."""
@@ -111,9 +114,10 @@ class Dialogue:
             self._show_events(self.voice.tell(self.table), 0)
 
     def _show_events(self, messages: Iterable[Message], last_version: int) -> None:
-        """Show messages; after the last move, also the towers, where there is colour."""
+        """Show messages but the turns of computers; after the last move, also the towers, where there is colour."""
         for message in messages:
-            self.terminal.show_event(message)
+            if message.kind != "turn" or message.view != "opponent":
+                self.terminal.show_event(message)
             if message.kind == "start" and self.coin_tossed:
                 self.terminal.show_event(self.voice.tell_toss(self.table))
             if message.kind == "placed" and message.version == last_version and self.terminal.colour:
@@ -177,7 +181,7 @@ class Dialogue:
         if not self.table.may_undo:
             self.terminal.show_event(self.voice.refuse(self.table, "undo", "undo"))
         elif self._save(self.table.undo()):
-            self._show_events(narrate(self.table, self.table.version), 0)
+            self._show_events(narrate(self.table, self.table.version, reader=self.voice.reader), 0)
 
     def format_resume_hint(self, what: str) -> str:
         """Add to a sentence how to resume the game, if it has a move."""

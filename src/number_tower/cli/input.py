@@ -13,7 +13,7 @@ from number_tower.cli.terminal import SEAT_COLOURS, Terminal, count_cells, paint
 from number_tower.game import Game
 from number_tower.table import Table
 from number_tower.text import format_text
-from number_tower.voice import get_voice
+from number_tower.voice import BOTH, Reader, get_voice
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import HintGiver
@@ -83,6 +83,7 @@ class MovePrompt:
     terminal: Terminal
     commands: Mapping[str, str] = field(default_factory=COMMANDS.copy)
     hints: bool = True
+    reader: Reader = BOTH
     has_changed: Callable[[], bool] = lambda: False
     _hint_giver: HintGiver | None = None
     introduced: set[str] = field(default_factory=set)
@@ -90,7 +91,7 @@ class MovePrompt:
 
     def ask(self, table: Table, prompt: str) -> PlayerInput:
         """Return a legal block, or a command that the caller has to run."""
-        voice = get_voice(table.book)
+        voice = get_voice(table.book, self.reader)
         while True:
             answer = parse_input(self.terminal.ask(prompt), self.commands)
             refusal = answer.problem if answer.number is None else table.refusal(answer.number)
@@ -110,11 +111,11 @@ class MovePrompt:
 
     def draw_towers(self, table: Table) -> None:
         """Draw the towers."""
-        self.terminal.write(draw_towers(table, self.terminal.columns, colour=self.terminal.colour))
+        self.terminal.write(draw_towers(table, self.terminal.columns, self.reader, colour=self.terminal.colour))
 
     def _run_command(self, table: Table, answer: PlayerInput) -> bool:
         """Run a command that changes nothing; say whether it was one."""
-        voice = get_voice(table.book)
+        voice = get_voice(table.book, self.reader)
         match answer.command:
             case "help":
                 self.terminal.show_event(voice.tell_help(table))
@@ -141,13 +142,13 @@ class MovePrompt:
 # Towers --------------------------------------------------------------------------------------------------------------
 
 
-def draw_towers(table: Table, columns: int, *, colour: bool = False) -> str:
+def draw_towers(table: Table, columns: int, reader: Reader = BOTH, *, colour: bool = False) -> str:
     """Draw the towers, a row for each block: side by side if there is room, else one below the other.
 
     The edges of a row, and its colour, say whose block it is; its width, how large the block is.
     """
-    game, voice = table.game, get_voice(table.book)
-    names = voice.get_name(table, 0), voice.get_name(table, 1)
+    game, voice = table.game, get_voice(table.book, reader)
+    names = voice.address(table, 0), voice.address(table, 1)
     placed = list(zip(game.moves, game.movers, strict=True))
     if game.rules.towers == "shared":
         tower = _draw_column(game, placed, [describe_tower(game, 0)], colour=colour)

@@ -15,7 +15,7 @@ from number_tower.coach.reasons import explain_move
 from number_tower.coach.sentences import format_introduction, format_sentence
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
-from number_tower.voice import get_voice
+from number_tower.voice import Reader, get_voice
 
 TRIES = 3
 """Wrong moves after which the right one is shown."""
@@ -61,7 +61,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: MovePrompt) -> bool:
     """Ask for the solution of a position, and explain every wrong move; say whether the lesson goes on."""
-    voice = get_voice(table.book)
+    prompt.reader = Reader(table.game.to_move)
+    voice = get_voice(table.book, prompt.reader)
     opponent = voice.get_name(table, 1 - table.game.to_move)
     prompt.draw_towers(table)
     terminal.show_event(voice.tell_turn(table))

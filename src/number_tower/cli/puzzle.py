@@ -30,7 +30,7 @@ from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
-from number_tower.voice import get_voice, narrate
+from number_tower.voice import Reader, get_voice, narrate
 
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
@@ -218,10 +218,10 @@ class PuzzleQuestion:
         self._introduced = set() if introduced is None else introduced
         self._log = log or AttemptLog(None)
         self._table = Table(puzzle.game, book=book)
-        self._voice = get_voice(book)
+        self._voice = get_voice(book, Reader(puzzle.game.to_move))
         self._terminal = terminal
         self._solution = puzzle.solve()
-        self._prompt = MovePrompt(terminal, COMMANDS, hints=False)
+        self._prompt = MovePrompt(terminal, COMMANDS, hints=False, reader=self._voice.reader)
 
     def ask(self) -> PuzzleResult | None:
         """Show the position, and ask until there is an answer; return None if the player quits."""
@@ -275,7 +275,7 @@ class PuzzleQuestion:
         table = self._table
         for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
-        for message in islice(narrate(table, self._table.version + 1, answers=True), 1, None):
+        for message in narrate(table, self._table.version + 1, reader=self._voice.reader, turns=False):
             self._terminal.show_event(message)
         if table.outcome is None:
             self._terminal.show(f"\n(And so on: {self._describe_rest(table)}.)\n")
@@ -287,8 +287,9 @@ class PuzzleQuestion:
         except NotSolvedError:
             return "to the end"
         mover = table.game.to_move
-        winner = self._voice.get_name(table, mover if rest.value == "win" else 1 - mover)
-        end = "it is a draw" if rest.value == "draw" else f"{winner} wins"
+        winner = mover if rest.value == "win" else 1 - mover
+        wins = "you win" if self._voice.reader.seat == winner else f"{self._voice.get_name(table, winner)} wins"
+        end = "it is a draw" if rest.value == "draw" else wins
         return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
 
 

@@ -20,7 +20,7 @@ from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS, Worth
 from number_tower.table import Table
 from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
-from number_tower.voice import get_voice
+from number_tower.voice import BOTH, get_voice
 
 if TYPE_CHECKING:
     from number_tower.solve.solution import Solution
@@ -117,7 +117,7 @@ def _show_line(line: list[int], table: Table, terminal: Terminal, *, best: bool)
     terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
     for block in line:
         table = table.play(block)
-    Dialogue(table, terminal).narrate(since=len(table.game.moves) - len(line))
+    Dialogue(table, terminal, reader=BOTH).narrate(since=len(table.game.moves) - len(line))
 
 
 def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:

@@ -72,8 +72,10 @@ class Terminal:
         return answer
 
     def show_event(self, message: Message) -> None:
-        """Show a message of the game's voice."""
-        if message.kind in _COLOURS:
+        """Show a message of the game's voice; the reader's defeat without colour."""
+        if message.kind == "end" and message.view == "opponent":
+            self.write(self.paint(self._wrap(message.text), BOLD))
+        elif message.kind in _COLOURS:
             self.write(self.paint(self._wrap(message.text), _COLOURS[message.kind]))
         elif message.kind in {"turn", "start"}:
             code = BOLD if message.kind == "start" else f"{BOLD};{SEAT_COLOURS[message.player]}"
