@@ -172,7 +172,7 @@ def test_the_log_tells_a_result_that_was_declared() -> None:
 
 def test_of_a_long_story_the_end_is_told() -> None:
     table = Table(Game(Rules(blocks=range(1, 101), fit="ascending"), moves=tuple(range(1, 91))))
-    told = view.build_log(table, 10)
+    told = view.build_log(table, most=10)
     assert [line.block for line in told] == list(range(81, 91))
 
 

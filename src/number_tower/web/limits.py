@@ -104,7 +104,13 @@ def check_rule_table(rules: object) -> None:
 
 def check_voice(book: Rulebook) -> None:
     """Check that a server can render a game's texts again and again."""
-    texts = {key: text for key, text in book.voice.items() if isinstance(text, str)}
+    tables = {"": book.voice, **{f"{key}.": table for key, table in book.voice.items() if isinstance(table, Mapping)}}
+    texts = {
+        f"{prefix}{key}": text
+        for prefix, table in tables.items()
+        for key, text in table.items()
+        if isinstance(text, str)
+    }
     fields = sum(text.count("{") for text in texts.values())
     _check_size("all words of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
     for key, text in texts.items():

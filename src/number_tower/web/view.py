@@ -9,7 +9,7 @@ from number_tower import record
 from number_tower.room import Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
-from number_tower.voice import MatchStanding, Message, Voice, narrate
+from number_tower.voice import BOTH, MatchStanding, Message, Reader, Voice, get_voice, narrate
 from number_tower.web import drawing
 from number_tower.web.drawing import BlockMenu, join_messages
 
@@ -31,17 +31,21 @@ class RoomView:
 
     def __init__(self, cached: CachedRoom, held: frozenset[int]) -> None:
         self.cached, self.held = cached, held
-        self.room, self.table, self.voice = cached.room, cached.room.table, cached.voice
+        self.room, self.table = cached.room, cached.room.table
         self.path = f"/g/{cached.address}" if held else f"/w/{cached.watch}"
         """The address of this visitor's page; the play address is for players only."""
         self.names = self.room.seats[0].name, self.room.seats[1].name
         self.mover = self.names[self.table.game.to_move]
         """The name of the player to move."""
         self.holds_both = len(held) == 2
+        self.reader = BOTH if self.holds_both else Reader(next(iter(held), None))
+        self.voice = get_voice(self.table.book, self.reader)
         self.is_my_turn = not self.holds_both and self.room.may_move(held)
         """Whether it is the turn of this visitor, who holds one seat."""
         self.winner = self.table.outcome and self.table.outcome.winner
         """The seat that won, if any."""
+        self.has_lost = self.winner is not None and self.reader.see(self.winner) == "opponent"
+        """Whether this visitor has lost, who holds one seat."""
         self.seat = self.table.game.to_move if len(held) != 1 else next(iter(held))
         """The seat whose blocks are offered: this visitor's, or that of the player to move."""
         self._has_own_sets = self.table.game.rules.supply == "own"
@@ -67,12 +71,19 @@ class RoomView:
     @cached_property
     def _status_lines(self) -> list[str]:
         """What the game says of the turn or the end, the most important line first."""
+        told = list(self.voice.tell(self.table))
         if self.room.over:
-            ends = [message for message in self.voice.tell(self.table) if message.kind in {"end", "skipped"}]
+            ends = [message for message in told if message.kind in {"end", "skipped"}]
             *others, winner = join_messages(*ends).splitlines() or [""]
             return [winner, *others]
         first, *others = join_messages(self.voice.tell_turn(self.table)).splitlines() or [""]
-        return [*_split_turn(first, self.mover), *others]
+        turn, *rest = _split_turn(first, "Your" if self.is_my_turn else self.mover)
+        if self.holds_both:
+            return [turn, *rest, *others]
+        return [
+            turn,
+            *(join_messages(message) for message in told if message.kind == "skipped"),
+        ]  # the board has the rest
 
     @property
     def headline(self) -> str:
@@ -83,9 +94,8 @@ class RoomView:
     def details(self) -> list[str]:
         """What else the game says of the turn or the end."""
         if self.room.waiting:
-            return ["The game begins as soon as somebody opens your link and takes the seat."]
-        if not self.room.over and not self.room.may_move(self.held):
-            return []
+            how = "opens your link and takes" if self.held else "takes"
+            return [f"The game begins as soon as another player {how} the free seat."]
         return [line.removeprefix("- ") for line in self._status_lines[1:]]
 
     @property
@@ -106,7 +116,7 @@ class RoomView:
     @cached_property
     def log(self) -> tuple[Message, ...]:
         """What happened, in the game's words."""
-        return build_log(self.table)
+        return build_log(self.table, self.reader)
 
     @cached_property
     def line(self) -> str:
@@ -141,9 +151,9 @@ def _split_turn(line: str, name: str) -> list[str]:
     return [line] if end < 0 else [line[: end + 1], line[end + 2 :]]
 
 
-def build_log(table: Table, most: int = MOST_LOG_CHANGES) -> tuple[Message, ...]:
-    """Return the last changes at a table in words, oldest first, without whose turn it is."""
-    told = narrate(table, max(0, table.version - most + 1), turns=False)
+def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES) -> tuple[Message, ...]:
+    """Return the last changes at a table in words for a reader, oldest first, without whose turn it is."""
+    told = narrate(table, max(0, table.version - most + 1), reader=reader, turns=False)
     lines = [message._replace(text=text) for message in told if (text := join_messages(message))]
     size = sum(len(line.text) for line in lines)
     while size > MOST_TEXT:
