@@ -88,7 +88,7 @@ def asked(page: Page, friend: Callable[[], Page]) -> None:
     join(page, begin(ann, "draft", "link", name_1="Ann"), "Ben")
     my_turn(ann).wait_for()
     place(ann, 9)
-    ann.get_by_role("button", name="Ask to take back").click()
+    ann.get_by_role("button", name="Ask to undo").click()
     page.get_by_role("button", name="Accept").wait_for()
 
 
@@ -110,7 +110,7 @@ def refused(page: Page, friend: Callable[[], Page]) -> None:
 def hinted(page: Page, friend: Callable[[], Page]) -> None:
     """Ask for all there is of a hint."""
     at_table("draft", 7, 9)(page, friend)
-    for name in ("Hint", "Name the move", "Say why"):
+    for name in ("Hint", "Show the move", "Explain why"):
         page.get_by_role("button", name=name, exact=True).click()
     page.get_by_label("Hint", exact=True).get_by_role("paragraph").nth(2).wait_for()
 

@@ -29,7 +29,7 @@ def begin(page: Page, game: str, opponent: str = "table", **wishes: str) -> str:
 def join(page: Page, link: str, name: str = "") -> None:
     """Open somebody's link and take the free seat."""
     page.goto(link)
-    page.get_by_label("What are you called?").fill(name)
+    page.get_by_label("Your name").fill(name)
     page.get_by_role("button", name="Take the seat").click()
     expect(board(page)).to_be_visible()
 
@@ -144,8 +144,8 @@ _SETTLED = """
 
 
 def my_turn(page: Page) -> Locator:
-    """Return what stands there when one has to place a block oneself."""
-    return status(page).get_by_text("you", exact=True)
+    """Return what stands there when it is this visitor's turn."""
+    return status(page).get_by_text("Your turn.", exact=True)
 
 
 def game_on(page: Page) -> Game:

@@ -160,11 +160,11 @@ def test_moves_are_taken_back_at_one_table(visitor: Visitor) -> None:
     begin(page, "draft")
     place(page, 9, 8)
     with changing(page):
-        page.get_by_role("button", name="Take back").click()
+        page.get_by_role("button", name="Undo").click()
     expect(log(page)).to_contain_text("Block 8 is taken back from Player 2's tower.")
     with changing(page):
-        page.get_by_role("button", name="Take back").click()
-    expect(page.get_by_role("button", name="Take back")).to_have_count(0)
+        page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     assert game_on(page).moves == ()
 
 
@@ -174,7 +174,7 @@ def test_a_move_against_the_computer_is_taken_back_with_its_answer(visitor: Visi
     place(page, 1)
     expect(my_turn(page)).to_be_visible()
     with changing(page):
-        page.get_by_role("button", name="Take back").click()
+        page.get_by_role("button", name="Undo").click()
     expect(my_turn(page)).to_be_visible()
     assert game_on(page).moves == ()
 
@@ -195,7 +195,7 @@ def test_a_match_is_played_with_its_score_and_the_other_beginning(visitor: Visit
     expect(status(page)).to_contain_text("Game 1, best of 3")
     place(page, 5)
     expect(status(page)).to_contain_text("Ann wins!")
-    expect(page.get_by_text("Next time Ben begins.")).to_be_visible()
+    expect(page.get_by_text("Ben starts the next game.")).to_be_visible()
     expect(board(page).get_by_role("listitem").filter(has_text="Ann")).to_contain_text("score 1")
     with changing(page):
         page.get_by_role("button", name="Next game").click()
@@ -225,9 +225,9 @@ def test_hints_come_in_three_steps(visitor: Visitor) -> None:
     page.get_by_role("button", name="Hint", exact=True).click()
     hint = page.get_by_label("Hint", exact=True)
     expect(hint.get_by_role("paragraph")).to_have_count(1)
-    hint.get_by_role("button", name="Name the move").click()
+    hint.get_by_role("button", name="Show the move").click()
     expect(hint.get_by_role("paragraph")).to_have_count(2)
-    hint.get_by_role("button", name="Say why").click()
+    hint.get_by_role("button", name="Explain why").click()
     expect(hint.get_by_role("paragraph")).to_have_count(3)
     expect(hint.get_by_role("button")).to_have_count(0)
 

@@ -64,7 +64,7 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
 
     ben.goto(link)
     expect(ben.get_by_role("main")).to_contain_text("Ann is waiting for you.")
-    ben.get_by_label("What are you called?").fill("Ben")
+    ben.get_by_label("Your name").fill("Ben")
     ben.get_by_role("button", name="Take the seat").click()
     expect(status(ben)).to_contain_text("Ann's Turn")
     expect(my_turn(ann)).to_be_visible()
@@ -80,7 +80,7 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
         expect(log(page)).to_contain_text("You placed block 8 on your tower.")
     assert never_reloaded(ann, watcher)
     assert address not in watcher.content()
-    expect(watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Take back"))).to_have_count(0)
+    expect(watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Undo"))).to_have_count(0)
 
 
 def test_nobody_moves_for_the_other(visitor: Visitor) -> None:
@@ -143,8 +143,8 @@ def test_a_takeback_is_asked_for_and_accepted(visitor: Visitor) -> None:
     ann, ben = two(visitor)
     place(ann, 9)
     expect(my_turn(ben)).to_be_visible()
-    ann.get_by_role("button", name="Ask to take back").click()
-    expect(ben.get_by_role("main")).to_contain_text("Ann asks to take the last move back.")
+    ann.get_by_role("button", name="Ask to undo").click()
+    expect(ben.get_by_role("main")).to_contain_text("Ann asks to undo the last move.")
     expect(ann.get_by_role("main")).to_contain_text("Ben has not answered yet.")
     ben.get_by_role("button", name="Accept").click()
     expect(my_turn(ann)).to_be_visible()
@@ -157,7 +157,7 @@ def test_a_takeback_is_asked_for_and_accepted(visitor: Visitor) -> None:
 def test_a_takeback_is_declined_or_withdrawn_or_lapses_with_the_next_move(visitor: Visitor) -> None:
     ann, ben = two(visitor)
     place(ann, 9)
-    asking = ann.get_by_role("button", name="Ask to take back")
+    asking = ann.get_by_role("button", name="Ask to undo")
     accept = ben.get_by_role("button", name="Accept")
     asking.click()
     ben.get_by_role("button", name="Decline").click()
@@ -248,7 +248,7 @@ def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
     moved = game_on(ann).moves
     acting, other = (ann, ben) if mover == "ann" else (ben, ann)
     server.kill()
-    expect(acting.get_by_text("Connection lost; trying again…")).to_be_visible()
+    expect(acting.get_by_text("Connection lost. Trying again…")).to_be_visible()
     block(acting, 5).click()
     expect(acting.get_by_text("That did not arrive. Your game is safe; please try again.")).to_be_visible()
     server.start()

@@ -40,7 +40,7 @@ def answering(page: Page, path: str, code: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words"), [(429, "That was very quick."), (503, SAFE), (500, SAFE), (403, "That did not work.")]
+    ("code", "words"), [(429, "Too many requests."), (503, SAFE), (500, SAFE), (403, "That did not work.")]
 )
 def test_a_server_in_trouble_does_not_take_the_board_away(
     visitor: Visitor, troubles: list[str], code: int, words: str
@@ -105,7 +105,7 @@ def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, tr
 
     ben.route("**/table*", fail_once)
     place(ann, 9)
-    expect(told(ben)).to_contain_text("trying again")
+    expect(told(ben)).to_contain_text("Trying again")
     expect(tower(ben, re.compile("9$"))).to_be_visible()
     expect(told(ben)).to_be_empty()
     assert len(times) == 2
@@ -162,7 +162,7 @@ def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> 
     ann, ben = two(visitor, "race", target="5")
     place(ann, 4)
     expect(my_turn(ben)).to_be_visible()
-    ann.get_by_role("button", name="Ask to take back").press("Enter")
+    ann.get_by_role("button", name="Ask to undo").press("Enter")
     expect(ann.get_by_role("button", name="Withdraw")).to_be_focused()
     ben.get_by_role("button", name="Accept").press("Enter")
     expect(my_turn(ann)).to_be_visible()
@@ -201,7 +201,7 @@ def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:
     hint = ben.get_by_role("status", name="Hint")
     expect(hint).to_be_visible()
     words = hint.inner_text()
-    ann.get_by_role("button", name="Ask to take back").click()
+    ann.get_by_role("button", name="Ask to undo").click()
     expect(ben.get_by_role("button", name="Accept")).to_be_visible()
     expect(hint).to_have_text(words, use_inner_text=True)
     expect(ben.get_by_role("button", name="Hint", exact=True)).to_have_count(0)

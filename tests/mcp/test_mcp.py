@@ -220,7 +220,7 @@ def test_after_the_end_nothing_is_said_about_a_player_to_move(lists: bool) -> No
             assert (truth["to_move"], truth["value"], truth["moves"], truth["result"]["winner"]) == (None, None, [], 1)
         listed = await ask.text("open_games")
         assert listed.splitlines()[0] == "- game-1: race, 1 move, over: Player 1 has won"
-        assert "game-2 was given up" in await ask.refused("take_back", id="game-2")
+        assert "game-2 was resigned" in await ask.refused("take_back", id="game-2")
         assert len((await ask("see_game", id="game-2"))["moves"]) == 1
         assert (await ask("take_back", id="game-1"))["moves"] == []
 
@@ -233,7 +233,7 @@ def test_a_move_tells_what_the_computer_answered_and_nothing_twice() -> None:
         assert (await ask.text("move", id="game-1", block=6)).splitlines()[0] == "Player 1 placed 5."
         await ask("start_game", rules={"blocks": "1-3"})
         said = await ask.text("move", id="game-2", block=2)
-        assert said.startswith("game-2, rules of your own. You move for both")
+        assert said.startswith("game-2, your own rules. You move for both")
         assert said.count("Player 1 placed 2") == 1
 
     playing(play)
@@ -397,7 +397,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ),
     ("analyse", {"id": "game-1", "block": "9" * 30}, "so large a number cannot be placed: it is no block"),
     ("analyse", {"id": "game-1", "block": False}, "block: expected the number on a block, such as 6; got False."),
-    ("start_game", {}, "expected either a game (climb, draft, factor, race, summit) or rules of your own"),
+    ("start_game", {}, "expected either a game (climb, draft, factor, race, summit) or your own rules"),
     ("start_game", {"game": "draft", "rules": {}}, "not both"),
     ("start_game", {"game": "chess"}, "there is no game called 'chess'; the games are climb, draft"),
     ("start_game", {"game": "/etc/passwd"}, "there is no game called '/etc/passwd'"),
@@ -432,7 +432,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     ("start_game", {"rules": {"fit": "ascending", "step": True}}, "step: expected a whole number, 1 to"),
     ("start_game", {"rules": {"blocks": "1-1000000"}}, "blocks: expected at most 1,000 here; got 1,000,000"),
     ("start_game", {"rules": {"supply": "endless", "target": 10**18}}, "a game of at most 10,000 moves"),
-    ("start_game", {"rules": {}, "target": 9}, "target: an option of a named game; with rules of your own"),
+    ("start_game", {"rules": {}, "target": 9}, "target: an option of a named game; with your own rules"),
     ("read_rules", {"game": "../draft"}, "there is no game called"),
     ("hint", {"id": "game-1", "step": 4}, "step: expected a whole number, 1 or 2 or 3; got 4"),
     ("analyse", {"id": "game-1", "seconds": 1e9}, "seconds: expected a number above 0, at most 30"),

@@ -178,7 +178,7 @@ def test_a_move_leads_along_the_game_or_into_one_of_its_own(client: TestClient) 
 
 def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client: TestClient) -> None:
     html = shown(client, analysis("draft(names=Ann,Ben):4,5,2,1", 4))
-    assert "a grave mistake" in html
+    assert "a serious mistake" in html
     assert "8 would have kept the win" in html
     assert "Turning point: move 4, Ben&#39;s 1." in html
     assert "Ann: right in 0 of 2 decisions that mattered (0%)." in html
@@ -276,7 +276,7 @@ def test_trouble_becomes_friendly_words(client: TestClient) -> None:
 def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
     moves = ",".join(map(str, range(1, limits.MAX_REVIEWED_MOVES + 2)))
     html = shown(client, analysis(f"rules(blocks=1-1000,fit=ascending):{moves}"))
-    assert "A game of more than 400 moves is not gone through here" in html
+    assert "Games of more than 400 moves are not reviewed here" in html
     assert workers(client).asked == ["parse_record", "analyse_table"]
 
 
@@ -396,7 +396,7 @@ def test_endless_puzzles_have_addresses_of_their_own(client: TestClient) -> None
     html = shown(client, "/puzzles?grade=2&game=draft&seed=5&number=1&answer=show")
     assert "/puzzles?grade=2&amp;game=draft&amp;seed=5&amp;number=2" in html
     assert "Grade 2 of 5" in html
-    assert "Begin" in shown(client, "/puzzles")
+    assert "Difficulty" in shown(client, "/puzzles")
     assert client.get("/puzzles?grade=&game=draft").status_code == 303
 
 
@@ -462,10 +462,10 @@ def test_the_theory_is_what_is_known() -> None:
         book = catalogue.load_named(name)
         return " ".join(games.describe_theory(analyse_table(Table(Game(book.rules), name)), "block"))
 
-    assert "Whoever begins can win" in told("climb")
+    assert "The player who starts can win" in told("climb")
     assert "5 of 30 first moves win: 6, 12, 18, 24, 30." in told("climb")
     assert "24 wins. That leaves 6 steps to 30." in told("climb")
-    assert "Whoever begins loses" in told("summit")
+    assert "The player who starts loses" in told("summit")
     assert "No first move wins" in told("summit")
     assert "takes 4 blocks" in told("summit")
     assert "2 of 9 first moves win: 5, 7." in told("factor")

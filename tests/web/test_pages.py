@@ -267,7 +267,7 @@ def test_a_match_keeps_the_score_and_the_other_begins(client: TestClient) -> Non
     client.post(f"{room}/resign")
     page = shown(client, room)
     assert "Next game" in page
-    assert "Next time <bdi>Ben</bdi> begins." in page
+    assert "<bdi>Ben</bdi> starts the next game." in page
     client.post(f"{room}/rematch")
     assert "Game 2, best of 3" in shown(client, room)
     assert "Ben&#39;s Turn" in shown(client, room)
@@ -317,11 +317,12 @@ def test_a_takeback_and_a_rematch_over_a_link_take_two(client: TestClient) -> No
     ben = other(client)
     ben.post(f"{room}/sit", data={"name": "Ben"})
     place(client, room, 7)
-    assert "Ask to take back" in shown(client, room)
+    assert "Ask to undo" in shown(client, room)
     client.post(f"{room}/offer", data={"kind": "takeback"})
-    assert "<bdi>Ann</bdi> asks to take the last move back." in shown(ben, room)
+    assert "<bdi>Ann</bdi> asks to undo the last move." in shown(ben, room)
     ben.post(f"{room}/accept")
-    assert "Ann takes 7 back." in shown(client, room)
+    assert "You take 7 back." in shown(client, room)
+    assert "Ann takes 7 back." in shown(ben, room)
     client.post(f"{room}/resign")
     ben.post(f"{room}/offer", data={"kind": "rematch"})
     assert "<bdi>Ben</bdi> offers a rematch." in shown(client, room)
@@ -332,7 +333,7 @@ def test_a_takeback_and_a_rematch_over_a_link_take_two(client: TestClient) -> No
 def test_a_seat_moves_to_another_device_once(client: TestClient) -> None:
     room = begun(client, opponent="link")
     page = client.post(f"{room}/handover").text
-    assert "Keep this private." in page
+    assert "Keep this link private." in page
     private = re.findall(r">http://testserver(/g/[^<]+/take/[^<]+)<", page)[0]
     phone, third = other(client), other(client)
     assert "Yes, move the seat here" in shown(phone, private)
@@ -502,7 +503,7 @@ def test_whoever_offered_something_is_told_that_it_was_declined(client: TestClie
     place(client, room, 9)
     client.post(f"{room}/offer", data={"kind": "takeback"})
     ben.post(f"{room}/decline")
-    assert "declined to give the move back" in re.sub(r"<[^>]*>", "", shown(client, room))
+    assert "declined to undo the move" in re.sub(r"<[^>]*>", "", shown(client, room))
 
 
 def test_a_link_that_works_only_here_says_so(client: TestClient) -> None:

@@ -75,9 +75,7 @@ def test_an_address_opens_a_thousand_rooms_a_day_and_hears_when_there_can_be_mor
     refused = refusal(daily)
     assert (refused.status, refused.reason) == (429, "quota")
     assert refused.headers == {"Retry-After": str(21 * 3600)}
-    assert str(refused) == (
-        "One address may start 1,000 new games a day here, and all of them are used up. Try again in 21 hours."
-    )
+    assert str(refused) == ("One address can start at most 1,000 new games a day. Please try again in 21 hours.")
     admit(daily, "elsewhere")
     clock.now += float(refused.headers["Retry-After"])
     for _ in range(1_000):
@@ -143,7 +141,7 @@ def test_rooms_are_also_counted_by_their_bytes() -> None:
     for _ in range(3):
         admit(daily, size=1024**2)
     told = str(refusal(daily, size=1))
-    assert told.startswith("One address may fill 3 MiB with new games a day here, and this one is too much. Try again")
+    assert told.startswith("The new games of one address can take at most 3 MiB a day. Please try again")
 
 
 def test_no_more_addresses_are_counted_than_there_is_room_for() -> None:
@@ -298,7 +296,10 @@ def test_a_full_database_takes_no_new_rooms_and_games_that_have_begun_go_on(tmp_
             refused = client.post(path, **sent)  # type: ignore[arg-type]  # the arguments of `post`
             assert refused.status_code == 507, path
             assert refused.headers["retry-after"] == str(RETRY_FULL)
-            assert "This server has no space for new games just now. Games that have begun can go on." in refused.text
+            assert (
+                "This server has no space for new games right now. Games that have started can continue."
+                in refused.text
+            )
         problem = client.post("/api/games", json={"game": "draft"}).json()
         assert (problem["reason"], problem["title"]) == ("full", "No space for new games")
         player.client = client
@@ -320,7 +321,7 @@ def test_the_quota_of_a_day_holds_on_every_way_to_a_new_room(tmp_path: Path) -> 
             refused = client.post(path, **sent)  # type: ignore[arg-type]  # as above
             assert refused.status_code == 429, path
             assert 0 < int(refused.headers["retry-after"]) <= DAY
-            assert "One address may start 3 new games a day here" in refused.text
+            assert "One address can start at most 3 new games a day" in refused.text
 
 
 def test_what_fails_in_the_server_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

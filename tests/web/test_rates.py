@@ -205,7 +205,7 @@ def test_too_many_new_games_are_refused_until_the_time_that_is_said() -> None:
     refused = asking.post("/new")
     assert refused.headers["content-type"].startswith("text/html")
     assert refused.headers["retry-after"] == "1"
-    assert "Wait 1 second, and try again." in refused.text
+    assert "Please try again in 1 second." in refused.text
     assert asking.post("/g/abc/move").status_code == 200, "moves go on"
     clock[0] += 1
     assert asking.post("/new").status_code == 200

@@ -46,7 +46,7 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
         process.send_signal(sent)
         assert process.wait(SLOW) == code
         assert process.stdout
-        assert process.stdout.read() == ("\nStopped. Every game is kept.\n" if sent == signal.SIGINT else "")
+        assert process.stdout.read() == ("\nStopped. Every game is saved.\n" if sent == signal.SIGINT else "")
     assert (tmp_path / "g.db").exists()
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     told = [line["event"] for line in lines if line["level"] == "info"]
@@ -245,7 +245,7 @@ def test_what_is_announced_can_be_opened() -> None:
     here = Settings(PLACE)
     assert (
         format_addresses(here, 8000)
-        == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is kept)"
+        == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is saved)"
     )
     assert format_addresses(here, 8001).startswith(
         "Port 8000 is taken, so this is the next free one.\nNumber Tower is at "

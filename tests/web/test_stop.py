@@ -106,7 +106,7 @@ def test_a_database_that_hangs_does_not_hold_up_a_stop(sent: signal.Signals, tmp
     with running(small(hangs=True, patch={"server.STOP_LIMIT": 1}), tmp_path) as (process, _):
         process.send_signal(sent)
         assert process.wait(SLOW) == 1
-    assert problems(tmp_path) == ["the stop took more than 1 seconds, so it was cut short; every move is kept"]
+    assert problems(tmp_path) == ["the stop took more than 1 seconds, so it was cut short; every move is saved"]
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])

@@ -33,7 +33,7 @@ def build_games_result() -> CallToolResult:
     result = schemas.GamesResult.model_validate(offer, from_attributes=True)
     lines = ["The games:"]
     lines += [f"- {game.name}: {game.summary} Options: {', '.join(game.options) or 'none'}." for game in result.games]
-    lines += ["Rules of your own can be played as well. The computer's levels:"]
+    lines += ["You can also play by your own rules. The computer's levels:"]
     lines += [f"- {level.name}: {level.about}." for level in result.opponents]
     return _make_result(result, lines)
 
@@ -99,7 +99,7 @@ def build_open_games_result(sessions: list[GameSession]) -> CallToolResult:
         + (f"seat {info.to_move} is to move" if info.result is None else f"over: {_describe_winner(session.table)}")
         for info, session in zip(infos, sessions, strict=True)
     ]
-    return _make_result(schemas.OpenGamesResult(games=infos), lines or ["No game is open; begin one with start_game."])
+    return _make_result(schemas.OpenGamesResult(games=infos), lines or ["No game is open; start one with start_game."])
 
 
 def build_hint_result(session: GameSession, hint: HintText) -> CallToolResult:
@@ -116,7 +116,7 @@ def build_analysis_result(session: GameSession, analysis: PositionAnalysis, only
     result = schemas.AnalysisResult(**_get_status(session), **{**analysis._asdict(), "moves": moves})
     lines = [analysis.verdict, *_describe_moves(moves or []), analysis.note]
     if moves is None:
-        lines.append("The moves are not listed in this game; give a block to hear about that one.")
+        lines.append("The moves are not listed in this game; give a block to see the value of that move.")
     return _make_result(result, lines)
 
 
@@ -150,7 +150,7 @@ def _describe_winner(table: Table) -> str:
 
 
 def _name_game(table: Table) -> str:
-    return "rules of your own" if table.rulebook == UNNAMED else table.rulebook
+    return "your own rules" if table.rulebook == UNNAMED else table.rulebook
 
 
 def _describe_sides(players: list[schemas.PlayerInfo]) -> str:

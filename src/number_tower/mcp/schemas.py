@@ -147,9 +147,12 @@ _RULE_SCHEMAS = {
     "supply": {"enum": get_args(Supply), "description": "own set each, one shared pool (default), or endless"},
     "towers": {"enum": get_args(Towers), "description": "a tower each, or one shared tower (default)"},
     "fit": {"enum": get_args(Fit), "description": "which block may lie on which; any if left out"},
-    "step": {**_BLOCK.schema, "description": 'with fit "ascending": by how much a block may be larger at most'},
+    "step": {**_BLOCK.schema, "description": 'with fit "ascending": how much larger a block may be'},
     "target": {**_BLOCK.schema, "description": "the height that wins at once and may not be passed; none if left out"},
-    "stuck": {"enum": get_args(Stuck), "description": "what happens to who cannot move: loses (default) or skips"},
+    "stuck": {
+        "enum": get_args(Stuck),
+        "description": "what happens to a player who cannot move: loses (default) or skips",
+    },
     "opening": {**_BLOCKS.schema, "description": "the blocks that may lie on the ground; all if left out"},
 }
 _RULES_SCHEMA = {"type": "object", "properties": _RULE_SCHEMAS, "additionalProperties": False}
@@ -179,7 +182,7 @@ Seed = Annotated[int | None, _integer(0).optional("What chance follows from: the
 ListsLegal = Annotated[bool, _FLAG.optional("Whether the blocks that may be placed are listed on every turn.")]
 GameId = Annotated[
     object,
-    WithJsonSchema({"description": "The id of a game, as start_game gave it, such as game-1.", "type": "string"}),
+    WithJsonSchema({"description": "The id of a game from start_game, such as game-1.", "type": "string"}),
 ]
 Block = Annotated[int, _BLOCK.needed("The number on the block to place.")]
 OneBlock = Annotated[int | None, _BLOCK.optional("Say more about placing this one block, and about no other.")]
@@ -196,7 +199,7 @@ class GameInfo(BaseModel):
     name: str
     title: str
     summary: str
-    options: list[str] = Field(description="what start_game may change about it")
+    options: list[str] = Field(description="the options that start_game takes for it")
 
 
 class LevelInfo(BaseModel):
@@ -252,7 +255,7 @@ class GameStatus(BaseModel):
 
     id: str
     to_move: int | None = Field(description="the seat whose turn it is; null once the game is over")
-    result: OutcomeInfo | None = Field(description="null while the game goes on")
+    result: OutcomeInfo | None = Field(description="null until the game is over")
 
 
 class StateResult(GameStatus):
@@ -265,7 +268,7 @@ class StateResult(GameStatus):
     players: list[PlayerInfo]
     moves: list[MoveInfo]
     legal: tuple[int, ...] | None = Field(description="the blocks that may be placed now; null if they are not listed")
-    record: str = Field(description="the game on one line, to be kept, replayed or reviewed elsewhere")
+    record: str = Field(description="the game on one line, to be saved, replayed or reviewed elsewhere")
 
 
 class SessionInfo(GameStatus):
@@ -277,7 +280,7 @@ class SessionInfo(GameStatus):
 
 
 class OpenGamesResult(BaseModel):
-    """The games that are kept, the oldest first."""
+    """The stored games, the oldest first."""
 
     games: list[SessionInfo]
 
@@ -295,17 +298,17 @@ class MoveValueInfo(BaseModel):
     """What placing a block is worth to the player to move."""
 
     block: int
-    value: Value | None = Field(description="null: not found in the time there was")
-    plies: int | None = Field(description="moves to the end, this one included; null: not known")
+    value: Value | None = Field(description="null: not found in time")
+    plies: int | None = Field(description="moves to the end, this one included; null: unknown")
     reason: str
 
 
 class AnalysisResult(GameStatus):
     """What a position is worth to the player to move, exactly."""
 
-    value: Value | None = Field(description="null: not found in the time there was, or the game is over")
-    plies: int | None = Field(description="moves to the end with best play; null: not known")
+    value: Value | None = Field(description="null: not found in time, or the game is over")
+    plies: int | None = Field(description="moves to the end with best play; null: unknown")
     verdict: str
     method: str
     moves: list[MoveValueInfo] | None = Field(description="the best first; null if legal blocks are not listed")
-    note: str = Field(description="what is not known, and why not")
+    note: str = Field(description="what is unknown, and why")

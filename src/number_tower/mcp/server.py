@@ -41,10 +41,10 @@ _EXPECTED_ERRORS = (ToolRequestError, CatalogueError, RulesError, TableError, No
 """Errors whose text is the answer to a wrong call."""
 
 _INSTRUCTIONS = """\
-Number-stacking games for two, with the exact truth about every position. list_games tells what there is; start_game \
-begins one and gives its id; move places a block; see_game shows how it stands. Several games can be played at once, \
+Number-stacking games for two, with the exact value of every position. list_games lists the games; start_game \
+starts one and returns its id; move places a block; see_game shows its state. Several games can be played at once, \
 each by its id. Seats are 1 and 2."""
-_HELP = " hint helps whoever is to move, and analyse tells exactly what every move is worth."
+_HELP = " hint helps the player to move, and analyse shows exactly what every move is worth."
 
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -69,7 +69,7 @@ class Tools:
         """One computer at a time for the same rules, since they share what is known of the game."""
 
     async def list_games(self) -> Annotated[CallToolResult, schemas.GamesResult]:
-        """Tell which games there are, which options they take, and at which levels the computer plays."""
+        """List the games, their options, and the levels of the computer."""
         return results.build_games_result()
 
     async def read_rules(
@@ -80,7 +80,7 @@ class Tools:
         blocks: schemas.Blocks = None,
         opening: schemas.Opening = None,
     ) -> Annotated[CallToolResult, schemas.RulesResult]:
-        """Tell the rules of a game: one of list_games with its options, or rules of your own."""
+        """Show the rules of a game: one of list_games with its options, or your own rules."""
         choice = choose_game(game, rules, {"target": target, "blocks": blocks, "opening": opening})
         return results.build_rules_result(Table.start(choice))
 
@@ -99,9 +99,9 @@ class Tools:
         seed: schemas.Seed = None,
         legal: schemas.ListsLegal = True,
     ) -> Annotated[CallToolResult, schemas.StateResult]:
-        """Begin a game and give its id: by a name of list_games and options, or by rules of your own.
+        """Start a game and return its id: by a name of list_games and options, or by your own rules.
 
-        Files cannot be named. Without an opponent you move for both sides; a computer that begins has moved already.
+        Files cannot be named. Without an opponent you move for both sides; a computer that starts has already moved.
         """
         seed = randbelow(2**31) if seed is None else seed
         options = {"target": target, "blocks": blocks, "opening": opening}
@@ -114,7 +114,7 @@ class Tools:
         return results.build_state_result(self._games.add(await self._let_computer_move(session)), rules=True)
 
     async def see_game(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
-        """Tell how a game stands, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
+        """Show the state of a game, with its rules: the towers, the blocks left, the moves, and whose turn it is."""
         return results.build_state_result(self._games.get(id), rules=True)
 
     async def move(
@@ -127,27 +127,27 @@ class Tools:
         A block that cannot be placed changes nothing: the error says why, and you may try again.
         """
         before = self._games.get(id)
-        _check_not_over(before, "nothing more can be placed")
+        _check_not_over(before, "no more blocks can be placed")
         placed = replace(before, table=before.table.play(_check_block(before, block)), remark="")
         after = self._games.replace(before, await self._let_computer_move(placed))
         return results.build_state_result(after, _describe_reply(before, after))
 
     async def take_back(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
-        """Take your last move back, and with it whatever an opponent answered; also the move that ended a game."""
+        """Undo your last move, and with it the opponent's answer; also the move that ended a game."""
         before = self._games.get(id)
         _check_undo(before)
         after = self._games.replace(before, replace(before, table=before.table.undo(), remark=""))
         removed = before.table.game.moves[len(after.table.game.moves) :]
-        return results.build_state_result(after, f"Taken back: {', '.join(map(str, removed))}.")
+        return results.build_state_result(after, f"Undone: {', '.join(map(str, removed))}.")
 
     async def open_games(self) -> Annotated[CallToolResult, schemas.OpenGamesResult]:
-        """List the games by their ids: those that go on, and the last that were finished."""
+        """List the games by their ids: unfinished ones, and the last finished ones."""
         return results.build_open_games_result(self._games.list_all())
 
     async def resign(self, id: schemas.GameId) -> Annotated[CallToolResult, schemas.StateResult]:  # noqa: A002 - argument
-        """Give a game up: your side loses; without an opponent, the side whose turn it is."""
+        """Resign a game: your side loses; without an opponent, the side whose turn it is."""
         before = self._games.get(id)
-        _check_not_over(before, "there is nothing to give up")
+        _check_not_over(before, "it cannot be resigned")
         table = before.table.declare("resigned", before.table.game.to_move)
         return results.build_state_result(self._games.replace(before, replace(before, table=table)))
 
@@ -156,10 +156,10 @@ class Tools:
         id: schemas.GameId,  # noqa: A002 - argument
         step: schemas.Step = 1,
     ) -> Annotated[CallToolResult, schemas.HintResult]:
-        """Help the player to move: 1 says what to look for, 2 also names a best move, and 3 also says why."""
+        """Help the player to move: 1 says what to look for, 2 also shows a best move, and 3 also says why."""
         session = self._games.get(id)
         _check_not_hidden(session)
-        _check_not_over(session, "there is no move to look for")
+        _check_not_over(session, "there is no move to find")
         table = session.table
         hint = await _run_in_thread(self._searches, find_hint, table.game, schemas.SECONDS)
         return results.build_hint_result(session, format_hint(table, step, hint))
@@ -170,10 +170,10 @@ class Tools:
         block: schemas.OneBlock = None,
         seconds: schemas.Seconds = schemas.SECONDS,
     ) -> Annotated[CallToolResult, schemas.AnalysisResult]:
-        """Tell what a position is worth to the player to move, and every move, exactly: value, moves to the end, why.
+        """Show the exact value of a position to the player to move, and of every move: value, moves to the end, why.
 
-        What is not found within the seconds is said to be unknown; there is never a guess. In a game without lists of
-        what may be placed, give a block to hear about that move.
+        A value that is not found in time is unknown; there is never a guess. In a game without lists of
+        what may be placed, give a block to see the value of that move.
         """
         session = self._games.get(id)
         table = session.table
@@ -226,7 +226,7 @@ def make_server(*, lists: bool = True, helps: bool = True) -> TowerServer:
     server = TowerServer(
         "number-tower",
         title="Number Tower",
-        description="Number-stacking games for two, with the exact truth about every position.",
+        description="Number-stacking games for two, with the exact value of every position.",
         instructions=_INSTRUCTIONS + (_HELP if helps else ""),
         version=__version__,
         log_level="WARNING",
@@ -301,16 +301,16 @@ def _check_block(session: GameSession, block: int) -> int:
 
 def _check_not_over(session: GameSession, problem: str) -> None:
     if session.table.outcome is not None:
-        raise ToolRequestError(f"{session.id} is over: {problem}; begin another with start_game")
+        raise ToolRequestError(f"{session.id} is over: {problem}; start another with start_game")
 
 
 def _check_undo(session: GameSession) -> None:
     if session.table.declared is not None:
         raise ToolRequestError(
-            f"{session.id} was given up, and after that no move can be taken back; begin another with start_game"
+            f"{session.id} was resigned, and after that no move can be undone; start another with start_game"
         )
     if not session.table.may_undo:
-        raise ToolRequestError(f"you have made no move in {session.id} that could be taken back")
+        raise ToolRequestError(f"you have made no move in {session.id} that could be undone")
 
 
 def _check_not_hidden(session: GameSession) -> None:

@@ -44,14 +44,14 @@ def choose_game(
     source = rules if game is None else game
     if source is None or (game is not None and rules is not None):
         names = ", ".join(catalogue.list_names())
-        raise ToolRequestError(f"expected either a game ({names}) or rules of your own, and not both or neither")
+        raise ToolRequestError(f"expected either a game ({names}) or your own rules, and not both or neither")
     if given and game is None:
         keys = ", ".join(given)
-        raise ToolRequestError(f"{keys}: an option of a named game; with rules of your own it belongs into them")
+        raise ToolRequestError(f"{keys}: an option of a named game; with your own rules, put it there")
     try:
         choice = choose(source, given, hidden=hidden, first=first, seed=seed, find=load_named)
     except OptionError as error:
-        raise ToolRequestError(f"{error}; give rules of your own for anything else") from None
+        raise ToolRequestError(f"{error}; give your own rules for anything else") from None
     if len(choice.rules.blocks) > MAX_BLOCKS:
         raise ToolRequestError(f"blocks: expected at most {MAX_BLOCKS:,} here; got {len(choice.rules.blocks):,}")
     if choice.rules.most_plies > MAX_PLIES:
@@ -130,7 +130,7 @@ class GameSessions:
         finished = next((each.id for each in self._sessions.values() if each.table.outcome is not None), None)
         if finished is None:
             raise ToolRequestError(
-                f"{MAX_GAMES} games are open, and no more can be; finish one, or end one with resign "
+                f"{MAX_GAMES} games are open, which is the limit; finish one, or end one with resign "
                 f"({self._list_open_ids()})"
             )
         del self._sessions[finished]
@@ -138,13 +138,13 @@ class GameSessions:
     def replace(self, before: GameSession, after: GameSession) -> GameSession:
         """Replace a game, unless another call has changed it meanwhile."""
         if self._sessions.get(before.id) is not before:
-            raise ToolRequestError(f"{before.id} was changed by another call meanwhile; look at it again with see_game")
+            raise ToolRequestError(f"{before.id} was changed by another call; look at it again with see_game")
         self._sessions[before.id] = after
         return after
 
     def _list_open_ids(self) -> str:
         ids = [session.id for session in self._sessions.values() if session.table.outcome is None]
         if not ids:
-            return "no game is open; begin one with start_game"
+            return "no game is open; start one with start_game"
         more = f" and {len(ids) - _MAX_IDS_LISTED} more" if len(ids) > _MAX_IDS_LISTED else ""
         return f"the open games are {', '.join(ids[:_MAX_IDS_LISTED])}{more}"

@@ -56,75 +56,83 @@ class StatusText(NamedTuple):
 
 STATUSES = {
     400: StatusText(
-        "This cannot be read",
+        "The request cannot be read",
         "bad_json",
-        "The body of the request is no JSON that can be read.",
-        "The body is no JSON.",
+        "The body of the request is not valid JSON.",
+        "The body is not valid JSON.",
     ),
     401: StatusText(
-        "Nobody knows who you are",
+        "No token",
         "no_token",
-        "Send the token of your seat, with the header Authorization: Bearer …",
-        "No token was sent, and one is needed.",
+        "Send the token of your seat in the header Authorization: Bearer …",
+        "A token is needed, and none was sent.",
     ),
     403: StatusText(
-        "Not allowed", "not_yours", "You hold no seat here; you can watch.", "The token holds no seat in this game."
+        "Not allowed",
+        "not_yours",
+        "You have no seat in this game, so you can only watch.",
+        "The token has no seat in this game.",
     ),
     404: StatusText(
         "Not found",
         "not_found",
-        "There is nothing at this address.",
-        "There is no such game, or whatever else was asked for.",
+        "Nothing was found at this address.",
+        "There is no such game, rulebook or puzzle.",
     ),
-    405: StatusText("Not possible here", "bad_method", "This address does not take that method."),
+    405: StatusText("Not possible here", "bad_method", "This address does not accept that method."),
     409: StatusText(
-        "Not as the game stands",
+        "Not possible now",
         "stale",
-        "The game has moved on since; the state shows how it stands.",
-        "Not as the game stands: stale, behind, not legal or not this player's turn. The state comes with it.",
+        "The game has changed. The state shows how it is now.",
+        "Not possible now: stale, behind, not legal or not this player's turn. The state is included.",
     ),
     413: StatusText(
-        "Too large", "too_large", "The request is larger than any that is needed here.", "The request is too large."
+        "Too large", "too_large", "The request is larger than the server allows.", "The request is too large."
     ),
     415: StatusText(
         "Not JSON",
         "not_json",
         "Send the body as JSON, with the header Content-Type: application/json.",
-        "The body is sent as something else than JSON.",
+        "The body was not sent as JSON.",
     ),
-    421: StatusText("Not known by this name"),
+    421: StatusText("Unknown host name"),
     422: StatusText(
-        "This will not do",
+        "Not valid",
         "bad_request",
         "/block: Input should be a valid integer.",
-        "What was sent is not as described, or makes no game.",
+        "The request is not as described, or does not make a game.",
     ),
     429: StatusText(
         "Too many requests",
         "too_many",
-        "Too many requests from one place; try again in a few seconds.",
-        "Too many requests; `Retry-After` says when to go on.",
+        "Too many requests. Please try again in a few seconds.",
+        "Too many requests; `Retry-After` says when to try again.",
     ),
     499: StatusText("The client left"),
     500: StatusText(
-        "Something went wrong here",
-        detail="Something went wrong on the server; it has been noted. Your game is kept: try again.",
+        "Something went wrong",
+        detail="Something went wrong on the server. Your game is saved. Please try again.",
     ),
-    503: StatusText("Not now", "busy", BUSY, "The server cannot do it now; `Retry-After` says when to try again."),
+    503: StatusText(
+        "Not available right now",
+        "busy",
+        BUSY,
+        "The server cannot do it right now; `Retry-After` says when to try again.",
+    ),
     507: StatusText(
         "No space for new games",
         "full",
-        "This server has no space for new games just now. Games that have begun can go on.",
-        "The database is full; games that have begun go on.",
+        "This server has no space for new games right now. Games that have started can continue.",
+        "The database is full; games that have started can continue.",
     ),
 }
 
 _REASON_TEXTS = {
-    "no_such_game": "There is no game at this address; perhaps a letter of it is missing.",
+    "no_such_game": "There is no game at this address. Perhaps part of it is missing.",
     "stale": STATUSES[409].detail,
-    "too_hard": "This takes more time or memory to work out than one request may use.",
-    "store": "The games cannot be reached just now; nothing is lost. Try again in a moment.",
-    "behind": "This server has not heard yet of the move that you have seen. Nothing is lost. Try again in a moment.",
+    "too_hard": "This takes more time or memory than the server allows for one request.",
+    "store": "The games cannot be reached right now. Nothing is lost. Please try again in a moment.",
+    "behind": "This server does not have the newest move yet. Nothing is lost. Please try again in a moment.",
     "client_gone": "The connection was closed before the work began.",
     "busy": BUSY,
 }
@@ -241,7 +249,7 @@ def render_problem(request: Request, problem: Problem) -> Response:
         return Response(problem.to_json(), problem.status, problem.headers, MEDIA_TYPE)
     heading, text = problem.title, problem.detail
     if problem.reason == "no_such_game":
-        heading, text = "No game here", "There is no game at this address. Perhaps a part of the link is missing?"
+        heading, text = "No game here", "There is no game at this address. Perhaps part of the link is missing?"
     page = render_page(request, "error.html", status=problem.status, heading=heading, text=text)
     page.headers.update(problem.headers)
     return page

@@ -52,7 +52,7 @@ LAG_HISTORY = 60
 """Seconds for which the worst lag is known."""
 
 _MAX_FRAMES = 30
-_NO_NEWS = "the server does not hear of moves that are made at other servers"
+_NO_NEWS = "the server does not receive moves from other servers"
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ async def report_ready(request: Request) -> JSONResponse:
         **({} if is_draining else {"write": await state.writes.find_problem()}),
         "event_loop": f"the event loop was stuck for {lag:.0f} seconds" if lag >= MAX_LAG else None,
         "news": None if state.listener.is_connected else _NO_NEWS,
-        "rooms": None if state.lobby.unsynced_for is None else "games may be shown as they were a while ago",
+        "rooms": None if state.lobby.unsynced_for is None else "games may be out of date",
         "quota": "the database has reached its size limit; no new games can be started" if is_full else None,
     }
     is_ready = not any(problem for part, problem in problems.items() if part != "quota")

@@ -79,7 +79,7 @@ def check_rules(rules: Rules) -> Rules:
 def _check_size(what: str, most: int, but: str, size: int) -> None:
     """Raise if a size is larger than it may be, with the words before and between the two numbers."""
     if size > most:
-        raise TooLargeError(f"here {what} at most {most:,}{but} {size:,}")
+        raise TooLargeError(f"{what} at most {most:,}{but} {size:,}")
 
 
 def check_text(text: str) -> str:
@@ -90,7 +90,7 @@ def check_text(text: str) -> str:
     # The values of options such as `rules(target=9,blocks=1-5)`, without their keys.
     values = ",".join(part.rpartition("=")[2].rstrip(") ") for part in text.split(","))
     if text.count(",") > 3 * MAX_BLOCKS or count_blocks(values) > MAX_WRITTEN_BLOCKS:
-        raise TooLargeError(f"here a game may have at most {MAX_BLOCKS:,} blocks; these are far more")
+        raise TooLargeError(f"a game may have at most {MAX_BLOCKS:,} blocks; these are far more")
     return text
 
 
@@ -112,7 +112,7 @@ def check_voice(book: Rulebook) -> None:
         if isinstance(text, str)
     }
     fields = sum(text.count("{") for text in texts.values())
-    _check_size("all words of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
+    _check_size("the texts of a game may have", MAX_VOICE_FIELDS, " fields in braces; these have", fields)
     for key, text in texts.items():
         _check_size(f"voice.{key} may have", MAX_TEXT_LENGTH, " characters; it has", len(text))
         _check_size(f"voice.{key} may have", MAX_TEXT_FIELDS, " fields in braces; it has", text.count("{"))
@@ -122,7 +122,7 @@ def read_rule_file(content: bytes, name: str, source: str) -> Rulebook:
     """Return the rulebook in a rule file that a client sent; raise if it is too large or wrong."""
     if len(content) > MAX_RULE_FILE:
         most = f"at most {MAX_RULE_FILE // 1024} KiB"
-        raise TooLargeError(f"here a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB")
+        raise TooLargeError(f"a rule file may have {most}; this one has {len(content) / 1024:,.0f} KiB")
     table = catalogue.parse_toml(content, source)
     check_rule_table(table.get("rules"))
     book = catalogue.make_rulebook(table, content, name, source)
@@ -209,13 +209,13 @@ class DailyQuota:
             used = _Usage(now)
         problem = None
         if used.rooms >= self.rooms:
-            problem = f"One address may start {self.rooms:,} new games a day here, and all of them are used up"
+            problem = f"One address can start at most {self.rooms:,} new games a day"
         elif used.size + size > self.size:
             most = format_size(self.size)
-            problem = f"One address may fill {most} with new games a day here, and this one is too much"
+            problem = f"The new games of one address can take at most {most} a day"
         if problem is not None:
             wait = used.began + DAY - now
-            raise QuotaError(429, "quota", f"{problem}. Try again in {_format_wait(wait)}.", wait)
+            raise QuotaError(429, "quota", f"{problem}. Please try again in {_format_wait(wait)}.", wait)
         used.rooms += 1
         used.size += size
         self._used[client] = used
@@ -249,7 +249,7 @@ class Quota:
     def admit(self, client: str | None, size: int) -> Iterator[None]:
         """Count a room while it is opened, or refuse it."""
         if self.full:
-            message = "This server has no space for new games just now. Games that have begun can go on."
+            message = "This server has no space for new games right now. Games that have started can continue."
             raise QuotaError(507, "full", message, RETRY_FULL)
         with nullcontext() if self._daily is None else self._daily.admit(client, size):
             yield
@@ -284,7 +284,7 @@ class Quota:
             return
         used = f"{format_size(size)} of {format_size(max_size)}"
         if level == 1.0:
-            _log.error("the database is full (%s): new games are refused, games that have begun go on", used)
+            _log.error("the database is full (%s): new games are refused, games that have started can continue", used)
         elif level > self._level:
             _log.warning("the database is nearly full (%s)", used)
         elif self._level == 1.0:

@@ -170,7 +170,7 @@ class Lobby:
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
         if not (await self.find_room_for(address, credentials)).find_seats(credentials):
-            raise RoomError("not_yours", "you hold no seat here that could be moved")
+            raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
         change = partial(seats.hand_over, credentials=credentials)
         return (await self._change_seats(address, change))[1]
 
@@ -277,7 +277,7 @@ class Lobby:
                     stored, token = await self._write_seats(now, change)
                     return self._announce(stored), token
                 self.cache.remove(room.id)
-            raise RoomError("not_now", "others were faster; please try again")
+            raise RoomError("not_now", "the game changed meanwhile; please look and try again")
 
     async def _write_seats(
         self, before: StoredRoom, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]

@@ -204,7 +204,7 @@ class ComputerPlayers:
                 except (StaleError, RoomError):
                     continue
                 except StoreError as error:
-                    _log.warning("a computer's move cannot be kept yet: %s", error)
+                    _log.warning("a computer's move cannot be saved yet: %s", error)
                     await asyncio.sleep(_STORE_RETRY)
 
 

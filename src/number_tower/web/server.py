@@ -137,7 +137,7 @@ def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Call
     access_log.log_event("stopped")
     if server.stopped_by != signal.SIGINT:
         return 0
-    say("\nStopped. Every game is kept.")
+    say("\nStopped. Every game is saved.")
     return INTERRUPTED
 
 
@@ -163,34 +163,34 @@ def open_listener(host: str, port: int | None) -> socket.socket:
             return listener
     if port is None:
         last = PORT + MAX_PORTS_TRIED - 1
-        raise ServerStartError(f"all ports from {PORT} to {last} are taken; choose another, as in --port {last + 1}")
-    raise ServerStartError(f"port {port} is taken by another program; choose another, or leave --port out to get one")
+        raise ServerStartError(f"all ports from {PORT} to {last} are in use; choose another, as in --port {last + 1}")
+    raise ServerStartError(f"port {port} is in use by another program; choose another, or leave out --port")
 
 
 def _explain_listen_failure(trouble: OSError, host: str, port: int) -> str:
     match trouble.errno:
         case errno.EACCES:
             return (
-                f"port {port} is not for everybody; choose one from 1024 on, and let a reverse proxy listen at {port}"
+                f"port {port} needs special rights; choose one from 1024 up, and let a reverse proxy listen at {port}"
             )
         case errno.EADDRNOTAVAIL:
             text = format_value(host)
-            return f"--host: {text} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 means all of them"
+            return f"--host: {text} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses"
         case _:
-            return f"nothing can listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
+            return f"the server cannot listen at {format_value(host)}, port {port}: {trouble.strerror or trouble}"
 
 
 def format_addresses(settings: Settings, port: int) -> str:
     """Say where people find the server."""
     host = "127.0.0.1" if settings.listens_everywhere else settings.host
     own = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    said = f"Number Tower is at {settings.public_url or own}  (Ctrl-C stops it; every game is kept)"
+    said = f"Number Tower is at {settings.public_url or own}  (Ctrl-C stops it; every game is saved)"
     if settings.port is None and port != PORT:
-        said = f"Port {PORT} is taken, so this is the next free one.\n{said}"
+        said = f"Port {PORT} is in use, so this is the next free one.\n{said}"
     if settings.public_url is not None:
-        return f"{said}\nHere it listens at {own}."
+        return f"{said}\nIt listens at {own}."
     if settings.lan is not None:
-        return f"{said}\nOther machines in this network open {settings.lan}"
+        return f"{said}\nOther devices in this network can open {settings.lan}"
     return said
 
 
@@ -255,7 +255,7 @@ class _Server(uvicorn.Server):
     def _limit_stop(self) -> None:
         self._stopping.wait()
         time.sleep(STOP_LIMIT)
-        _log.warning("the stop took more than %g seconds, so it was cut short; every move is kept", STOP_LIMIT)
+        _log.warning("the stop took more than %g seconds, so it was cut short; every move is saved", STOP_LIMIT)
         logging.shutdown()
         os._exit(1)
 

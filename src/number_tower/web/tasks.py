@@ -56,7 +56,7 @@ def parse_record(line: str) -> Table:
     line = line.strip()
     if len(line) > limits.MAX_RECORD_LENGTH:
         most = f"{limits.MAX_RECORD_LENGTH:,}"
-        raise RecordError("", f"Here a line may have at most {most} characters; this one has {len(line):,}.")
+        raise RecordError("", f"A line may have at most {most} characters; this one has {len(line):,}.")
     head, colon, _ = line.rpartition(":")
     if not colon and not line.startswith("{"):
         raise RecordError("", f"That is not the line of a game, {EXAMPLE}.")

@@ -59,14 +59,8 @@ class RoomView:
 
     @property
     def title(self) -> str:
-        """The title of the page: what there is to do now comes first."""
-        if self.room.waiting:
-            now = "Waiting"
-        elif self.room.over:
-            now = self.headline
-        else:
-            now = "Your turn" if self.is_my_turn else f"{self.mover}'s turn"
-        return f"{now} · {self.voice.title}"
+        """The title of the page: it says the same as the status."""
+        return f"{self.headline.rstrip('.')} · {self.voice.title}"
 
     @cached_property
     def _status_lines(self) -> list[str]:
@@ -78,12 +72,9 @@ class RoomView:
             return [winner, *others]
         first, *others = join_messages(self.voice.tell_turn(self.table)).splitlines() or [""]
         turn, *rest = _split_turn(first, "Your" if self.is_my_turn else self.mover)
-        if self.holds_both:
-            return [turn, *rest, *others]
-        return [
-            turn,
-            *(join_messages(message) for message in told if message.kind == "skipped"),
-        ]  # the board has the rest
+        skips = [_join_lines(message) for message in told if message.kind == "skipped"]
+        # The board has the rest, unless two people at one screen read the rulebook's words.
+        return [turn, *skips, *rest, *others] if self.holds_both else [turn, *skips]
 
     @property
     def headline(self) -> str:
@@ -95,7 +86,7 @@ class RoomView:
         """What else the game says of the turn or the end."""
         if self.room.waiting:
             how = "opens your link and takes" if self.held else "takes"
-            return [f"The game begins as soon as another player {how} the free seat."]
+            return [f"The game starts when the other player {how} the free seat."]
         return [line.removeprefix("- ") for line in self._status_lines[1:]]
 
     @property
@@ -143,6 +134,11 @@ class RoomView:
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)
+
+
+def _join_lines(message: Message) -> str:
+    """Return a message in one line."""
+    return " ".join(line.removeprefix("- ") for line in join_messages(message).splitlines())
 
 
 def _split_turn(line: str, name: str) -> list[str]:

@@ -23,7 +23,7 @@ class MoveValueResponse(ResponseModel):
 
     block: int
     value: Value | None
-    plies: int | None = Field(description="Blocks that will be placed until the end, this one too, by best play.")
+    plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
     reason: str = Field(description="Why, to be read after the number of the block.")
 
 
@@ -35,7 +35,7 @@ class AnalysisResponse(ResponseModel):
     value: Value | None
     plies: int | None
     verdict: str = Field(description="The same in a sentence.")
-    method: str = Field(description="How it was found: by which theory, or by search.")
+    method: str = Field(description="The method: a theory, or a search.")
     moves: list[MoveValueResponse]
     note: str = Field(description="What is not known, and why not; empty if everything is.")
 
@@ -53,7 +53,7 @@ class ReviewedMoveResponse(ResponseModel):
 
 
 class ReviewResponse(ResponseModel):
-    """A game gone through: every move judged, mistakes with their reasons, and the turning point."""
+    """A review of a game: every move judged, mistakes with their reasons, and the turning point."""
 
     record: str
     headline: str
@@ -68,7 +68,7 @@ class ReviewResponse(ResponseModel):
 
 @router.post("/analyse", responses=describe_refusals(503, body=True))
 async def analyse_position(given: RecordRequest, request: Request) -> AnalysisResponse:
-    """Say what a position is worth, and every move in it, with the reasons in words."""
+    """Show the value of a position and of every move in it, with reasons in words."""
     table = await _read_open_record(request, given.record)
     analysis = await ask_analysis(request, table)
     fields = analysis._asdict() | {
@@ -81,7 +81,7 @@ async def analyse_position(given: RecordRequest, request: Request) -> AnalysisRe
 
 @router.post("/review", responses=describe_refusals(503, body=True))
 async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
-    """Go through a game move by move: which moves gave something away, what was better, and why."""
+    """Review a game move by move: which moves were mistakes, what was better, and why."""
     table = await _read_open_record(request, given.record)
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
         too_long = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."

@@ -25,7 +25,7 @@ _bearer = HTTPBearer(
 
 Address = Annotated[
     str,
-    Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="A game's address; to look on, its watch address does as well."),
+    Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="A game's address; to watch, its watch address works as well."),
 ]
 
 

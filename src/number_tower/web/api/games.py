@@ -48,9 +48,9 @@ _EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object"
 _READ_REFUSALS = describe_refusals(404, 409, 422, 503)
 _SEAT_REFUSALS = describe_refusals(404, 409, 503, body=True)
 
-Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="After how many events the stream ends.")]
-Since = Annotated[int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version that is told.")]
-Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="How many changes are told at most.")]
+Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="The number of events after which the stream ends.")]
+Since = Annotated[int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version to include.")]
+Changes = Annotated[int, Query(ge=1, le=MOST_CHANGES, description="The largest number of changes to include.")]
 LastEvent = Annotated[
     str | None,
     Header(description="The mark of the last event that you got: a browser sends it, and it counts as `seen`."),
@@ -63,13 +63,13 @@ Form = Annotated[Literal["line", "json"], Query(alias="as", description="On one 
 
 @catalogue_router.get("/rulebooks", responses=describe_refusals())
 async def list_rulebooks() -> schemas.RulebookList:
-    """Give the games of the catalogue, with their rules and the options that they take."""
+    """List the games of the catalogue, with their rules and options."""
     return schemas.RulebookList(rulebooks=[_describe_rulebook(book) for book in catalogue.load_all()])
 
 
 @catalogue_router.get("/rulebooks/{name}", responses=describe_refusals(404))
 async def show_rulebook(name: str = Path(examples=list(catalogue.list_names()[:1]))) -> schemas.RulebookResponse:
-    """Give one game of the catalogue."""
+    """Show one game of the catalogue."""
     if name not in catalogue.list_names():
         games = ", ".join(catalogue.list_names())
         raise ProblemError(404, "no_such_rulebook", f"There is no such game; the games are {games}.")
@@ -78,7 +78,7 @@ async def show_rulebook(name: str = Path(examples=list(catalogue.list_names()[:1
 
 @catalogue_router.get("/levels", responses=describe_refusals())
 async def list_levels() -> schemas.LevelList:
-    """Give the computer's levels, the weakest first."""
+    """List the computer's levels, the weakest first."""
     levels = [schemas.LevelResponse(name=level.name, about=level.about) for level in LEVELS.values()]
     return schemas.LevelList(levels=levels)
 
@@ -103,7 +103,7 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 
 @router.get("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
 async def show_game(cached: deps.RoomDep) -> Response:
-    """Give a game as it stands, by its address or its watch address."""
+    """Show the state of a game, by its address or its watch address."""
     return respond_with_state(cached)
 
 
@@ -111,7 +111,7 @@ async def show_game(cached: deps.RoomDep) -> Response:
 async def show_seat(
     address: deps.Address, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials, seen: deps.SeenRevision
 ) -> schemas.SeatStatus:
-    """Say which seats you hold, and what you may do now."""
+    """List the seats that you hold, and what you may do now."""
     cached = await lobby.find_room_for(address, credentials, seen)
     held = cached.find_seats(credentials)
     return schemas.SeatStatus(
@@ -127,7 +127,7 @@ async def follow_game(
     limit: Limit = MOST_EVENTS,
     last_event_id: LastEvent = None,
 ) -> Response:
-    """Follow a game as server-sent events: how it stands at once, and again whenever something happens.
+    """Follow a game as server-sent events: its state at once, and again whenever something happens.
 
     Each event is called `state`, its data is the game as `GET` shows it, and its id is the mark of the game.
     """
@@ -138,7 +138,7 @@ async def follow_game(
 
 @router.get("/games/{address}/log", responses=_READ_REFUSALS)
 async def show_log(cached: deps.RoomDep, since: Since = 0, limit: Changes = MOST_CHANGES) -> schemas.DialogueLog:
-    """Give the dialogue of the current game, in the game's own voice.
+    """Show the dialogue of the current game, in the game's own words.
 
     A long game is told in parts: `next` in the answer is the `since` of the part that follows.
     """
@@ -166,7 +166,7 @@ async def show_log(cached: deps.RoomDep, since: Since = 0, limit: Changes = MOST
     "/games/{address}/export", response_class=Response, responses={200: {"content": _EXPORTS}, **_READ_REFUSALS}
 )
 async def export_game(cached: deps.RoomDep, form: Form = "line") -> Response:
-    """Take a game away: as one line of text, or as a JSON document that `tower` and this API can read."""
+    """Export a game: as one line of text, or as a JSON document that `tower` and this API can read."""
     if form == "line":
         return Response(record.to_line(cached.room.table) + "\n", media_type="text/plain")
     return Response(record.to_json(cached.room.table), media_type="application/json")
@@ -195,7 +195,7 @@ def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]
     "/games", status_code=201, response_model=schemas.CreatedGame, responses=describe_refusals(503, 507, body=True)
 )
 async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.LobbyDep) -> Response:
-    """Begin a game, at one table, against the computer, or with the person who opens the link.
+    """Start a game, at one table, against the computer, or with the person who opens the link.
 
     The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to the person who shall
     take the other seat, and the `watch` link to spectators.
@@ -219,7 +219,7 @@ async def join_game(address: deps.Address, lobby: deps.LobbyDep, who: schemas.Jo
 async def hand_over(
     address: deps.Address, credentials: deps.RequiredCredentials, lobby: deps.LobbyDep
 ) -> schemas.HandoverCode:
-    """Get a code by which another device can take your seat, once and within ten minutes."""
+    """Get a code that moves your seat to another device, once and within ten minutes."""
     code = await lobby.make_handover_code(address, credentials)
     cached = await lobby.find_room(address)
     return schemas.HandoverCode(code=code, page=f"/g/{cached.address}/take/{code}")

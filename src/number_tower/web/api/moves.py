@@ -54,13 +54,13 @@ async def place_block(player: PlayerDep, move: schemas.MoveRequest) -> Response:
 
 @_post_action("/games/{address}/undo")
 async def take_back(player: PlayerDep, undo: schemas.UndoRequest) -> Response:
-    """Take the last move back, at one table or against the computer; over a link, offer a takeback instead."""
+    """Undo the last move, at one table or against the computer; over a link, offer a takeback instead."""
     return await player.act(Undo(undo.version, undo.game))
 
 
 @_post_action("/games/{address}/resign")
 async def resign(player: PlayerDep, of: OptionalGame = None) -> Response:
-    """Give the game up."""
+    """Resign the game."""
     return await player.act(Resign(_get_game_number(of)))
 
 
@@ -84,7 +84,7 @@ async def decline_offer(player: PlayerDep, of: OptionalGame = None) -> Response:
 
 @_post_action("/games/{address}/rematch")
 async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
-    """Begin the next game, where nobody else has to agree: at one table, against the computer, or in a match."""
+    """Start the next game, where no one else has to agree: at one table, against the computer, or in a match."""
     return await player.act(Rematch(_get_game_number(of)))
 
 

@@ -38,14 +38,15 @@ Day = Annotated[
     ),
     AfterValidator(_check_day),
 ]
-Seed = Annotated[Text, Field(max_length=40, description="Names a row of puzzles; the same seed gives the same ones.")]
-PuzzleNumber = Annotated[int, Field(ge=1, le=1_000_000, description="Which puzzle of the row.")]
-Grade = Annotated[
-    int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard; without one, all grades come in turn.")
+Seed = Annotated[
+    Text,
+    Field(max_length=40, description="The random seed of a series of puzzles; the same seed gives the same puzzles."),
 ]
+PuzzleNumber = Annotated[int, Field(ge=1, le=1_000_000, description="The number of the puzzle in the series.")]
+Grade = Annotated[int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard; without it, all grades take turns.")]
 GameName = Annotated[
     str,
-    Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only of this game of the catalogue."),
+    Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only puzzles of this game."),
     expect_one_of(catalogue.list_names()),
 ]
 
@@ -56,7 +57,7 @@ class PuzzleResponse(ResponseModel):
     game: str
     record: str = Field(description="The game up to this position, on one line.")
     grade: int | None
-    plies: int | None = Field(description="Blocks that will be placed until the end, by best play.")
+    plies: int | None = Field(description="The number of blocks until the end if both play their best.")
     nudge: str = Field(description="What kind of move to look for.")
     choices: list[int]
     day: str | None = None
@@ -65,7 +66,7 @@ class PuzzleResponse(ResponseModel):
 
 
 class PuzzleAnswer(RequestModel):
-    """An answer to the puzzle of a day, or to one of a row; without a block, the answer is shown."""
+    """An answer to a puzzle of the day or of a series; without a block, the answer is shown."""
 
     block: Number | None = Field(None, examples=[7])
     day: Day | None = Field(None, examples=["2026-01-31"])
@@ -89,12 +90,12 @@ class PuzzleVerdict(ResponseModel):
 
     right: bool
     said: str
-    answer: int | None = Field(description="The winning move, once it was found or asked for.")
+    answer: int | None = Field(description="The winning move, once it was found or shown.")
 
 
 @router.get("/daily", responses=describe_refusals(404, 422, 503))
 async def puzzle_of_the_day(request: Request, day: Annotated[Day | None, Query()] = None) -> PuzzleResponse:
-    """Give the puzzle of a day, the same for everyone; the grade rises from Monday to Sunday."""
+    """Show the puzzle of a day, the same for everyone; the grade rises from Monday to Sunday."""
     day = day or _format_today()
     return _format_puzzle(await _find_daily_puzzle(request, day), day=day)
 
@@ -107,14 +108,14 @@ async def endless_puzzle(
     grade: Annotated[Grade | None, Query()] = None,
     game: Annotated[GameName | None, Query()] = None,
 ) -> PuzzleResponse:
-    """Give a puzzle of an endless row by its number."""
+    """Show a puzzle of an endless series by its number."""
     puzzle = await _find_numbered_puzzle(request, seed, number, grade, game)
     return _format_puzzle(puzzle, seed=seed, number=number)
 
 
 @router.post("/answer", responses=describe_refusals(404, 503, body=True))
 async def answer_puzzle(attempt: PuzzleAnswer, request: Request) -> PuzzleVerdict:
-    """Answer a puzzle, and be told why it is right or not; try as often as you like."""
+    """Answer a puzzle, and see why it is right or wrong; try as often as you like."""
     if attempt.seed is None or attempt.number is None:
         puzzle = await _find_daily_puzzle(request, attempt.day or _format_today())
     else:

@@ -58,7 +58,7 @@ class RequestModel(BaseModel):
 
 
 class GameOptions(RequestModel):
-    """What players may choose for one game; which of them a game takes stands in its rulebook."""
+    """Options of a game; its rulebook says which of them it takes."""
 
     target: Number | None = None
     blocks: Blocks | None = None
@@ -66,17 +66,19 @@ class GameOptions(RequestModel):
 
 
 class CustomRules(GameOptions):
-    """Rules as a rule file writes them; what is left out is as in the plain game: blocks 1-9, shared, any fit."""
+    """Rules as in a rule file; the defaults are those of the plain game: blocks 1-9, shared, any fit."""
 
     supply: Supply | None = None
     towers: Towers | None = None
     fit: Fit | None = None
-    step: Number | None = Field(None, description='How far a block may rise above the last; with fit "ascending".')
+    step: Number | None = Field(
+        None, description='How much larger a block may be than the last one; with fit "ascending".'
+    )
     stuck: Stuck | None = None
 
 
 class Opponent(RequestModel):
-    """Whom to play against: someone at the same table, the computer, or the person who opens the link."""
+    """The opponent: another person at the same table, the computer, or the person who opens the link."""
 
     kind: Literal["table", "computer", "link"] = "link"
     level: LevelName | None = Field(
@@ -85,29 +87,30 @@ class Opponent(RequestModel):
 
 
 class NewGame(RequestModel):
-    """A game to be played: one of `game`, `rules`, `rulefile` and `record` says which."""
+    """A new game; exactly one of `game`, `rules`, `rulefile` and `record` says which."""
 
     game: Annotated[str, Field(min_length=1, max_length=40, pattern=r"^[a-z0-9_-]*$")] | None = Field(
         None, description="A game of the catalogue, by its name.", examples=list(games()[:1])
     )
     rules: CustomRules | None = None
     rulefile: Annotated[Text, Field(max_length=LARGEST_FILE)] | None = Field(
-        None, description="The text of one's own rule file, in TOML."
+        None, description="The text of your own rule file, in TOML."
     )
-    record: Line | None = Field(None, description="A game on one line, to be played on from there.")
+    record: Line | None = Field(None, description="A game on one line, to continue from there.")
     options: GameOptions = GameOptions()
-    hidden: bool = Field(default=False, strict=True, description="Whether nobody is told which blocks are left.")
-    names: Annotated[list[Name | None], Field(max_length=2, examples=[["Ann", "Ben"]])] = Field(
-        [], description="What the players of seat 1 and 2 are called; whoever joins by the link brings their own name."
+    hidden: bool = Field(
+        default=False, strict=True, description="Whether the remaining blocks are hidden from both players."
     )
-    first: Literal[1, 2, "toss"] = Field(1, description="Which seat begins; in a game from a record this is known.")
+    names: Annotated[list[Name | None], Field(max_length=2, examples=[["Ann", "Ben"]])] = Field(
+        [],
+        description="The names of the players in seats 1 and 2; the player who joins by the link chooses a name then.",
+    )
+    first: Literal[1, 2, "toss"] = Field(1, description="Which seat starts; a record says it already.")
     opponent: Opponent = Opponent()
     best_of: Annotated[int, Field(strict=True, ge=1, le=MOST_GAMES)] | None = Field(
-        None, description="A match of so many games at most; otherwise one plays as often as one likes."
+        None, description="The number of games in the match; without it there is no match."
     )
-    hints: bool = Field(
-        default=True, strict=True, description="Whether a player may ask for a hint; in a match nobody may."
-    )
+    hints: bool = Field(default=True, strict=True, description="Whether players may ask for hints; never in a match.")
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -127,10 +130,10 @@ class JoinRequest(RequestModel):
 
 
 class GameReference(RequestModel):
-    """Which game in the room is meant, so that nothing is done in the next by mistake."""
+    """The game in the room that is meant, so that nothing happens in the next one by mistake."""
 
     game: Annotated[int, Field(strict=True, ge=1, le=MOST_VERSIONS)] | None = Field(
-        None, description="Which game in the room it is for; the current one if left out.", examples=[1]
+        None, description="The number of the game in the room; the current one if left out.", examples=[1]
     )
 
 
@@ -154,13 +157,13 @@ class OfferRequest(GameReference):
 
 
 class TakeSeatRequest(RequestModel):
-    """The code by which a seat comes to this device."""
+    """The code that moves a seat to this device."""
 
     code: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9_-]*$", examples=["CODE"])]
 
 
 class HintRequest(RequestModel):
-    """How much to tell: 1 what kind of move to look for, 2 the move, 3 why."""
+    """How much to show: 1 what kind of move to look for, 2 the move, 3 why."""
 
     step: Annotated[int, Field(strict=True, ge=1, le=3)] = 1
 
@@ -204,9 +207,9 @@ class RulebookResponse(RulebookSummary):
 
     summary: str
     about: str
-    players: Pair[str] = Field(description="What the players are called who have chosen no names.")
-    options: list[str] = Field(description="What players may choose.")
-    rules: dict[str, str | int] = Field(description="The rules, as a rule file writes them.")
+    players: Pair[str] = Field(description="The default names of the players.")
+    options: list[str] = Field(description="The options that players may choose.")
+    rules: dict[str, str | int] = Field(description="The rules as in a rule file.")
     how: list[str] = Field(description="The rules in a few plain sentences.")
 
 
@@ -230,7 +233,7 @@ class LevelList(ResponseModel):
 
 
 class PlayerState(ResponseModel):
-    """A seat and its tower; `left` is null where blocks are hidden or too many to be listed."""
+    """A seat and its tower; `left` is null if the blocks are hidden or too many to list."""
 
     seat: SeatNumber
     name: str
@@ -268,9 +271,9 @@ class SeriesState(ResponseModel):
 class StateResponse(ResponseModel):
     """What everybody may see of a game, players and spectators alike."""
 
-    game: int = Field(description="Which game in this room it is, counting from 1.")
+    game: int = Field(description="The number of the game in this room, from 1.")
     version: int = Field(description="Rises with every change of the game; a move names the version that it answers.")
-    mark: str = Field(description="Changes with everything that happens; the id of the event that tells it.")
+    mark: str = Field(description="Changes with everything that happens; also the id of the event.")
     rulebook: RulebookSummary
     rules: dict[str, str | int]
     record: str = Field(description="The game on one line.")
@@ -279,7 +282,7 @@ class StateResponse(ResponseModel):
     players: Pair[PlayerState]
     moves: list[int]
     to_move: SeatNumber | None
-    legal: list[int] | None = Field(description="The blocks that may be placed now; null where blocks are hidden.")
+    legal: list[int] | None = Field(description="The blocks that can be placed now; null if the blocks are hidden.")
     refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
     result: ResultResponse | None
     said: list[str] = Field(description="What happened last, in the game's own words.")
@@ -294,7 +297,7 @@ class StateResponse(ResponseModel):
 class SeatToken(ResponseModel):
     """A seat, and the secret that holds it."""
 
-    token: str = Field(description="Send it as `Authorization: Bearer …`; who has it has the seat.")
+    token: str = Field(description="Send it as `Authorization: Bearer …`; keep it secret.")
     seats: list[SeatNumber] = Field(description="The seats that it holds.")
     state: StateResponse
 
@@ -302,14 +305,14 @@ class SeatToken(ResponseModel):
 class GameLinks(ResponseModel):
     """Where a game is, as paths on this server."""
 
-    play: str = Field(description="The page of the game; whoever opens it can take the free seat.")
-    watch: str = Field(description="The page for spectators, from which nobody can take a seat.")
+    play: str = Field(description="The page of the game; the first visitor can take the free seat.")
+    watch: str = Field(description="The page for spectators; it gives no seat.")
     api: str
     events: str
 
 
 class CreatedGame(SeatToken):
-    """A game that has begun, its addresses, and the seat of its creator."""
+    """A new game, its addresses, and the seat of its creator."""
 
     address: str
     watch: str = Field(description="The address for spectators.")
@@ -349,16 +352,16 @@ class DialogueLog(ResponseModel):
 
     game: int
     said: list[DialogueLine]
-    next: int | None = Field(description="The version from which the dialogue goes on, for `since`; null at its end.")
+    next: int | None = Field(description="The version from which the dialogue continues, for `since`; null at its end.")
 
 
 class HintResponse(ResponseModel):
-    """What is told to a player who asks for help."""
+    """A hint for the player to move."""
 
     step: int
-    texts: list[str] = Field(description="What is told, step by step.")
+    texts: list[str] = Field(description="The texts, step by step.")
     more: bool = Field(description="Whether there is another step.")
-    block: int | None = Field(description="The block that is meant, from the second step on.")
+    block: int | None = Field(description="The recommended block, from the second step on.")
 
 
 class FieldProblem(ResponseModel):
@@ -377,4 +380,4 @@ class ProblemDetails(ResponseModel):
     reason: str = Field(description="Such as fit, target, used, opening, over, stale, not_yours or no_such_game.")
     detail: str = Field(description="What was wrong and what would be right, in words; of a move, in the game's own.")
     errors: list[FieldProblem] | None = Field(None, description="Every field that was not as expected.")
-    state: StateResponse | None = Field(None, description="With 409: the game as it stands.")
+    state: StateResponse | None = Field(None, description="With 409: the current state of the game.")

@@ -156,9 +156,9 @@ class AccessLogMiddleware(HttpMiddleware):
         except Exception:  # noqa: BLE001 - every error that nothing else handles
             fields = {"id": request_id, "method": scope["method"][:10], "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
-            noted = f"Something went wrong on the server, and has been noted there as {request_id}."
+            noted = f"Something went wrong on the server (error {request_id})."
             if not status:
-                problem = Problem(500, "error", f"{noted} Your game is kept: try again.")
+                problem = Problem(500, "error", f"{noted} Your game is saved. Please try again.")
                 await send_problem(problem, scope, receive, track_send)
         finally:
             final_status = CLIENT_GONE if client_left else status

@@ -12,7 +12,7 @@ from number_tower.web.middleware import HttpMiddleware
 _SAFE_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _ORIGIN = re.compile(r"(https?)://([^/?#@\\]+)")
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-_CROSS_SITE = Problem(403, "cross_site", "This came from a page of another site. Open the game here, and try again.")
+_CROSS_SITE = Problem(403, "cross_site", "This request came from another site. Open the game here and try again.")
 
 
 class CrossSiteMiddleware(HttpMiddleware):

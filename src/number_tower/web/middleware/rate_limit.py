@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from number_tower.text import pluralize
+from number_tower.text import format_count
 from number_tower.web.errors import Problem, send_problem
 from number_tower.web.limits import MAX_CLIENTS
 from number_tower.web.middleware import HttpMiddleware, identify_client
@@ -44,12 +44,12 @@ class RateLimit(NamedTuple):
         return (full, wait) if wait > _ROUNDING else (after, 0.0)
 
 
-READ_LIMIT = RateLimit("looking", 200, 2000, "So many requests at once are more than this server can answer.")
-PAGE_LIMIT = RateLimit("showing", 100, 1000, "So many pages at once are more than this server can turn.")
-ACTION_LIMIT = RateLimit("acting", 50, 200, "So many moves at once are more than a whole class makes.")
-CREATE_LIMIT = RateLimit("creating", 2, 60, "So many new games at once are more than a whole class plays.")
-COMPUTE_LIMIT = RateLimit("thinking", 5, 60, "So many questions at once are more than this server can think about.")
-HANDOVER_LIMIT = RateLimit("taking", 1, 10, "Codes that move a seat can be tried only now and then.")
+READ_LIMIT = RateLimit("looking", 200, 2000, "Too many requests at once.")
+PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.")
+ACTION_LIMIT = RateLimit("acting", 50, 200, "Too many moves at once.")
+CREATE_LIMIT = RateLimit("creating", 2, 60, "Too many new games at once.")
+COMPUTE_LIMIT = RateLimit("thinking", 5, 60, "The server is busy.")
+HANDOVER_LIMIT = RateLimit("taking", 1, 10, "Too many tries to move a seat.")
 RATE_LIMITS = (READ_LIMIT, PAGE_LIMIT, ACTION_LIMIT, CREATE_LIMIT, COMPUTE_LIMIT, HANDOVER_LIMIT)
 
 _ROUTES: tuple[tuple[str, str, RateLimit | None], ...] = (
@@ -124,5 +124,5 @@ class RateLimitMiddleware(HttpMiddleware):
 def make_rate_problem(words: str, wait: float, limit: str) -> Problem:
     """Return the refusal of a client that sends too many requests; it says when to send the next one."""
     seconds = ceil(wait)
-    detail = f"{words} Wait {seconds} {pluralize('second', seconds)}, and try again."
+    detail = f"{words} Please try again in {format_count(seconds, 'second')}."
     return Problem(429, "too_many", detail, headers={"Retry-After": str(seconds)}, limit=limit)

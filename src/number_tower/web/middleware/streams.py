@@ -22,12 +22,12 @@ _RECONNECT = (1000, 3000)
 
 _LIMIT = "streams"
 _STOPPING = Problem(
-    503, "stopping", "The server is stopping; every game is kept.", headers={"Retry-After": "5"}, limit=_LIMIT
+    503, "stopping", "The server is stopping. Every game is saved.", headers={"Retry-After": "5"}, limit=_LIMIT
 )
 _ALL_IN_USE = Problem(
     503,
     "busy",
-    "More people follow games here than the server has room for. Reload the page to see each move.",
+    "Too many people are following games on this server. Reload the page to see each move.",
     headers={"Retry-After": str(RETRY_SECONDS)},
     limit=_LIMIT,
 )
@@ -50,7 +50,7 @@ class StreamRegistry:
         if self.ended:
             return _STOPPING
         if self._limited and self._counts[client] >= MAX_STREAMS_PER_CLIENT:
-            words = "From your address, too many pages follow games already."
+            words = "Too many pages at your address are following games."
             return make_rate_problem(words, RETRY_SECONDS, _LIMIT)
         return _ALL_IN_USE if self._limited and len(self) >= MAX_STREAMS else None
 

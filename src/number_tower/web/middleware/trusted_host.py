@@ -17,7 +17,7 @@ _FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
 _MALFORMED = Problem(
     400,
     "bad_host",
-    "The request does not say properly which host it is for: expected one such as tower.example.org.",
+    "The request has no valid host: expected a name such as tower.example.org.",
 )
 
 

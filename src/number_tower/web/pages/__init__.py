@@ -64,7 +64,7 @@ async def await_answer(question: Awaitable[T]) -> tuple[T | None, str, int]:
     except BusyError as busy:
         return None, str(busy), 503
     except (GaveUpError, NotSolvedError):
-        return None, "This could not be worked out in the time and memory there is, and a guess would be no help.", 200
+        return None, "This is too hard to work out here, so there is no answer.", 200
 
 
 def is_fragment(request: Request) -> bool:
@@ -75,7 +75,7 @@ def is_fragment(request: Request) -> bool:
 async def read_form(request: Request) -> FormData:
     """Read a form, unless it is larger than any of ours."""
     if len(await request.body()) > LARGEST_FORM:
-        raise HTTPException(413, f"A form may have at most {LARGEST_FORM // 1024} KiB.")
+        raise HTTPException(413, f"A form can have at most {LARGEST_FORM // 1024} KiB.")
     form = await request.form(max_files=1, max_fields=MOST_FIELDS)
     for name, value in form.multi_items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:

@@ -71,8 +71,8 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
     review, unreviewed = None, ""
     if moves and status == 200:  # do not ask a busy server twice
         if len(moves) > MAX_REVIEWED_MOVES:
-            long = f"A game of more than {MAX_REVIEWED_MOVES:,} moves"
-            unreviewed = f"{long} is not gone through here; its positions can be looked at one by one."
+            long = f"Games of more than {MAX_REVIEWED_MOVES:,} moves"
+            unreviewed = f"{long} are not reviewed here. You can still look at each position."
         else:
             review, unreviewed, status = await await_answer(ask_review(request, table))
     before = build_analysis_url(context["here_line"] + ("," if at else ""))
@@ -103,7 +103,7 @@ async def play_on(request: Request) -> Response:
     except RecordError as error:
         return _render_form(request, game, str(error), 400)
     if table.game.outcome is not None:
-        over = "That game is over: there is nothing to play on from. Choose an earlier move."
+        over = "That game is over. Choose an earlier move to continue from."
         return _render_form(request, game, over, 400)
     if level not in LEVELS:
         return _render_form(request, game, f"Choose one of the levels: {', '.join(LEVELS)}.", 400)
@@ -140,5 +140,5 @@ def _describe_line(values: Sequence[int | None], names: tuple[str, str]) -> Iter
 
 def _format_leader(value: int | None, names: tuple[str, str]) -> str:
     if value is None:
-        return "not known"
+        return "unknown"
     return f"{names[0 if value > 0 else 1]} wins" if value else "a draw"

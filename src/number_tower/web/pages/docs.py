@@ -18,18 +18,18 @@ Schema = Mapping[str, Any]
 
 TITLE = "Number Tower"
 ABOUT = (
-    "Everything that a page does, as JSON: begin a game, join it, move, follow it, analyse it, and take it away.\n\n"
-    "Whoever creates or joins a game gets a token, and with it the seat: send it as `Authorization: Bearer TOKEN`."
+    "Everything that a page does, as JSON: start a game, join it, move, follow it, analyse it, and export it.\n\n"
+    "When you create or join a game, you get a token for your seat: send it as `Authorization: Bearer TOKEN`."
     " Seats are 1 and 2. A move names the `version` of the game that it answers: sent twice it counts once, and one"
-    " that answers a game as it is no more is refused with 409 and the game as it is.\n\n"
-    "Refusals are problem details (RFC 9457, `application/problem+json`): `reason` is for programs, and `detail` says"
+    " for an old version is refused with 409 and the current state.\n\n"
+    "Errors are problem details (RFC 9457, `application/problem+json`): `reason` is for programs, and `detail` says"
     " in words what was wrong and what would be right."
 )
 TAGS = [
-    {"name": "catalogue", "description": "What there is to play."},
-    {"name": "games", "description": "Begin a game, come to it, look at it, and take it away."},
-    {"name": "playing", "description": "What players do; every answer is the game as it stands then."},
-    {"name": "analysis", "description": "What positions and games are worth, exactly and in words."},
+    {"name": "catalogue", "description": "The games that can be played."},
+    {"name": "games", "description": "Start a game, join it, look at it, and export it."},
+    {"name": "playing", "description": "The actions of the players; every response is the new state of the game."},
+    {"name": "analysis", "description": "The exact values of positions and games, explained in words."},
     {"name": "puzzles", "description": "Positions in which exactly one move wins."},
 ]
 
@@ -54,7 +54,7 @@ def _complete_schema(schema: dict[str, Any]) -> dict[str, Any]:
     for operation in (operation for item in schema["paths"].values() for operation in item.values()):
         operation["summary"] = operation["summary"].capitalize()
         operation["responses"] = {
-            status: {**reply, "description": reply["description"].replace("Successful Response", "As asked for.")}
+            status: {**reply, "description": reply["description"].replace("Successful Response", "Success.")}
             for status, reply in operation["responses"].items()
             if not reply["description"].startswith("Validation Error")  # a wrong path is answered with 404
         }

@@ -25,19 +25,19 @@ router = APIRouter(include_in_schema=False)
 METHODS = {
     "the top alone": (
         "In this game only the top of the tower decides what can follow, so every block is worked out from the last one"
-        " back: whoever can leave a losing top wins."
+        " back: a player who can leave a losing top wins."
     ),
     "two separate towers": (
-        "Nothing that one player does gets in the other's way, so each tower is worked out by itself: how few blocks it"
+        "Neither player can get in the other's way, so each tower is worked out by itself: how few blocks it"
         " needs, and how many it can still take. Then the two are compared."
     ),
     "matching": (
-        "Pair off the blocks that fit on each other, as many as can be paired. Whoever can always answer with a partner"
-        " is never stuck: a block wins exactly if the others can be paired as well without it."
+        "Pair off the blocks that fit on each other, as many as can be paired. A player who can always answer with a"
+        " partner is never stuck: a block wins if the other blocks can be paired just as well without it."
     ),
     "deep search": (
         "No shortcut is known for these rules, so the computer has tried every move and every answer to the end, and"
-        " remembers each position that it has met."
+        " remembers each position that it has seen."
     ),
 }
 """How the values are found, in words, by the solving method."""
@@ -75,13 +75,13 @@ def describe_theory(analysis: PositionAnalysis, noun: str) -> Iterator[str]:
         yield analysis.verdict
         return
     yield {
-        "win": "Whoever begins can win, whatever the other does.",
+        "win": "The player who starts can win, whatever the other player does.",
         "draw": "Neither player can force a win: if both play their best, it is a draw.",
-        "loss": "Whoever begins loses, if the other plays without a mistake.",
+        "loss": "The player who starts loses if the other player makes no mistake.",
     }[analysis.value]
     if analysis.plies is not None:
         count = format_count(analysis.plies, noun)
-        yield f"Played as well as it can be, the game takes {count}: winners hurry, and losers delay."
+        yield f"If both play their best, the game takes {count}."
     yield _describe_openings(analysis)
     for move in _pick_examples(analysis):
         yield f"{move.block} {VALUE_VERBS[analysis.value]}. {move.reason}"
@@ -92,7 +92,7 @@ def _describe_openings(analysis: PositionAnalysis) -> str:
     good = sorted(move.block for move in analysis.moves if move.value == analysis.value)
     one, many = ("wins", "win") if analysis.value == "win" else ("keeps the draw", "keep the draw")
     if analysis.value == "loss":
-        return f"No first move wins. The longest to last is {analysis.moves[0].block}."
+        return f"No first move wins. {analysis.moves[0].block} holds out longest."
     if len(good) == len(analysis.moves):
         return f"Every first move {one}."
     verb = one if len(good) == 1 else many

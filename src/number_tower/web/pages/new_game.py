@@ -72,7 +72,7 @@ async def start_game(request: Request) -> Response:
     except (catalogue.UnknownGameError, catalogue.OptionError) as error:
         wrong = FormError(error.field, make_sentence(f"{error}"))
     except TableError:
-        wrong = FormError("name_1", "That is what the other player is called. Choose another name.")
+        wrong = FormError("name_1", "The other player has that name. Choose another one.")
     return _render_form(request, given, wrong)
 
 
@@ -107,7 +107,7 @@ async def _read_room(form: FormData, given: Mapping[str, str]) -> NewRoom:
     table = await _read_table(form, given)
     opponent = given.get("opponent", "computer")
     if opponent not in {"table", "computer", "link"}:
-        raise FormError("opponent", "Choose whom you want to play.")
+        raise FormError("opponent", "Choose who plays.")
     level = given.get("level") or "easy"
     if level not in LEVELS:
         raise FormError("level", f"Choose one of the levels: {', '.join(LEVELS)}.")
@@ -145,7 +145,7 @@ async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
     content = await upload.read() if isinstance(upload, UploadFile) else b""
     content = content or given.get("rules_text", "").replace("\r\n", "\n").encode()
     if not content.strip():
-        raise FormError("rules_text", "Paste your rules here, or choose a file that holds them.")
+        raise FormError("rules_text", "Paste your rules here, or choose a file.")
     try:
         return limits.read_rule_file(content, "my rules", "my rules")
     except catalogue.RuleFileError as error:

@@ -89,11 +89,11 @@ async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = 
     when = _parse_day(day) if day else today
     if when is None or not FIRST_DAY <= when <= today:
         late = when is not None and when > today
-        wrong = "That day has not come yet." if late else f"Expected a day such as {today.isoformat()}."
+        wrong = "That day is in the future." if late else f"Expected a day such as {today.isoformat()}."
         return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
     context = {
         "heading": f"{when.day} {when:%B} {when.year}",
-        "kicker": "Puzzle of the day" if when == today else "Puzzle of a day",
+        "kicker": "Puzzle of the day" if when == today else "Earlier puzzle of the day",
         "fields": {"day": when.isoformat()} if day else {},
         "action": "/puzzle",
         "before": None if when == FIRST_DAY else f"/puzzle?day={when - timedelta(days=1)}",
@@ -189,7 +189,7 @@ def _find_mistake(grade: str, game: str, number: str) -> str:
     if grade and grade not in {str(each) for each in GRADES}:
         return f"The grades are {', '.join(map(str, GRADES))}."
     if game and game not in catalogue.list_names():
-        return f"There is no such game; the games are {', '.join(catalogue.list_names())}."
+        return f"There is no such game. The games are {', '.join(catalogue.list_names())}."
     if not 1 <= (parse_number(number) or 0) <= _MOST_NUMBER:
         return f"Puzzles have numbers from 1 to {_MOST_NUMBER:,}."
     return ""

@@ -115,14 +115,14 @@ async def give_hint(request: Request, address: str) -> Response:
     """Help the player to move, a step at a time."""
     cached, held = await _find_room_and_seats(request, address)
     if not cached.room.may_hint(held):
-        return _render_room(request, cached, held, "There is no hint to be had now.", 409)
+        return _render_room(request, cached, held, "No hint is available now.", 409)
     step = min(parse_number(str((await read_form(request)).get("step", "1"))) or 1, 3)
     try:
         hint = await ask_for_hint(request, cached, held, step)
     except BusyError as busy:
         return _render_room(request, cached, held, str(busy), 503)
     except GaveUpError:
-        return _render_room(request, cached, held, "This position is too hard to look through here.")
+        return _render_room(request, cached, held, "This position is too hard to work out here.")
     return _render_room(request, cached, held, hint=hint, step=step)
 
 
@@ -176,7 +176,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
     except MoveError as error:
         notice, status = explain_block(cached.room.table, error.block, error.reason), 422
     except StaleError:
-        notice, status = "The table has changed since. This is how it stands now.", 409
+        notice, status = "The game has changed. This is how it is now.", 409
     except RoomError as error:
         notice, status = make_sentence(f"{error}"), 409
     else:

@@ -3,8 +3,8 @@
 
 const root = document.documentElement;
 const connection = document.getElementById("connection");
-const LOST = "Connection lost; trying again…";
-const BEHIND = "The server does not answer just now, so this may not be the newest state; trying again…";
+const LOST = "Connection lost. Trying again…";
+const BEHIND = "The server is not answering, so this may be out of date. Trying again…";
 const COPIED = "Copied.";
 const getMain = () => document.getElementById("main");
 const getRoom = () => getMain().dataset.room;
@@ -135,9 +135,9 @@ async function refresh() {
 // Sending forms ------------------------------------------------------------------------------------------------
 
 function describeFailure(status) {
-  if (status === 429) return "That was very quick. Please wait a moment, then try again.";
-  if (status >= 500) return "The server cannot do that just now. Your game is safe; please try again in a moment.";
-  return "That did not work. Your game is safe; please load this page again.";
+  if (status === 429) return "Too many requests. Please wait a moment and try again.";
+  if (status >= 500) return "The server cannot do that right now. Your game is safe. Please try again in a moment.";
+  return "That did not work. Your game is safe. Please reload this page.";
 }
 
 let sending = null; // the form that is on its way, and its button
@@ -164,7 +164,7 @@ async function send(form, button) {
     setMessage(show(html, answer.status) ? "" : describeFailure(answer.status));
   } catch {
     next = null;
-    setMessage(navigator.onLine ? "That did not arrive. Your game is safe; please try again." : "You are offline. Your game is safe; go on when you are back.");
+    setMessage(navigator.onLine ? "That was not sent. Your game is safe. Please try again." : "You are offline. Your game is safe. Continue when you are online again.");
   }
   if (sending === sent) sendNext();
 }

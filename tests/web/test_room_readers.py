@@ -1,0 +1,187 @@
+"""What a room's page says to each visitor: the same in status, title and log, and a loss is never celebrated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from random import Random
+
+import pytest
+from starlette.testclient import TestClient
+
+from number_tower import Game, catalogue
+from number_tower.players import LEVELS, Computer
+from number_tower.table import Table
+from number_tower.web.room_cache import NewRoom
+from support.apps import opened
+
+CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)
+YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
+SKIP = (7, 1, 3)
+"""Moves of draft after which the second player cannot place anything."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with opened(tmp_path_factory.mktemp("readers")) as client:
+        yield client
+
+
+@pytest.fixture
+def client(site: TestClient) -> TestClient:
+    """A visitor who has not been here before."""
+    site.cookies.clear()
+    return site
+
+
+class Page:
+    """A page of a room, and what it says."""
+
+    def __init__(self, client: TestClient, path: str) -> None:
+        answer = client.get(path)
+        assert answer.status_code == 200, answer.text
+        self.html = str(answer.text)
+        self.status = self._find_text(r'id="status".*?>(.*?)</div>')
+        self.headline = self._find_text(r'class="headline">(.*?)</p>')
+        self.title = self._find_text(r"<title>(.*?)</title>")
+        self.log = [self._strip_tags(line) for line in re.findall(r'class="words">(.*?)</span>', self.html, re.DOTALL)]
+
+    def _find_text(self, pattern: str) -> str:
+        found = re.search(pattern, self.html, re.DOTALL)
+        assert found, pattern
+        return self._strip_tags(found[1])
+
+    @staticmethod
+    def _strip_tags(html: str) -> str:
+        return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+def lose(name: str, level: str) -> Table:
+    """Return a game that a careless player has lost to a computer of a level."""
+    book = catalogue.load_named(name)
+    for seed in range(100):
+        computer, rng, game = Computer(LEVELS[level], seed), Random(seed), Game(book.rules, seed % 2)  # noqa: S311 - play, not secrets
+        while game.outcome is None:
+            game = game.play(computer.choose(game) if game.to_move else rng.choice(game.legal))
+        if game.outcome.winner == 1:
+            return Table(game, name)
+    raise AssertionError(f"{level} never wins {name}")
+
+
+def open_room(client: TestClient, new: NewRoom) -> str:
+    """Open a room for the visitor, whatever was played there before; return its address."""
+    assert client.portal is not None
+    client.post("/new", data={"opponent": "table"})  # for the cookie
+    cached, _ = client.portal.call(client.app.state.lobby.open_room, new, next(iter(client.cookies.values())))  # type: ignore[attr-defined]
+    return str(cached.address)
+
+
+def link_two(client: TestClient, **wishes: str) -> tuple[str, str, TestClient]:
+    """Let Ann and Ben play over a link; return their address, that for spectators, and Ben."""
+    answer = client.post("/new", data={"opponent": "link", "name_1": "Ann", **wishes})
+    room = str(answer.headers["location"])
+    watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(room).text)[0]
+    ben = TestClient(client.app, follow_redirects=False)
+    assert ben.post(f"{room}/sit", data={"name": "Ben"}).status_code == 303
+    return room, watch, ben
+
+
+def place(client: TestClient, room: str, block: int) -> None:
+    assert client.post(f"{room}/move", data={"block": str(block)}).status_code == 303
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", catalogue.list_names())
+def test_a_loss_to_a_computer_is_told_alike_and_not_celebrated(client: TestClient, name: str, level: str) -> None:
+    page = Page(client, f"/g/{open_room(client, NewRoom(lose(name, level), 'computer', level))}")
+    winner = level.capitalize()
+    assert f"{winner} wins" in page.headline
+    assert page.headline.endswith("You lost this one.")
+    assert page.title.startswith(page.headline.removesuffix("."))
+    assert page.log[-1] == page.headline
+    for text in (page.status, page.title, *page.log):
+        assert not CHEER.search(text), text
+    assert all(
+        line.startswith((f"{winner} places", "You place")) for line in page.log if "place" in line.split()[:2][-1]
+    )
+    for mark in ('class="status over lost"', 'class="tag">won'):
+        assert mark in page.html
+    for mark in ("glad", "rays", "tag won", "icon-star"):
+        assert mark not in page.html.split('id="status"')[1]
+
+
+def test_the_winner_is_celebrated_and_a_spectator_reads_names(client: TestClient) -> None:
+    room, watch, ben = link_two(client, game="race", target="9")
+    place(client, room, 4)
+    place(ben, room, 9)
+    ann, winner, spectator = Page(client, room), Page(ben, room), Page(client, watch)
+    assert ann.headline == "Ben wins: Ben's tower is exactly 9. You lost this one."
+    assert winner.headline == "You win: your tower is exactly 9."
+    assert spectator.headline == "Ben wins: Ben's tower is exactly 9."
+    for page in (ann, winner, spectator):
+        assert page.title.startswith(page.headline.removesuffix("."))
+        assert page.log[-1] == page.headline
+    assert ["glad" in page.html for page in (ann, winner, spectator)] == [False, True, True]
+
+
+def test_a_forced_skip_is_told_to_everyone_in_status_and_log(client: TestClient) -> None:
+    room, watch, ben = link_two(client, game="draft")
+    game = Game(catalogue.load_named("draft").rules)
+    for block in SKIP:
+        place((client, ben)[game.to_move], room, block)
+        game = game.play(block)
+    assert game.movers[-1] == game.to_move == 0
+    told = {
+        Page(client, room): "Ben cannot place anything, so you play again.",
+        Page(ben, room): "You cannot place anything, so Ann plays again.",
+        Page(client, watch): "Ben cannot place anything, so Ann plays again.",
+    }
+    for page, words in told.items():
+        assert words in page.status
+        assert words in page.log
+
+
+def test_a_forced_skip_is_told_at_one_table(client: TestClient) -> None:
+    table = Table(Game(catalogue.load_named("draft").rules, moves=SKIP), "draft")
+    page = Page(client, f"/g/{open_room(client, NewRoom(table, names=('Ann', 'Ben')))}")
+    assert "Ben's Turn: No available block can be placed on your tower. You must skip your turn." in page.status
+
+
+def test_a_spectator_never_reads_of_you(client: TestClient) -> None:
+    waiting = str(client.post("/new", data={"game": "race", "opponent": "link"}).headers["location"])
+    watch = re.findall(r">http://testserver(/w/[^<]+)<", client.get(waiting).text)[0]
+    pages = [Page(client, watch)]
+    assert "your link" in Page(client, waiting).status
+    room, watch, ben = link_two(client, game="race", best_of="3")
+    pages.append(Page(client, watch))
+    place(client, room, 7)
+    client.post(f"{room}/offer", data={"kind": "takeback"})
+    pages.append(Page(client, watch))
+    ben.post(f"{room}/decline")
+    pages.append(Page(client, watch))
+    ben.post(f"{room}/resign")
+    pages.append(Page(client, watch))
+    for page in pages:
+        for text in (page.status, page.title, *page.log[1:]):
+            assert not YOU.search(text), text
+        assert "your" not in page._find_text(r'<main id="main".*?>(.*)<section class="card story"').casefold()  # noqa: SLF001
+
+
+def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> None:
+    room, watch, ben = link_two(client, game="race")
+    place(client, room, 7)
+    client.post(f"{room}/offer", data={"kind": "takeback"})
+    ben.post(f"{room}/decline")
+    declined = [Page(*each).html for each in ((client, room), (ben, room), (client, watch))]
+    assert ["You declined to undo the move." in page for page in declined] == [False, True, False]
+    assert ["<bdi>Ben</bdi> declined to undo the move." in page for page in declined] == [True, False, True]
+    ben.post(f"{room}/resign")
+    pages = [Page(*each) for each in ((client, room), (ben, room), (client, watch))]
+    assert [page.headline for page in pages] == [
+        "You win: Ben resigns.",
+        "You resign, so Ann wins.",
+        "Ann wins: Ben resigns.",
+    ]
+    assert "<bdi>Ben</bdi> starts the next game." in pages[0].html
+    assert "You start the next game." in pages[1].html
