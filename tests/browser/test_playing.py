@@ -89,14 +89,23 @@ def test_a_win_against_the_computer(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "race", "computer", level="gentle", name_1="Ann")
     playing_perfectly(page)
-    expect(status(page)).to_contain_text("Ann wins!")
+    expect(status(page)).to_contain_text("You win")
+    expect(page).to_have_title(re.compile("^You win"))
 
 
-def test_a_loss_against_the_computer(visitor: Visitor) -> None:
+def test_a_loss_against_the_computer_is_told_and_not_celebrated(visitor: Visitor) -> None:
     page = visitor(None)
     begin(page, "race", "computer", level="perfect", first="other", name_1="Ann")
     playing_perfectly(page)
-    expect(status(page)).to_contain_text("Perfect wins!")
+    lost = "Perfect wins: its tower is exactly 15. You lost this one"
+    expect(status(page)).to_contain_text(lost)
+    expect(page).to_have_title(re.compile(f"^{re.escape(lost)} ·"))
+    expect(log(page).get_by_role("listitem").last).to_contain_text(lost)
+    expect(log(page)).to_contain_text("Perfect places")
+    expect(log(page)).not_to_contain_text(re.compile("congratulat", re.IGNORECASE))
+    moving = "document.getAnimations().map((each) => each.animationName)"
+    assert not {"hop", "shine", "settle"} & set(page.evaluate(moving))
+    expect(board(page).locator(".glad, .rays, .won")).to_have_count(0)
 
 
 def playing_perfectly(page: Page) -> None:

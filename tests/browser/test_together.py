@@ -66,7 +66,7 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
     expect(ben.get_by_role("main")).to_contain_text("Ann is waiting for you.")
     ben.get_by_label("Your name").fill("Ben")
     ben.get_by_role("button", name="Take the seat").click()
-    expect(status(ben)).to_contain_text("Ann's Turn")
+    expect(status(ben)).to_contain_text("Ann's turn.")
     expect(my_turn(ann)).to_be_visible()
     expect(ann.get_by_label("Link for the other player")).to_have_count(0)
 
@@ -75,9 +75,16 @@ def test_two_play_over_a_link_and_others_watch_live(visitor: Visitor) -> None:
         place(mover, number)
         for page in (ann, ben, watcher):
             expect(tower(page, re.compile(rf"\b{number}$"))).to_be_visible()
-    for page in (ann, ben, watcher):
-        expect(status(page)).to_contain_text("Congratulations, Ann!")
-        expect(log(page)).to_contain_text("You placed block 8 on your tower.")
+    told = {
+        ann: ("You win: your tower is exactly 15.", "Ben places 8."),
+        ben: ("Ann wins: Ann's tower is exactly 15. You lost this one.", "You place 8."),
+        watcher: ("Ann wins: Ann's tower is exactly 15.", "Ben places 8."),
+    }
+    for page, (end, placed) in told.items():
+        expect(status(page).get_by_role("paragraph")).to_have_text(end)
+        expect(page).to_have_title(re.compile("^" + re.escape(end.removesuffix("."))))
+        expect(log(page)).to_contain_text(placed)
+        expect(log(page).get_by_role("listitem").last).to_contain_text(end)
     assert never_reloaded(ann, watcher)
     assert address not in watcher.content()
     expect(watcher.get_by_role("button", name=re.compile("Resign|again|rematch|Undo"))).to_have_count(0)
@@ -178,14 +185,14 @@ def test_a_takeback_is_declined_or_withdrawn_or_lapses_with_the_next_move(visito
 def test_a_rematch_over_a_link_takes_both_and_the_other_begins(visitor: Visitor) -> None:
     ann, ben = two(visitor, "race", target="5")
     place(ann, 5)
-    expect(status(ben)).to_contain_text("Ann wins!")
+    expect(status(ben)).to_contain_text("Ann wins: Ann's tower is exactly 5. You lost this one.")
     ann.get_by_role("button", name="Offer a rematch").click()
     expect(ben.get_by_role("main")).to_contain_text("Ann offers a rematch.")
     ben.get_by_role("button", name="Accept").click()
     expect(my_turn(ben)).to_be_visible()
     expect(status(ann)).to_contain_text("Ben's turn")
     place(ben, 5)
-    expect(status(ann)).to_contain_text("Ben wins!")
+    expect(status(ann)).to_contain_text("Ben wins: Ben's tower is exactly 5. You lost this one.")
     for page in (ann, ben):
         expect(board(page).get_by_role("listitem")).to_contain_text(["score 1", "score 1"])
     assert never_reloaded(ann, ben)
@@ -211,7 +218,8 @@ def test_the_other_learns_at_once_that_one_resigned(visitor: Visitor) -> None:
     ann, ben = two(visitor)
     open_more(ben, "Resign")
     ben.get_by_role("button", name="Yes, resign").click()
-    expect(status(ann)).to_contain_text("Ben resigns.")
+    expect(status(ann)).to_contain_text("You win: Ben resigns.")
+    expect(status(ben)).to_contain_text("You resign, so Ann wins.")
 
 
 def test_a_seat_moves_to_another_device(visitor: Visitor, troubles: list[str]) -> None:
@@ -250,7 +258,7 @@ def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
     server.kill()
     expect(acting.get_by_text("Connection lost. Trying again…")).to_be_visible()
     block(acting, 5).click()
-    expect(acting.get_by_text("That did not arrive. Your game is safe; please try again.")).to_be_visible()
+    expect(acting.get_by_text("That was not sent. Your game is safe. Please try again.")).to_be_visible()
     server.start()
     for page in (ann, ben):
         expect(page.locator("#connection")).to_be_empty()

@@ -17,7 +17,7 @@ from visits import begin, block, board, game_on, join, my_turn, open_more, place
 pytest_plugins = ["support.browsers"]
 
 ERROR_PAGE = '<!doctype html><main id="main"><h1>Not now</h1></main>'
-SAFE = "The server cannot do that just now. Your game is safe; please try again in a moment."
+SAFE = "The server cannot do that right now. Your game is safe. Please try again in a moment."
 
 
 def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
@@ -168,7 +168,7 @@ def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> 
     expect(my_turn(ann)).to_be_visible()
     expect(ben.get_by_role("main")).to_be_focused()
     block(ann, 5).press("Enter")
-    expect(status(ann)).to_contain_text("Ann wins!")
+    expect(status(ann)).to_contain_text("You win")
     expect(ann.get_by_role("button", name="Offer a rematch")).to_be_focused()
     ann.get_by_role("button", name="Offer a rematch").press("Enter")
     expect(ann.get_by_role("button", name="Withdraw")).to_be_focused()
@@ -190,7 +190,7 @@ def test_a_private_link_stays_when_the_other_moves(visitor: Visitor) -> None:
     expect(my_turn(ann)).to_be_visible()
     expect(private).to_be_visible()
     expect(private).to_have_value(link)
-    expect(ann.get_by_text("Keep this private.")).to_have_count(1)
+    expect(ann.get_by_text("Keep this link private.")).to_have_count(1)
 
 
 def test_a_hint_stays_until_the_position_is_another(visitor: Visitor) -> None:

@@ -407,7 +407,7 @@ WRONG: list[tuple[str, dict[str, object], str]] = [
     (
         "start_game",
         {"game": "climb", "target": 9},
-        "climb takes no option target; it takes blocks, opening; give rules",
+        "climb takes no option target; it takes blocks, opening; give your own rules",
     ),
     ("start_game", {"game": "draft", "hidden": True}, "draft takes no option hidden"),
     ("start_game", {"game": "draft", "hidden": "perhaps"}, "hidden: expected true or false; got 'perhaps'"),
@@ -459,7 +459,7 @@ def test_every_error_says_what_was_wrong_and_what_would_be_right() -> None:
         for tool in ("move", "hint", "resign"):
             more = {"block": 1} if tool == "move" else {}
             assert "game-1 is over: " in await ask.refused(tool, id="game-1", **more)
-        assert "no game is open; begin one with start_game" in await ask.refused("see_game", id="game-9")
+        assert "no game is open; start one with start_game" in await ask.refused("see_game", id="game-9")
 
     playing(play)
 
@@ -524,7 +524,7 @@ def test_two_moves_at_once_never_overwrite_each_other() -> None:
     kept = session.GameSessions()
     begun = kept.add(session.GameSession("", Table(Game(FIVE["draft"]), "draft")))
     kept.replace(begun, session.GameSession("game-1", begun.table.play(9)))
-    with pytest.raises(ToolRequestError, match="was changed by another call meanwhile"):
+    with pytest.raises(ToolRequestError, match="was changed by another call"):
         kept.replace(begun, session.GameSession("game-1", begun.table.play(8)))
     assert kept.get("game-1").table.game.moves == (9,)
 

@@ -214,7 +214,7 @@ def test_a_refusal_is_told_in_the_form_of_the_site_and_plainly_if_that_fails(mon
         monkeypatch.setattr(errors, "render_page", None)
         plain = client.post("/g/abc/move", headers={"Origin": "null"})
         assert plain.status_code == 403
-        assert plain.text.startswith("This came from a page of another site.")
+        assert plain.text.startswith("This request came from another site.")
 
 
 # Streams --------------------------------------------------------------------------------------------------------------

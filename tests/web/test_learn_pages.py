@@ -267,10 +267,10 @@ def test_trouble_becomes_friendly_words(client: TestClient) -> None:
         assert "The server is busy. Please try again in a moment." in shown(client, path, 503)
         assert client.get(path).headers["retry-after"] == "5"
     workers(client).trouble = GaveUpError()
-    assert "could not be worked out" in shown(client, analysis("draft:9"))
-    assert "could not be worked out" in shown(client, "/games/draft")
-    assert "could not be worked out" in shown(client, "/puzzle")
-    assert "could not be worked out" in shown(client, "/learn/draft")
+    assert "too hard to work out here" in shown(client, analysis("draft:9"))
+    assert "too hard to work out here" in shown(client, "/games/draft")
+    assert "too hard to work out here" in shown(client, "/puzzle")
+    assert "too hard to work out here" in shown(client, "/learn/draft")
 
 
 def test_a_very_long_game_is_not_gone_through(client: TestClient) -> None:
@@ -376,12 +376,12 @@ def test_an_answer_that_is_no_move_is_passed_over(client: TestClient) -> None:
     html = shown(
         client, f"/puzzle?day=2026-01-05&answer=12345&answer=²&answer=x&answer={'9' * 5000}" + "&answer=0" * 500
     )
-    assert "One move wins. Which?" in html
+    assert "One move wins. Which one?" in html
 
 
 def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> None:
     html = shown(client, "/puzzle")
-    assert "The day before" in html
+    assert "Previous day" in html
     assert "The day after" not in html
     assert "The day after" in shown(client, "/puzzle?day=2026-01-05")
     assert "has not come yet" in shown(client, "/puzzle?day=9999-01-01", 404)

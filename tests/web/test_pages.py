@@ -207,7 +207,7 @@ def test_a_move_that_answers_an_older_table_is_refused_with_the_table_as_it_is(c
     assert again.status_code == 303
     stale = client.post(f"{room}/move", data={**before, "block": "8"})
     assert stale.status_code == 409
-    assert "The table has changed since." in stale.text
+    assert "The game has changed. This is how it is now." in stale.text
     assert "height 9 of 15" in stale.text
     assert "height 8 of 15" not in stale.text
 

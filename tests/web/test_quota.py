@@ -95,7 +95,7 @@ def test_the_wait_is_told_in_words(left: float, words: str) -> None:
     daily = DailyQuota(1, clock=clock)
     admit(daily)
     clock.now += DAY - left
-    assert str(refusal(daily)).endswith(f"Try again in {words}.")
+    assert str(refusal(daily)).endswith(f"Please try again in {words}.")
 
 
 def test_what_is_refused_or_fails_does_not_count() -> None:
@@ -223,9 +223,15 @@ def test_a_database_is_full_from_its_size_on_until_it_has_clearly_shrunk(caplog:
     assert list(full) == [False] * 5 + [True] * 4 + [False] * 2 + [True] + [False] * 3
     assert [(each.levelname, each.message) for each in caplog.records] == [
         ("WARNING", "the database is nearly full (900 B of 1000 B)"),
-        ("ERROR", "the database is full (1000 B of 1000 B): new games are refused, games that have begun go on"),
+        (
+            "ERROR",
+            "the database is full (1000 B of 1000 B): new games are refused, games that have started can continue",
+        ),
         ("WARNING", "the database has space again (979 B of 1000 B): new games can be started"),
-        ("ERROR", "the database is full (1000 B of 1000 B): new games are refused, games that have begun go on"),
+        (
+            "ERROR",
+            "the database is full (1000 B of 1000 B): new games are refused, games that have started can continue",
+        ),
         ("WARNING", "the database has space again (500 B of 1000 B): new games can be started"),
         ("WARNING", "the database is nearly full (900 B of 1000 B)"),
     ]

@@ -75,8 +75,8 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         done = tower("serve", "--port", str(port), "--db", str(tmp_path / "games.db"))
     assert (done.returncode, done.stdout) == (1, "")
-    advice = "choose another, or leave --port out to get one"
-    assert done.stderr == f"tower: port {port} is taken by another program; {advice}.\n"
+    advice = "choose another, or leave out --port"
+    assert done.stderr == f"tower: port {port} is in use by another program; {advice}.\n"
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_the_next_port_is_taken_if_none_was_chosen(monkeypatch: pytest.MonkeyPat
             port = found.getsockname()[1]
         assert usual < port < usual + server.MAX_PORTS_TRIED
         monkeypatch.setattr(server, "MAX_PORTS_TRIED", 1)
-        with pytest.raises(ServerStartError, match=rf"all ports from {usual} to {usual} are taken; choose another"):
+        with pytest.raises(ServerStartError, match=rf"all ports from {usual} to {usual} are in use; choose another"):
             open_listener("127.0.0.1", None)
 
 
 @pytest.mark.parametrize("host", ["no such host", "", "192.0.2.77", "x" * 300])
 def test_a_host_that_is_not_here_is_told(host: str) -> None:
-    with pytest.raises(ServerStartError, match=r"--host: .* is no address"):
+    with pytest.raises(ServerStartError, match=r"--host: .* is not an address"):
         open_listener(host, 0)
 
 
@@ -248,7 +248,7 @@ def test_what_is_announced_can_be_opened() -> None:
         == "Number Tower is at http://127.0.0.1:8000  (Ctrl-C stops it; every game is saved)"
     )
     assert format_addresses(here, 8001).startswith(
-        "Port 8000 is taken, so this is the next free one.\nNumber Tower is at "
+        "Port 8000 is in use, so this is the next free one.\nNumber Tower is at "
     )
     assert format_addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
     everywhere = format_addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class

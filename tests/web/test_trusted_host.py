@@ -255,7 +255,7 @@ def test_the_app_refuses_an_unknown_host_with_a_page(tmp_path: Path) -> None:
     with TestClient(make_app(settings_in(tmp_path))) as visitor:
         refused = visitor.get("/", headers={"Host": "evil.example"})
         assert refused.status_code == 421
-        assert "Not known by this name" in refused.text
+        assert "Unknown host name" in refused.text
         assert visitor.get("/api/games", headers={"Host": "evil.example"}).json()["reason"] == "unknown_host"
         assert visitor.get("/", headers={"Host": "127.0.0.1:8000"}).status_code == 200
 

@@ -209,7 +209,7 @@ class DailyQuota:
             used = _Usage(now)
         problem = None
         if used.rooms >= self.rooms:
-            problem = f"One address can start at most {self.rooms:,} new games a day"
+            problem = f"One address can start at most {format_count(self.rooms, 'new game')} a day"
         elif used.size + size > self.size:
             most = format_size(self.size)
             problem = f"The new games of one address can take at most {most} a day"
