@@ -116,7 +116,7 @@ def test_an_old_page_places_nothing_and_shows_how_the_table_stands(visitor: Visi
     place(page, 9)
     with changing(asleep):
         block(asleep, 7).click()
-    expect(notice(asleep)).to_contain_text("The table has changed since.")
+    expect(notice(asleep)).to_contain_text("The game has changed. This is how it is now.")
     assert game_on(asleep).moves == (9,)
     forgive(troubles, "ERR_FAILED", "status of 409")
 
@@ -130,7 +130,7 @@ def test_hidden_blocks_are_hidden_from_the_other_and_from_those_who_watch(visito
     for page in (ann, ben, watcher):
         expect(board(page).get_by_role("listitem")).to_have_count(2)
         for sent in (page.content(), page.request.get(f"{page.url}/table").text()):
-            assert not re.search(r'has left|class="block[^"]* used', sent)
+            assert not re.search(r'still has|class="block[^"]* used', sent)
     expect(watcher.get_by_role("region", name="Choose a")).to_have_count(0)
 
 

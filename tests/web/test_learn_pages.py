@@ -382,9 +382,9 @@ def test_an_answer_that_is_no_move_is_passed_over(client: TestClient) -> None:
 def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> None:
     html = shown(client, "/puzzle")
     assert "Previous day" in html
-    assert "The day after" not in html
-    assert "The day after" in shown(client, "/puzzle?day=2026-01-05")
-    assert "has not come yet" in shown(client, "/puzzle?day=9999-01-01", 404)
+    assert "Next day" not in html
+    assert "Next day" in shown(client, "/puzzle?day=2026-01-05")
+    assert "is in the future" in shown(client, "/puzzle?day=9999-01-01", 404)
     assert "Expected a day such as" in shown(client, "/puzzle?day=tomorrow", 404)
     assert "Expected a day such as" in shown(client, "/puzzle?day=1999-01-01", 404)
 

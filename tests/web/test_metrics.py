@@ -215,12 +215,12 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         done = tower("serve", "--port", "0", "--db", str(tmp_path / "games.db"), "--metrics", str(port))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tower: --metrics: port {port} is taken by another program; choose another.\n"
+    assert done.stderr == f"tower: --metrics: port {port} is in use by another program; choose another.\n"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no such host", "x" * 300])
 def test_a_host_that_is_not_here_is_one_sentence(host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_log, "configure_logging", lambda _: None)
     given = replace(settings(tmp_path), port=0, metrics=MetricsAddress(host, 9100))
-    with pytest.raises(ServerStartError, match=r"--metrics: '.* is no address of this machine; leave it out"):
+    with pytest.raises(ServerStartError, match=r"--metrics: '.* is not an address of this machine; leave it out"):
         server.run(given)

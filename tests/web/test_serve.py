@@ -253,11 +253,11 @@ def test_what_is_announced_can_be_opened() -> None:
     assert format_addresses(Settings(PLACE, port=8001), 8001).startswith("Number Tower is at http://127.0.0.1:8001 ")
     everywhere = format_addresses(Settings(PLACE, host="0.0.0.0", lan="http://192.168.1.5:8000"), 8000)  # noqa: S104 - a class
     assert everywhere.splitlines()[0].startswith("Number Tower is at http://127.0.0.1:8000 ")
-    assert everywhere.splitlines()[1] == "Other machines in this network open http://192.168.1.5:8000"
+    assert everywhere.splitlines()[1] == "Other devices in this network can open http://192.168.1.5:8000"
     assert "http://[::1]:8000 " in format_addresses(Settings(PLACE, host="::1"), 8000)
     known = format_addresses(Settings(PLACE, public_url="https://tower.example"), 8000)
     assert known.startswith("Number Tower is at https://tower.example ")
-    assert known.endswith("Here it listens at http://127.0.0.1:8000.")
+    assert known.endswith("It listens at http://127.0.0.1:8000.")
 
 
 # Settings -------------------------------------------------------------------------------------------------------------

@@ -96,10 +96,10 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> int:
 
 def _explain_metrics_failure(error: Exception, address: MetricsAddress) -> str:
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return f"--metrics: port {address.port} is taken by another program; choose another"
+        return f"--metrics: port {address.port} is in use by another program; choose another"
     if isinstance(error, OSError) and error.errno == errno.EACCES:
         return f"--metrics: port {address.port} is reserved for the system; choose one from 1024 on"
-    return f"--metrics: {format_value(address.host)} is no address of this machine; leave it out to use 127.0.0.1"
+    return f"--metrics: {format_value(address.host)} is not an address of this machine; leave it out to use 127.0.0.1"
 
 
 def serve(app: Starlette, settings: Settings, listener: socket.socket, say: Callable[[str], object]) -> int:
@@ -147,7 +147,7 @@ def open_listener(host: str, port: int | None) -> socket.socket:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise ServerStartError(
-            f"--host: {format_value(host)} is no address; 127.0.0.1 is this machine, 0.0.0.0 all networks"
+            f"--host: {format_value(host)} is not an address; use 127.0.0.1 for this machine, 0.0.0.0 for all networks"
         ) from None
     family, *_, (address, *_) = found[0]
     both = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()

@@ -84,7 +84,7 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     """Review a game move by move: which moves were mistakes, what was better, and why."""
     table = await _read_open_record(request, given.record)
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
-        too_long = f"Here a game of at most {MAX_REVIEWED_MOVES:,} moves is gone through; this one is longer."
+        too_long = f"Games of more than {MAX_REVIEWED_MOVES:,} moves are not reviewed here."
         raise ProblemError(422, "too_large", too_long)
     review, words = await ask_review(request, table), ReviewText.for_table(table)
     return ReviewResponse(
