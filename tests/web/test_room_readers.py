@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from html import unescape
 from random import Random
 
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 from number_tower import Game, catalogue
 from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
+from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import NewRoom
 from support.apps import opened
 
@@ -73,7 +75,8 @@ def open_room(client: TestClient, new: NewRoom) -> str:
     """Open a room for the visitor, whatever was played there before; return its address."""
     assert client.portal is not None
     client.post("/new", data={"opponent": "table"})  # for the cookie
-    cached, _ = client.portal.call(client.app.state.lobby.open_room, new, next(iter(client.cookies.values())))  # type: ignore[attr-defined]
+    lobby: Lobby = client.app.state.lobby  # type: ignore[attr-defined]  # a FastAPI app, which Starlette does not know
+    cached, _ = client.portal.call(partial(lobby.open_room, new, next(iter(client.cookies.values()))))
     return str(cached.address)
 
 
