@@ -23,7 +23,7 @@ def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
     place(page, 9, 8, 6)
     page.get_by_role("link", name="Review").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
-    game = page.get_by_role("region", name="The game", exact=True)
+    game = page.get_by_role("region", name="Review", exact=True)
     expect(game.get_by_role("listitem")).to_have_count(3)
     expect(game).to_contain_text("Ann")
     game.get_by_role("listitem").nth(1).get_by_role("link").click()
@@ -40,7 +40,7 @@ def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
 
 def test_a_mistake_is_marked_with_its_reason(visitor: Visitor) -> None:
     page = visitor("/analysis?game=draft:2,8,1,7&ply=2")
-    game = page.get_by_role("region", name="The game", exact=True)
+    game = page.get_by_role("region", name="Review", exact=True)
     expect(game.get_by_text(re.compile("mistake")).first).to_be_attached()
     moves = page.get_by_role("region", name=re.compile("to move")).get_by_role("listitem")
     expect(moves.first).to_contain_text(re.compile("wins|draws|loses"))
