@@ -143,7 +143,7 @@ def test_screen_readers_are_told_what_is_drawn(visitor: Visitor) -> None:
     place(page, 9, 8)
     expect(page.get_by_role("main")).to_have_count(1)
     expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
-    expect(page).to_have_title(re.compile("^Ann.s turn"))
+    expect(page).to_have_title(re.compile("^Ann.s Turn"))
     expect(tower(page, re.compile("Ann.s tower, height 9 of 15: 9$"))).to_be_visible()
     expect(tower(page, re.compile("Ben.s tower, height 8 of 15: 8$"))).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="Ann's Turn")).to_be_visible()
