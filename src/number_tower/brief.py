@@ -121,11 +121,11 @@ class RefusalText(NamedTuple):
     """Above a number of such answers."""
 
 
-_NO_BLOCK = "is no block of this game"
+_NO_BLOCK = "is not a block of this game"
 
 REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "not_a_block": RefusalText(
-        _NO_BLOCK, f"which {_NO_BLOCK}", "not a block of this game ({blocks})", "no block of the game"
+        _NO_BLOCK, f"which {_NO_BLOCK}", "not a block of this game ({blocks})", "not a block of the game"
     ),
     "over": RefusalText(
         "comes after the end of the game", "though the game was over", "the game was over before it", "after the end"
@@ -133,7 +133,7 @@ REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "used": RefusalText("has been used already", "which had been used", "that block had been used", "used already"),
     "unavailable": RefusalText("is not available", "which is not available", "not available", "not available"),
     "opening": RefusalText(
-        "may not lie on the ground", "which may not open", "not a permitted opening", "not for the ground"
+        "may not start a tower", "which may not start a tower", "not a permitted opening", "not for the ground"
     ),
     "fit": RefusalText("does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"),
     "target": RefusalText(
@@ -148,7 +148,7 @@ def explain_refusal(game: Game, block: int, refusal: Refusal | Unplaceable) -> s
     rules, top = game.rules, game.position.tops[game.to_move]
     match refusal:
         case "not_a_block":
-            return f"{REFUSALS[refusal].clause}: they are {summarize_numbers(rules.blocks)}"
+            return f"{REFUSALS[refusal].clause}; the blocks are {summarize_numbers(rules.blocks)}"
         case "fit":
             return f"{REFUSALS[refusal].clause} on {top}, where a block must be {describe_fit(rules, top)}"
         case "target":

@@ -63,7 +63,7 @@ class Game:
     def undo(self, count: int = 1) -> Game:
         """Return the game without its last move, or its last few."""
         if not 1 <= count <= len(self.moves):
-            raise ValueError("no move has been made that could be taken back")
+            raise ValueError("there is no move to undo")
         return self.at(len(self.moves) - count)
 
     def at(self, ply: int) -> Game:

@@ -221,7 +221,7 @@ class Room:
         table, mine = self.table, self.seats[place].name
         if name is not None:
             if name.strip().casefold() == other.name.casefold():
-                raise TableError(f"the other player is called {other.name}; choose another name")
+                raise TableError(f"the other player is already called {other.name}; choose another name")
             names = check_player_names((name, other.name) if place == 0 else (other.name, name))
             table, mine = replace(table, names=names), names[place]
         person = Seat("person", mine)
@@ -230,7 +230,7 @@ class Room:
     def apply(self, held: Collection[int], action: Action) -> Room:
         """Return the room after an action of the client that holds these seats; a repeated action counts once."""
         if not held:
-            raise RoomError("not_yours", "you have no seat in this game, so you can only watch")
+            raise RoomError("not_yours", "you are watching this game, so you cannot do that")
         if self._check_game(action):
             return self
         room = self
@@ -273,7 +273,7 @@ class Room:
         if self.table.check_version(move.version, Change("place", move.block), held):
             return self
         if self.waiting:
-            raise RoomError("waiting", "nobody has taken the other seat yet")
+            raise RoomError("waiting", "the other player is not here yet")
         if not self.over and self.table.game.to_move not in held:
             raise RoomError("not_now", f"it is {self.seats[self.table.game.to_move].name}'s turn")
         return self._set_table(self.table.play(move.block))
@@ -282,8 +282,8 @@ class Room:
         if self.table.check_version(undo.version, Change("undo", 1), held):
             return self
         if not self._holds_all_people(held):
-            raise RoomError("not_now", "the other player has to agree; ask to undo")
-        self._check(self._may_take_back, "too many moves were undone in this game; no more can be")
+            raise RoomError("not_now", "the other player has to agree first; offer to undo")
+        self._check(self._may_take_back, "too many moves were undone in this game, so no more can be")
         self._check(self.table.may_undo, "there is no move to undo")
         return self._set_table(self.table.undo())
 
@@ -296,12 +296,12 @@ class Room:
         return replace(self, offer=Offer(kind, next(iter(held))), declined=None)
 
     def _decline(self, held: Collection[int]) -> Room:
-        self._check(self.may_answer(held) or self.may_withdraw(held), "there is no offer to decline")
+        self._check(self.may_answer(held) or self.may_withdraw(held), "there is no offer")
         return replace(self, offer=None, declined=None if self.may_withdraw(held) else self.offer)
 
     def _accept(self, held: Collection[int]) -> Room:
         if self.offer is None or not self.may_answer(held):
-            raise RoomError("not_now", "there is no offer to accept")
+            raise RoomError("not_now", "there is no offer to you")
         if self.offer.kind == "rematch":
             return self._start_next_game()
         return self._set_table(self.table.undo(self.offer.seat))
@@ -318,7 +318,7 @@ class Room:
         return replace(self, table=table, offer=None, declined=None)
 
     def _check_game_count(self) -> None:
-        most = f"{MOST_GAMES} games were played here, which is the limit; start a new game to continue"
+        most = f"{MOST_GAMES} games were played here, which is the limit; open a new room to continue"
         self._check(not self.over or self._may_play_again, most)
 
     def _check(self, may: bool, otherwise: str = "that cannot be done now") -> None:  # noqa: FBT001 - the one thing it checks

@@ -33,7 +33,7 @@ class StaleError(TableError):
     """A change was meant for an earlier version of the table; `table` is the present one."""
 
     def __init__(self, table: Table) -> None:
-        super().__init__("the table has changed since")
+        super().__init__("the game has changed meanwhile")
         self.table = table
 
 
@@ -72,12 +72,12 @@ def replay_moves(log: Iterable[Change]) -> tuple[int, ...]:
     declared = False
     for change in log:
         if declared:
-            raise ValueError("something was done after a result was declared")
+            raise ValueError("there is a change after the end of the game")
         if change.kind == "place":
             moves.append(change.number)
         elif change.kind == "undo":
             if change.number > len(moves):
-                raise ValueError("more moves are taken back than were made")
+                raise ValueError("more moves are undone than were made")
             del moves[len(moves) - change.number :]
         else:
             declared = True
@@ -176,7 +176,7 @@ class Table:
     def undo(self, player: int | None = None) -> Table:
         """Take back the last move of a person, or of one player, and all moves after it."""
         if not self.may_undo or player not in {None, *self.game.movers}:
-            raise TableError("there is no move to take back")
+            raise TableError("there is no move to undo")
         count = 1
         for mover in reversed(self.game.movers):
             if not self.automatic[mover] if player is None else mover == player:
@@ -247,7 +247,7 @@ def check_player_name(name: object) -> str:
 
 def _check_name(given: object, expected: str, this: str) -> str:
     if not isinstance(given, str):
-        raise TableError(f"expected {expected}; {this} is no text")
+        raise TableError(f"expected {expected}; {this} is not text")
     name = given.strip()
     if not name.strip(_JOINERS):
         raise TableError(f"expected {expected}; {this} is empty")

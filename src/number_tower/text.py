@@ -25,7 +25,7 @@ def format_value(value: object, most: int = 60) -> str:
     try:
         return _cut(ascii(value), most)
     except (ValueError, RecursionError):
-        return "something too long to be shown"
+        return "something too long to show"
 
 
 def format_text(text: str, most: int = 200) -> str:

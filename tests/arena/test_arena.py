@@ -44,7 +44,7 @@ from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.strategies import any_rules
 
-LEAVING = "stops; --resume goes on"
+LEAVING = "stops; --resume continues"
 STUBS = ("ann", "ben", "cleo")
 
 
@@ -140,7 +140,7 @@ def test_a_game_is_called_as_records_call_it(given: str | Rules, text: str, monk
         ([], ["ann", "ben"], "expected a game"),
         (["chess"], ["ann", "ben"], "'chess' cannot be played: there is no game called 'chess'"),
         (["none.toml"], ["ann", "ben"], "'none.toml' cannot be played: none.toml: there is no such file"),
-        (["draft(step=2)"], ["ann", "ben"], "draft takes no option step"),
+        (["draft(step=2)"], ["ann", "ben"], "draft has no option step"),
         (["draft(first=2)"], ["ann", "ben"], "expected a game and its rules alone"),
         (["draft(names=A,B)"], ["ann", "ben"], "expected a game and its rules alone"),
         (["summit(hidden=yes)"], ["ann", "ben"], "expected a game and its rules alone"),
@@ -182,7 +182,7 @@ def test_a_game_is_played_to_its_end_and_everybody_leaves(rules: Rules, first: i
     ("name", "reason", "plies"),
     [
         ("quitter", "it has gone home", 1),
-        ("cheat", "it chose 1000000000, which is no block of this game", 1),
+        ("cheat", "it chose 1000000000, which is not a block of this game", 1),
         ("repeat", "which had been used", 1),
     ],
 )
@@ -264,7 +264,7 @@ def test_forfeits_are_counted_for_those_who_gave_them() -> None:
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("broken", "a worker process could not go on: ZeroDivisionError: it cannot count"),
+        ("broken", "a worker process failed: ZeroDivisionError: it cannot count"),
         ("deadly", "a worker process ended (exit code 3)"),
     ],
 )
@@ -586,7 +586,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     assert tower(*call, "--out", "arena.jsonl") == 2
     refused = capsys.readouterr()
     assert refused.err == (
-        "tower: arena.jsonl is not empty: --resume goes on with the arena in it, and another --out leaves it alone\n"
+        "tower: arena.jsonl is not empty: --resume continues the arena in it; use another --out to leave it as it is\n"
     )
     assert tower(*call, "--resume") == 0
     assert capsys.readouterr().out == first.out
@@ -606,7 +606,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
         ("draft --players random", 2, "expected two players or more, such as random,perfect; got 'random'"),
         ("draft --players random,nobody", 2, "--players: there is no level 'nobody'"),
         ("draft --players random,./nobot", 2, "--players: ./nobot cannot be started: there is no file ./nobot"),
-        ("draft --players 'random,./no \"bot'", 2, 'cannot be started: a quotation is not closed in ./no "bot'),
+        ("draft --players 'random,./no \"bot'", 2, 'cannot be started: a quotation mark is missing in ./no "bot'),
         (
             "draft --players random,./text",
             2,
@@ -614,7 +614,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
         ),
         ("draft draft --players random,perfect", 2, "games: 'draft' is named twice"),
         ("nothing --players random,perfect", 2, "'nothing' cannot be played"),
-        ("draft --players random,perfect --out ''", 2, "--out: expected a file's name"),
+        ("draft --players random,perfect --out ''", 2, "--out: expected a file name"),
         ("draft --players random,perfect --out .", 2, "games cannot be kept in .: Is a directory"),
         ("draft --players random,perfect --out text --resume", 1, "text is not the file of an arena"),
         ("draft --players random,perfect --out other --resume", 2, "its seed is 1, and not 2"),
@@ -658,8 +658,8 @@ def test_a_worker_that_fails_is_told_in_a_line(
     monkeypatch.setattr(contesting, "compute_results", failing)
     assert tower("draft", "--players", "random,perfect", "--games", "3") == 1
     assert capsys.readouterr().err == (
-        "tower: a worker process ended (exit code -9). 0 of 3 games are kept in arena.jsonl. "
-        "To go on: tower arena draft --players random,perfect --games 3 --seed=1 --resume\n"
+        "tower: a worker process ended (exit code -9). 0 of 3 games are saved in arena.jsonl. "
+        "Resume with: tower arena draft --players random,perfect --games 3 --seed=1 --resume\n"
     )
 
 
@@ -718,7 +718,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert not list(running_with(polite))
     kept = path.read_bytes().count(b"\n") - 1
     assert 2 <= kept < 40
-    start = f"tower: stopped. {kept} of 40 games are kept in {path}. To go on: tower "
+    start = f"tower: stopped. {kept} of 40 games are saved in {path}. Resume with: tower "
     assert complaint.startswith(start)
     assert complaint.count("\n") == 1
     again = subprocess.run(
@@ -825,7 +825,7 @@ Score of each player against each other, in %:
   2  ben     0.0      -  100.0
   3  cleo    0.0    0.0      -
 
-Each game: score of whoever starts, plies, score of each player:
+Each game: score of the starting player, plies, score of each player:
 
           first  plies      1      2      3
   draft    50.0   25.0  100.0   50.0    0.0
@@ -837,4 +837,4 @@ Each game: score of whoever starts, plies, score of each player:
 def test_the_report_of_two_players_at_one_game_is_short() -> None:
     text = contesting.format_report(pretended(("ann", "ben"), "draft"), 80)
     assert "against each other" not in text
-    assert text.endswith("\nWhoever starts scored 50.0%; a game took 25.0 plies.\n")
+    assert text.endswith("\nThe player who starts scored 50.0%; a game took 25.0 plies.\n")

@@ -250,11 +250,11 @@ def test_the_first_prompt_of_a_match_needs_nothing_heavy() -> None:
 def test_without_a_database_only_the_game_can_be_resumed(db: str) -> None:
     left = tower("match", "draft", "--vs", "easy", "--seed", "4", "--no-save", typed="9\nquit\n", NUMBER_TOWER_DB=db)
     assert left.returncode == 0
-    assert "The match is not kept, so only this game of it can be resumed: tower resume 'draft(" in left.stdout
+    assert "The match is not saved, so you can resume only this game of it: tower resume 'draft(" in left.stdout
     assert "--vs easy --seed 4" in left.stdout
     between = tower("match", "draft", typed=FIRST_WINS)
     assert between.returncode == 1
-    assert between.stderr.endswith("The match is not kept, so it cannot be resumed.\n")
+    assert between.stderr.endswith("The match is not saved, so it cannot be resumed.\n")
     assert not Path(db).exists()
 
 
@@ -298,26 +298,26 @@ def test_a_match_is_kept_from_its_first_move_to_its_end(db: str) -> None:
 
 def test_resuming_tells_the_score_and_the_game_so_far(db: str) -> None:
     left = tower("match", "draft", "--names", "Ann,Ben", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db)
-    assert left.stdout.endswith("The game is left unfinished. To go on with it: tower resume m1\n")
+    assert left.stdout.endswith("Match saved. Resume it with: tower resume m1\n")
     for ref in ((), ("m1",), ("M1",), ("2",)):
         again = tower("resume", *ref, NUMBER_TOWER_DB=db)
         assert again.returncode == 1
         assert again.stdout.startswith("\nThe score after 1 of 3: Ann: 1, Ben: 0\n\nGame 2. ")
         assert "Ben starts.\n\n---" in again.stdout
         assert "wish to place: 9\n" in again.stdout
-        assert again.stderr == "tower: the input ended before the game did. To go on with it: tower resume m1\n"
+        assert again.stderr == "tower: Match saved. Resume it with: tower resume m1\n"
 
 
 def test_a_match_left_between_two_games_goes_on_with_the_next(db: str) -> None:
     tower("play", "race", typed="1\n", NUMBER_TOWER_DB=db)
     left = tower("match", "draft,summit", typed=FIRST_WINS, NUMBER_TOWER_DB=db)
-    assert left.stderr.endswith("To go on with it: tower resume m1\n")
+    assert left.stderr.endswith("Resume it with: tower resume m1\n")
     again = tower("resume", typed="5\n6\n9\n", NUMBER_TOWER_DB=db)
     assert again.stdout.startswith("\nThe score after 1 of 2: Player 1: 1, Player 2: 0\n\n[Game 2]")
     assert again.stdout.endswith("The match is drawn.\n")
     then = tower("resume", NUMBER_TOWER_DB=db)
     assert "Score" not in then.stdout
-    assert then.stderr.endswith("To go on with it: tower resume 1\n")
+    assert then.stderr.endswith("Resume it with: tower resume 1\n")
 
 
 def test_what_was_left_last_is_gone_on_with(db: str) -> None:
@@ -333,7 +333,7 @@ def test_a_match_that_is_over_or_unknown_cannot_go_on(db: str) -> None:
     over = tower("resume", "m1", NUMBER_TOWER_DB=db)
     assert over.returncode == 0
     assert "Player 1: 1, Player 2: 0" in over.stdout
-    assert over.stdout.endswith("Player 1 wins the match!\n\nThis match is over; there is nothing to go on with.\n")
+    assert over.stdout.endswith("Player 1 wins the match!\n\nThis match is over, so there is nothing to resume.\n")
     assert "This game is over" in tower("resume", "1", NUMBER_TOWER_DB=db).stdout
     unknown = tower("resume", "m7", NUMBER_TOWER_DB=db)
     assert unknown.returncode == 2
@@ -370,7 +370,7 @@ def test_a_program_is_never_started_from_the_database(db: str, tmp_path: Path) -
     assert f"tower resume m1 --vs {bot} --seed 3\n" in left.stdout
     (tmp_path / "started").unlink()
     again = tower("resume", typed="quit\n", NUMBER_TOWER_DB=db)
-    assert f"(To go on against the program: --vs {bot})" in again.stdout
+    assert f"(To continue against the program, add: --vs {bot})" in again.stdout
     assert not (tmp_path / "started").exists()
 
 
@@ -508,7 +508,7 @@ def test_two_terminals_play_one_match(db: str) -> None:
     here.type("9\n")
     here.until(asked_with(8))
     there.type("7\n")
-    assert "This game has gone on elsewhere" in there.until(asked_with(8))
+    assert "This game was continued elsewhere" in there.until(asked_with(8))
     there.type("8\n")
     there.until(asked_with(7))
     here.type("5\n")
@@ -531,7 +531,7 @@ def test_ctrl_c_leaves_the_match(db: str) -> None:
         terminal.until("wish to place: ")
     assert terminal.seen.count("At any time:") == 1
     assert terminal.end(interrupt=True) == 128 + signal.SIGINT
-    assert "tower: stopped. To go on with it: tower resume m1" in terminal.seen
+    assert "tower: Match saved. Resume it with: tower resume m1" in terminal.seen
 
 
 def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
@@ -545,7 +545,7 @@ def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest
     put = Store.save
     monkeypatch.setattr(Store, "save", fails_for_a_while)
     done = tower("match", "draft", "--db", db, typed=FIRST_WINS + "9\nquit\n")
-    assert "The game goes on in memory" in done.stderr
+    assert "You can continue" in done.stderr
     assert done.stdout.endswith(f"tower resume m1 --db {db}\n")
     assert len(failed) == 2
     assert [game.table.game.moves for game in played(opened(db))] == [(9, 8, 6), (9,)]
@@ -556,7 +556,7 @@ def test_a_match_without_a_database_goes_on_in_memory(tmp_path: Path) -> None:
     done = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert done.returncode == 0
     assert "Player 1: 1, Player 2: 0" in done.stdout
-    assert "The match is not kept, so only this game of it can be resumed: " in done.stdout
+    assert "The match is not saved, so you can resume only this game of it: " in done.stdout
     assert "draft(first=2):9" in done.stdout
 
 
@@ -569,7 +569,7 @@ def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(monkeypatch: p
     place = matches.claim_slot
     monkeypatch.setattr(matches, "claim_slot", forgets)
     done = tower("match", "draft", typed=FIRST_WINS * 3, NUMBER_TOWER_DB=db)
-    assert "this match was forgotten elsewhere; its game is kept by itself" in done.stderr
+    assert "this match was deleted elsewhere; its game is saved on its own" in done.stderr
     assert done.stdout.endswith("Player 1 wins the match!\n")
     left = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db)
     assert left.stdout.endswith("only this game of it can be resumed: tower resume 5\n")

@@ -197,15 +197,15 @@ def test_two_programs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("draft hard", "That cannot be played: there is no level 'hard'; the levels are gentle, easy"),
-        ("draft ./nobody", "That cannot be played: ./nobody cannot be started"),
-        ("draft vs perfect easy", "That cannot be played: perfect easy cannot be started"),
+        ("draft hard", "This game cannot be played: there is no level 'hard'; the levels are gentle, easy"),
+        ("draft ./nobody", "This game cannot be played: ./nobody cannot be started"),
+        ("draft vs perfect easy", "This game cannot be played: perfect easy cannot be started"),
         ("draft, gentle", "--- Tower of Numbers Game Start ---"),
         ("levels", "The computer plays at five levels"),
         ("learn draft", "A first lesson. Tower of Numbers: the draft"),
         ("puzzle --day 2027-01-31", "Puzzle of the day, 31 January 2027"),
         ("rules climb", "A number must be larger than the one beneath it"),
-        ("learn nothing", "That cannot be played: there is no game called 'nothing'"),
+        ("learn nothing", "This game cannot be played: there is no game called 'nothing'"),
     ],
 )
 def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> None:
@@ -238,7 +238,7 @@ def test_a_game_that_a_computer_seems_to_have_played_says_how_to_go_on_against_i
     terminal.until("Enter the block")
     terminal.type("quit\n")
     assert terminal.end() == 0
-    assert "(To go on against Gentle: --vs gentle.)" in terminal.seen
+    assert "(To continue against Gentle, add: --vs gentle.)" in terminal.seen
 
 
 def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:

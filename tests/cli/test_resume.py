@@ -35,7 +35,7 @@ def kept(file: Path) -> Store:
 
 def test_the_same_opponent_comes_back(play: Command, file: Path) -> None:
     left = play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", "quit"])
-    assert left.out.endswith("To go on with it: tower resume 1\n")
+    assert left.out.endswith("Resume it with: tower resume 1\n")
     again = play("resume", answers=["2", "quit"])
     assert again.out.count("Easy's turn") == 2
     assert len(kept(file).get(1).table.game.moves) == 4
@@ -46,7 +46,7 @@ def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command,
     play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", f"save {saved}", "quit"])
     assert json.loads(Path(saved).read_text())["kept"] == {"key": kept(file).get(1).key}
     again = play("resume", saved, answers=["2", "undo", "3", "quit"])
-    assert again.out.endswith("To go on with it: tower resume 1\n")
+    assert again.out.endswith("Resume it with: tower resume 1\n")
     game = kept(file).get(1)
     assert game.seats == Seats((None, "easy"), 3)
     assert kept(file).find_unfinished() == game
@@ -98,10 +98,10 @@ def test_a_match_that_is_forgotten_while_it_is_played_is_not_begun_again_in_the_
         yield from ("6", "9", "quit")
 
     done = play("match", "draft", answers=answers())
-    assert "this game was forgotten elsewhere; it is kept anew" in done.err
-    assert "this match was forgotten elsewhere; its game is kept by itself" in done.err
-    assert "The match is not kept" in done.out
-    assert "No matches are kept" in play("history", "--matches").out
+    assert "this game was deleted elsewhere; it is saved again" in done.err
+    assert "this match was deleted elsewhere; its game is saved on its own" in done.err
+    assert "The match is not saved" in done.out
+    assert "No matches are saved" in play("history", "--matches").out
 
 
 def test_a_game_of_a_match_whose_earlier_games_are_missing_goes_on_alone(play: Command, file: Path) -> None:
@@ -155,8 +155,8 @@ def test_a_result_that_was_overtaken_elsewhere_is_told(
 
     monkeypatch.setattr(Store, "save", sometimes)
     done = play("match", "draft", answers=answers())
-    assert "tower: an earlier game of this match went on elsewhere. Here it was draft:9,8,6\n" in done.err
-    assert "The match is not kept" in done.out
+    assert "tower: an earlier game of this match was continued elsewhere. Played here: draft:9,8,6\n" in done.err
+    assert "The match is not saved" in done.out
     assert kept(file).get(1).table.game.moves == (9, 7)
 
 
@@ -224,7 +224,7 @@ def test_whoever_looks_is_told_what_happened_elsewhere(play: Command, file: Path
 
     done = play("play", "draft", answers=answers())
     assert done.err == ""
-    assert "(This game has gone on elsewhere. What happened there:)" in done.out
+    assert "(This game was continued elsewhere. The moves made there:)" in done.out
     assert kept(file).get(1).table.game.moves == (9, 8, 4)
 
 
@@ -234,7 +234,7 @@ def test_a_computer_that_this_version_does_not_know_is_told(play: Command, file:
         connection.exec_driver_sql("UPDATE games SET seat_2 = 'wizard'")
     done = play("resume", answers=["quit"])
     assert done.code == 0
-    assert done.out.startswith("(The computer that played here, 'wizard', is not known to this Number Tower.)\n")
+    assert done.out.startswith("(The computer that played here, 'wizard', is unknown to this Number Tower.)\n")
 
 
 def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -> None:
@@ -254,13 +254,13 @@ def test_a_game_of_a_match_can_be_given_up(play: Command, file: Path) -> None:
 def test_the_welcome_goes_on_with_the_last_game(play: Command, file: Path) -> None:
     play("play", "draft", answers=["9", "quit"])
     done = play(answers=["resume", "8", "quit"])
-    assert done.out.endswith("To go on with it: tower resume 1\n")
+    assert done.out.endswith("Resume it with: tower resume 1\n")
     assert kept(file).get(1).table.game.moves == (9, 8)
 
 
 @pytest.mark.usefixtures("file")
 def test_matches_are_listed_with_their_score(play: Command) -> None:
-    assert "No matches are kept in" in play("history", "--matches").out
+    assert "No matches are saved in" in play("history", "--matches").out
     play("match", "climb", "--names", "Ann,Ben", "--best-of", "3", answers=["30", "30", "quit"])
     play("match", "climb,draft", "--names", "Cleo,Dan", "--best-of", "1", answers=["30"])
     rows = [line.split("  ") for line in play("history", "--matches").out.splitlines()]
@@ -285,11 +285,11 @@ def test_a_forgotten_match_is_told_game_by_game(play: Command) -> None:
     play("match", "climb", "--names", "Ann,Ben", answers=["30", "30", "quit"])
     within = play("forget", "2")
     assert (within.code, within.err) == (
-        2, "tower: game 2 is part of a match; to forget all of it: tower forget m1\n",
+        2, "tower: game 2 is part of a match; to delete the whole match: tower forget m1\n",
     )  # fmt: skip
     assert play("forget", "m1").out == (
-        "Match m1 is forgotten. Its games were\n"
+        "Deleted match m1. Its games were:\n"
         "  climb(names=Ann,Ben):30\n"
         "  climb(first=2,names=Ann,Ben):30\n"
     )  # fmt: skip
-    assert play("history").out.startswith("No games are kept")
+    assert play("history").out.startswith("No games are saved")

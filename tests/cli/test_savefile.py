@@ -63,7 +63,7 @@ def test_everything_chosen_at_the_table_is_kept(tmp_path: Path) -> None:
 def test_resuming_a_file_goes_on_in_it(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
     left = tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
-    assert f"To go on with it: tower resume {path}" in left.stdout
+    assert f"Resume it with: tower resume {path}" in left.stdout
     done = tower("resume", str(path), typed="6\n")
     assert done.stdout == tower("play", "draft", typed="9\n8\n6\n").stdout
     assert kept(path).game.moves == (9, 8, 6)
@@ -169,7 +169,7 @@ def test_the_game_goes_on_when_its_folder_vanishes(tmp_path: Path) -> None:
 
 def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:
     shown, _ = play_while_the_folder_vanishes(tmp_path / "away", "9\nquit\n")
-    assert shown.endswith("To go on with it: tower resume draft:9\n")
+    assert shown.endswith("Resume it with: tower resume draft:9\n")
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -204,7 +204,7 @@ def test_a_hint_never_names_a_file_with_another_game(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
     left = tower("resume", "draft:5,4", "--record", str(path), typed="quit\n")
-    assert left.stdout.endswith("To go on with it: tower resume draft:5,4\n")
+    assert left.stdout.endswith("Resume it with: tower resume draft:5,4\n")
 
 
 def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way_of_the_next(

@@ -83,7 +83,7 @@ def test_the_command_that_goes_on_can_be_typed_as_it_is_shown(play: Command) -> 
     """What is shown is not the name itself, but bash makes the name of it."""
     for name in (*ODD, "it's", "back\\slash\x1b'"):
         left = play("play", "draft", "--db", f"{name}.db", answers=["9", "quit"])
-        again = left.out.splitlines()[-1].partition("To go on with it: tower ")[2]
+        again = left.out.splitlines()[-1].partition("Resume it with: tower ")[2]
         assert again.isprintable(), again
         resumed = subprocess.run(
             ["bash", "-c", f"printf %s {again.partition(' --db ')[2]}"], capture_output=True, check=True

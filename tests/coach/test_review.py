@@ -513,7 +513,7 @@ def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("", "expected a file's name"),
+        ("", "expected a file name"),
         ("nowhere/game.svg", "there is no folder"),
         ("folder", "is not a file that a picture can be kept in"),
         ("notes.txt", "holds something that is not an SVG picture; choose another file"),

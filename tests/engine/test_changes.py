@@ -82,10 +82,10 @@ def test_a_table_that_stands_the_same_is_equal_however_it_came_about(tables: lis
 @pytest.mark.parametrize(
     ("log", "problem"),
     [
-        (["undo 1"], "more moves are taken back than were made"),
-        (["9", "undo 2"], "more moves are taken back than were made"),
-        (["9", "resigned 1", "8"], "something was done after a result was declared"),
-        (["9", "resigned 1", "undo 1"], "something was done after a result was declared"),
+        (["undo 1"], "more moves are undone than were made"),
+        (["9", "undo 2"], "more moves are undone than were made"),
+        (["9", "resigned 1", "8"], "there is a change after the end of the game"),
+        (["9", "resigned 1", "undo 1"], "there is a change after the end of the game"),
     ],
 )
 def test_a_log_that_leads_nowhere_is_refused(log: list[str], problem: str) -> None:
@@ -138,7 +138,7 @@ def test_an_undo_said_twice_counts_once_however_far_it_went(table: Table) -> Non
 def test_two_who_answer_the_same_version_cannot_both_be_right(table: Table) -> None:
     first = table.answer(0, Change("place", 9))
     for late in (Change("place", 8), Change("undo", 1), Change("resigned", 0)):
-        with pytest.raises(StaleError, match="the table has changed since") as stale:
+        with pytest.raises(StaleError, match="the game has changed meanwhile") as stale:
             first.answer(0, late)
         assert stale.value.table == first
 

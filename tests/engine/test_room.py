@@ -169,7 +169,7 @@ def test_an_offer_lapses_with_the_next_move() -> None:
 
 
 def test_nobody_accepts_what_they_offered_themselves() -> None:
-    with pytest.raises(RoomError, match="there is no offer to accept"):
+    with pytest.raises(RoomError, match="there is no offer to you"):
         played(room(), 9).apply(ANN, MakeOffer("takeback")).apply(ANN, Accept())
 
 
@@ -271,7 +271,7 @@ def test_there_are_no_games_for_ever_in_one_room() -> None:
     """On the code as it was, a room could fill the database with rematches alone."""
     last = replace(over(room()), number=MOST_GAMES)
     for held, action in ((BOTH, Rematch()), (ANN, MakeOffer("rematch"))):
-        with pytest.raises(RoomError, match="500 games were played here, which is the limit; start a new game"):
+        with pytest.raises(RoomError, match="500 games were played here, which is the limit; open a new room"):
             last.apply(held, action)
     assert not last.may_rematch(BOTH)
     assert not last.may_offer(ANN, "rematch")

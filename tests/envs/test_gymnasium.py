@@ -185,10 +185,10 @@ def test_a_result_is_given_once() -> None:
     ("chosen", "why"),
     [
         (9, "it chose 9, which had been used"),
-        (10, "it chose 10, which is no block of this game"),
-        (None, "it chose None, which is no block of this game"),
-        ("nine", "it chose 'nine', which is no block of this game"),
-        (8.0, "it chose 8.0, which is no block of this game"),
+        (10, "it chose 10, which is not a block of this game"),
+        (None, "it chose None, which is not a block of this game"),
+        ("nine", "it chose 'nine', which is not a block of this game"),
+        (8.0, "it chose 8.0, which is not a block of this game"),
     ],
 )
 def test_an_opponent_without_a_move_that_can_be_placed_forfeits(chosen: Any, why: str) -> None:
@@ -300,7 +300,7 @@ def test_what_cannot_be_done_is_said() -> None:
         NumberTowerEnv("draft").step(0)
     with pytest.raises(ValueError, match="render_mode: expected None or one of human, ansi, rgb_array"):
         NumberTowerEnv("draft", render_mode="film")
-    with pytest.raises(OptionError, match="draft takes no option fit"):
+    with pytest.raises(OptionError, match="draft has no option fit"):
         NumberTowerEnv("draft", fit="any")
     env = NumberTowerEnv("draft")
     env.reset()

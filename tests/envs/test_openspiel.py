@@ -294,7 +294,7 @@ def test_a_game_of_the_catalogue_keeps_its_name() -> None:
     [
         ("game=chess", "there is no game called 'chess'; the games are climb"),
         ("game=./none.toml", "there is no such file"),
-        ("game=draft,fit=any", "draft takes no option fit; it takes target"),
+        ("game=draft,fit=any", "draft has no option fit; it has target"),
         ("game=draft,target=0", "target: expected a whole number from 1"),
         ("game=draft,target=-1", "target: expected a whole number from 1"),
         ("fit=ascending,step=-1", "step: expected a whole number from 1"),

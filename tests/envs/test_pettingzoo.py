@@ -319,7 +319,7 @@ def test_what_cannot_be_chosen_is_refused_in_words() -> None:
         env("draft", first=True)
     with pytest.raises(ValueError, match="render_mode: expected None or one of human, ansi, rgb_array; got"):
         env("draft", render_mode="film")
-    with pytest.raises(OptionError, match="draft takes no option fit"):
+    with pytest.raises(OptionError, match="draft has no option fit"):
         env("draft", fit="any")
     with pytest.raises(UnknownGameError, match="there is no game called"):
         env("chess")

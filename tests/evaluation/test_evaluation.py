@@ -238,7 +238,7 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
         ("./nobody", "cannot be started"),
         ("nothing_here:answer", "ModuleNotFoundError: No module named 'nothing_here'; expected module:function"),
         ("support.replies:answer", "has no attribute 'answer'"),
-        ("support.replies:GOOD", "it is no function, but ('largest'"),
+        ("support.replies:GOOD", "it is not a function, but ('largest'"),
         ("replies.py:largest", "write it without .py, as in replies:largest"),
         ("support.replies:later", "it is an async function"),
         ("support.replies:Text", "it is a class"),

@@ -395,7 +395,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player nobody", 2, "the levels are random, gentle, easy, fair, strong, perfect; a program needs a"),
         ("draft --player json.py:loads", 2, "write it without .py, as in json:loads"),
         ("draft --player random --against json:loads", 2, "json:loads cannot sit opposite"),
-        ("--resume", 2, "there is nothing to go on with in eval.jsonl: No such file"),
+        ("--resume", 2, "there is nothing to resume in eval.jsonl: No such file"),
         ("--resume --out text", 1, "text is not the file of an evaluation"),
         ("--resume --out text --seed 2", 2, "--player: expected a command"),
         ("draft --player ./nobot", 2, "./nobot cannot be started: there is no file ./nobot"),
@@ -413,7 +413,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player random --tries 0", 2, "--tries: expected a whole number"),
         ("draft --player random --report text", 2, "--report: expected a folder"),
         ("draft --player random --report ''", 2, "--report: expected a folder"),
-        ("draft --player random --out ''", 2, "--out: expected a file's name"),
+        ("draft --player random --out ''", 2, "--out: expected a file name"),
         ("draft --player random --out .", 2, "cannot be kept in .: Is a directory"),
         ("draft --player random --out text --resume", 1, "text is not the file of an evaluation"),
     ],
@@ -483,7 +483,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     assert said.out == ""
     found = re.fullmatch(
         r"tower: stopped: support.replies:failing_once gave no answer: it raised ConnectionError: no connection\. "
-        r"(\d) of 8 tasks are kept in eval\.jsonl\. To go on: tower (eval --resume --out eval\.jsonl .+)\n",
+        r"(\d) of 8 tasks are saved in eval\.jsonl\. Resume with: tower (eval --resume --out eval\.jsonl .+)\n",
         said.err,
     )
     assert found is not None
@@ -524,7 +524,7 @@ def test_baselines_are_asked_besides_and_nobody_twice(
     players = [player["player"] for player in json.loads(capsys.readouterr().out)["players"]]
     assert sorted(players) == ["easy", "fair", "gentle", "perfect", "random", "strong"]
     assert tower(*call, "--jobs", "1") == 0
-    assert capsys.readouterr().out.endswith("\nNothing is kept; --report FOLDER writes a report with plots.\n")
+    assert capsys.readouterr().out.endswith("\nNothing is saved; --report FOLDER writes a report with plots.\n")
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same_report(tmp_path: Path) -> None:
@@ -548,7 +548,9 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     output, complaint = running.communicate(timeout=SLOW)
     assert (running.returncode, output) == (130, "")
     assert not (tmp_path / "out").exists()
-    found = re.fullmatch(r"tower: stopped\. ([\d,]+) of 60 tasks are kept in eval\.jsonl\. To go on: (.+)\n", complaint)
+    found = re.fullmatch(
+        r"tower: stopped\. ([\d,]+) of 60 tasks are saved in eval\.jsonl\. Resume with: (.+)\n", complaint
+    )
     assert found is not None
     assert 4 <= int(found[1]) < 60
     again = start(*shlex.split(found[2])[1:])
@@ -574,7 +576,7 @@ def test_an_order_to_end_is_taken_like_ctrl_c_and_no_program_stays_behind(tmp_pa
     running.terminate()
     _, complaint = running.communicate(timeout=SLOW)
     assert running.returncode == 130
-    assert complaint.startswith("tower: stopped. 0 of 4 tasks are kept in eval.jsonl.")
+    assert complaint.startswith("tower: stopped. 0 of 4 tasks are saved in eval.jsonl.")
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
@@ -592,7 +594,7 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
     assert tower("--resume", "--out", "eval.jsonl", "--jobs", "1") == 2
     complaint = capsys.readouterr().err
     assert "here:answer cannot be asked: ModuleNotFoundError" in complaint
-    assert "3 of 4 tasks are kept in eval.jsonl. To go on: tower eval --resume --out eval.jsonl" in complaint
+    assert "3 of 4 tasks are saved in eval.jsonl. Resume with: tower eval --resume --out eval.jsonl" in complaint
 
 
 # The baselines --------------------------------------------------------------------------------------------------------

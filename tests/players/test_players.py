@@ -170,7 +170,7 @@ def test_a_position_that_cannot_be_solved_is_played_as_far_as_it_is_seen_and_tha
     rules = nt.rules("summit", blocks="1-40", target=311)
     level = perfect()
     assert level.choose(Game(rules)) in Game(rules).legal
-    assert level.remark == "Perfect cannot solve this position, and plays as far as it sees."
+    assert level.remark == "Perfect cannot work out this position, and plays as well as it can."
     close = Game(rules, 0, (40, 40, 39, 39, 38, 38, 37, 37))
     assert level.choose(close) == 3
     assert level.choose(Game(nt.rules("draft"))) in {8, 9}

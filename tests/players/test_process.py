@@ -245,7 +245,7 @@ def test_a_supervisor_that_does_not_start_is_a_forfeit(
     bot: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "SUPERVISOR", tmp_path / "nothing.py")
-    with pytest.raises(ForfeitError, match="the process that is to watch over it does not start"):
+    with pytest.raises(ForfeitError, match="the process that supervises it does not start"):
         Program(bot("plain")).choose(GAME)
 
 

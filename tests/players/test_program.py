@@ -215,7 +215,7 @@ NO_NUMBER = [
 @pytest.mark.parametrize(("answer", "shown"), NO_NUMBER)
 def test_an_answer_that_is_no_number_forfeits(shell: Bot, answer: str, shown: str) -> None:
     told = reason(shell(f"read -r line; printf -- '{answer}\\n'; sleep 60"))
-    assert told == f"it answered {shown}, which is no whole number in plain digits"
+    assert told == f"it answered {shown}, which is not a whole number in plain digits"
 
 
 @pytest.mark.parametrize("answer", ["", "   ", "\\r", "\\t"])
@@ -226,8 +226,8 @@ def test_an_empty_line_forfeits(shell: Bot, answer: str) -> None:
 @pytest.mark.parametrize(
     ("game", "answer", "told"),
     [
-        (GAME, 0, "0, which is no block of this game: they are 1-9; it could have placed 1-7"),
-        (GAME, 10, "10, which is no block of this game: they are 1-9; it could have placed 1-7"),
+        (GAME, 0, "0, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
+        (GAME, 10, "10, which is not a block of this game; the blocks are 1-9; it could have placed 1-7"),
         (GAME, 8, "8, which has been used already; it could have placed 1-7"),
         (GAME, 9, "9, which does not fit on 8, where a block must be at most 8; it could have placed 1-7"),
         (
@@ -238,7 +238,7 @@ def test_an_empty_line_forfeits(shell: Bot, answer: str) -> None:
         (
             Game(Rules(opening=[1, 2, 3, 5])),
             4,
-            "4, which may not lie on the ground; it could have placed 1-3,5",
+            "4, which may not start a tower; it could have placed 1-3,5",
         ),
         (
             Game(Rules(blocks=range(1, 1000), fit="related"), moves=(1,)),
@@ -253,14 +253,14 @@ def test_a_block_that_cannot_be_placed_forfeits(shell: Bot, game: Game, answer: 
 
 def test_of_very_many_legal_blocks_only_some_are_named(shell: Bot) -> None:
     told = reason(shell("read -r line; echo 1; sleep 60"), Game(Rules(blocks=range(2, 2000, 2))))
-    assert told.startswith("it answered 1, which is no block of this game: they are 2,4,6,")
+    assert told.startswith("it answered 1, which is not a block of this game; the blocks are 2,4,6,")
     assert told.endswith(",1994,1996,1998 (999 in all)")
 
 
 def test_a_number_of_many_digits_is_no_block(python: Bot) -> None:
     told = reason(python("input(); print('7' * 60000, flush=True); time.sleep(60)"))
     assert told.startswith("it answered 7777777")
-    assert "..., which is no block of this game" in told
+    assert "..., which is not a block of this game" in told
 
 
 # Too much ------------------------------------------------------------------------------------------------------
@@ -555,7 +555,7 @@ def _interrupt_once_it_runs(mark: str) -> None:
         ("./there/bot", "there is no file ./there/bot"),
         ("./badly", "the first line of ./badly names a program that is not there"),
         ("./bare", "the first line of ./bare does not say what runs it, as #!/usr/bin/env python3 does"),
-        ("./bot 'x", "a quotation is not closed in ./bot 'x"),
+        ("./bot 'x", "a quotation mark is missing in ./bot 'x"),
         (" ", "the command is empty"),
         ("/bin/sh \0", "its command has a character that no command can have"),
         ("./\x1b[2J", "there is no file ./\\x1b[2J"),

@@ -304,10 +304,14 @@ class Killer:
         told, complaints, code = scene.told(changes), "", 0
         assert not scene.typed(changes)
         if scene.table.outcome is not None:
-            told += "\nThis game is over; there is nothing to go on with.\n"
+            told += "\nThis game is over, so there is nothing to resume.\n"
         elif table.outcome is None:
-            go_on = f" To go on with it: tower resume {kept.id}" if table.game.moves else ""
-            told, complaints, code = told + "\n", f"tower: the input ended before the game did.{go_on}\n", 1
+            go_on = (
+                f"Game saved. Resume it with: tower resume {kept.id}"
+                if table.game.moves
+                else "the input ended before the first move."
+            )
+            told, complaints, code = told + "\n", f"tower: {go_on}\n", 1
         assert (done.stdout, done.stderr, done.returncode) == (told, complaints, code)
         self._logs[kept.id] = table.log
         return replace(scene, table=table)

@@ -167,8 +167,8 @@ def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> 
         "",
         "tower: there is no file b.db; expected a backup, as tower db backup saves it.\n",
     )
-    assert play("db", "check", "--force").err == "tower: --force goes with backup or restore\n"
-    assert play("db", "backup", "b.db", "--no-backup").err == "tower: --no-backup goes with upgrade\n"
+    assert play("db", "check", "--force").err == "tower: --force is only for backup and restore\n"
+    assert play("db", "backup", "b.db", "--no-backup").err == "tower: --no-backup is only for upgrade\n"
     assert play("db", "upgrade", "b.db", "--no-backup").code == 2
     assert "expected one of" in play("db", "copy", "b.db").err
     assert names(tmp_path) == set()
@@ -542,8 +542,8 @@ def test_without_room_for_a_backup_there_is_no_upgrade(play: Command, tmp_path: 
     size = file.stat().st_size // 1024
     done = limited(size - 8, "play", "draft", "--db", "games.db", cwd=tmp_path, typed="9\nquit\n")
     assert done.returncode == 0
-    advice = "make room for it, or go without one: tower db upgrade --no-backup"
-    assert f"Before an upgrade a backup is needed; {advice}. The game goes on in memory" in done.stderr
+    advice = "make room for it, or skip the backup: tower db upgrade --no-backup"
+    assert f"Before an upgrade a backup is needed; {advice}. You can continue" in done.stderr
     assert (content(file), names(tmp_path)) == (before, {"games.db"})
     without = play("db", "upgrade", "--no-backup", "--db", "games.db")
     assert (without.code, version_of(file), names(tmp_path)) == (0, NEWEST, {"games.db"})

@@ -220,7 +220,7 @@ def test_whoever_keeps_a_game_locked_is_not_waited_for_for_ever(database: str, s
     known = begun(hasty)
     with stores[0].write() as connection:
         load_game(connection, known.id, lock=True)
-        with pytest.raises(StoreError, match="cannot be used: another program keeps it locked"):
+        with pytest.raises(StoreError, match="cannot be used: another program is using it"):
             hasty.save(known, known.table.play(7))
     assert hasty.save(known, known.table.play(7)).table.game.moves == (7,)
     hasty.close()
@@ -282,7 +282,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
         assert terminal.look(prompt)
         return terminal.seen[before:].removesuffix(prompt)
 
-    elsewhere = "\n(This game has gone on elsewhere. What happened there:)\n"
+    elsewhere = "\n(This game was continued elsewhere. The moves made there:)\n"
     one = Terminal("play", "race", database=database)
     assert one.look(prompt)
     typed(one, "1")
@@ -298,7 +298,7 @@ def test_two_terminals_at_one_game_hear_of_each_other(database: str) -> None:
     assert typed(other, "undo") == f"undo\n{elsewhere}{voice.tell_turn(state(1, 2)).text}{prompt}{told(1, 2, 6)}"
     one.type("7")
     for terminal in (one, other):
-        assert terminal.end() == (1, "tower: the input ended before the game did. To go on with it: tower resume 1\n")
+        assert terminal.end() == (1, "tower: Game saved. Resume it with: tower resume 1\n")
     kept = games_in(database)[1].table
     assert [change.written() for change in kept.log] == ["1", "2", "4", "undo 1", "6", "7"]
 
@@ -325,7 +325,7 @@ def test_many_terminals_play_at_once_from_the_first_move_on(database: str, tmp_p
 def test_many_who_bring_a_database_up_to_date_do_it_once(empty: str, tmp_path: Path) -> None:
     results = crowd(tmp_path / "crowd", empty, [(["db", "upgrade"], [])] * 8)
     assert {(complaints, code) for _, complaints, code in results} == {("", "0")}
-    assert sum("has got its tables" in shown for shown, _, _ in results) == 1
+    assert sum("now has its tables" in shown for shown, _, _ in results) == 1
     assert brought_up_to_date(empty) == (NEWEST, NEWEST)
     assert games_in(empty) == {}
     sound(empty)

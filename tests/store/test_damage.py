@@ -42,7 +42,7 @@ from support.sizes import size
 from support.stores import Command, by_hand, own_book, store_in
 
 DRAFT = catalogue.load_named("draft")
-IN_MEMORY = "The game goes on in memory; `save game.json` writes it to a file"
+IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
 
 ANSWERS = (
     StoreError,

@@ -122,18 +122,18 @@ def test_days_are_those_where_the_player_is(database: str) -> None:
 
 
 def test_a_page_says_where_it_stands(database: str) -> None:
-    assert history(database, "--count", "2").endswith("\nPage 1 of 3, 5 games in all; for more: --page 2.\n")
+    assert history(database, "--count", "2").endswith("\nPage 1 of 3, 5 games in all; next page: --page 2.\n")
     assert history(database, "--count", "2", "--page", "3").endswith("\nPage 3 of 3, 5 games in all.\n")
     beyond = tower("history", "--page", "9", NUMBER_TOWER_DB=database)
-    assert (beyond.returncode, beyond.stderr) == (2, "tower: --page 9: there are only 1\n")
+    assert (beyond.returncode, beyond.stderr) == (2, "tower: --page 9: there is only 1 page\n")
 
 
 def test_no_games_are_no_error(tmp_path: Path, database: str) -> None:
     empty = str(tmp_path / "none.db")
-    assert history(empty) == f"No games are kept in {empty} yet. To play one: tower play GAME\n"
+    assert history(empty) == f"No games are saved in {empty} yet. To play one: tower play GAME\n"
     assert not Path(empty).exists()
     assert json.loads(history(empty, "--json")) == {"total": 0, "page": 1, "count": 20, "games": []}
-    assert history(database, "--game", "race") == "No such games are kept. To see all there are: tower history\n"
+    assert history(database, "--game", "race") == "No games match. To list all games: tower history\n"
 
 
 def test_who_won_needs_a_player(database: str) -> None:
@@ -242,8 +242,7 @@ def test_an_id_that_is_none(database: str, command: str) -> None:
 def test_forgotten_games_are_told_and_gone(database: str) -> None:
     done = tower("forget", "1", "3", NUMBER_TOWER_DB=database)
     assert done.stdout == (
-        "Game 1 is forgotten. It was draft(names=Ann,Ben):9,8,6\n"
-        "Game 3 is forgotten. It was summit(names=Ben,ANN):9,8,3\n"
+        "Deleted game 1. It was draft(names=Ann,Ben):9,8,6\nDeleted game 3. It was summit(names=Ben,ANN):9,8,3\n"
     )
     assert ids(database) == [5, 4, 2]
     again = tower("forget", "1", NUMBER_TOWER_DB=database)
@@ -260,7 +259,8 @@ def test_only_ids_can_be_forgotten(database: str) -> None:
 def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     told = tower("db", NUMBER_TOWER_DB=database).stdout
     assert (
-        told == f"Games are kept in {database} (form {NEWEST}).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
+        told
+        == f"Games are saved in {database} (version {NEWEST}).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
     )
     absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
     assert absent == f"Games will be kept in {tmp_path}/new.db, from the first move that is made.\n"
@@ -274,12 +274,12 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
 def test_where_nothing_is_kept_nothing_is_found(command: list[str]) -> None:
     done = tower(*command)
     assert done.returncode == 2
-    assert done.stderr == "tower: games are not kept: NUMBER_TOWER_DB or --db says none\n"
+    assert done.stderr == "tower: games are not saved: NUMBER_TOWER_DB or --db says none\n"
 
 
 def test_that_nothing_is_kept_is_an_answer_too() -> None:
     for call in (("db",), ("db", "--db", "NONE")):
-        assert tower(*call).stdout == "Games are not kept (NUMBER_TOWER_DB or --db says none).\n"
+        assert tower(*call).stdout == "Games are not saved (NUMBER_TOWER_DB or --db says none).\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error(database: str) -> None:

@@ -152,7 +152,7 @@ def test_the_usual_place_is_where_the_system_wants_it(monkeypatch: pytest.Monkey
 def test_a_game_played_without_a_word_is_kept_there(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": "", "NUMBER_TOWER_DB": ""}
     left = tower("play", "draft", typed="9\n8\nquit\n", cwd=tmp_path, **home)
-    assert left.stdout.endswith("To go on with it: tower resume 1\n")
+    assert left.stdout.endswith("Resume it with: tower resume 1\n")
     file = tmp_path / "home/.local/share/number-tower/games.db"
     assert by_hand(file, "SELECT moves FROM games") == [("9,8",)]
     assert tower("resume", typed="6\n", cwd=tmp_path, **home).returncode == 0
@@ -166,13 +166,13 @@ def test_where_nothing_is_to_be_kept_nothing_is(
     if not call:
         monkeypatch.setenv(places.ENVIRONMENT_VARIABLE, "none")
     played = play("play", "draft", *call, answers=["9", "8", "quit"])
-    assert played.out.endswith("To go on with it: tower resume draft:9,8\n")
+    assert played.out.endswith("Resume it with: tower resume draft:9,8\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_goes_by_the_same_names(tmp_path: Path) -> None:
     left = tower("play", "draft", "--db", "my games?.db", typed="9\n8\nquit\n", cwd=tmp_path)
-    assert left.stdout.endswith("To go on with it: tower resume 1 --db 'my games?.db'\n")
+    assert left.stdout.endswith("Resume it with: tower resume 1 --db 'my games?.db'\n")
     assert os.listdir(tmp_path) == ["my games?.db"]
     done = tower("replay", "1", "--db", "sqlite:///my%20games%3F.db", cwd=tmp_path)
     assert "You placed block 8" in done.stdout
@@ -195,7 +195,7 @@ def test_nonsense_ends_the_call_before_a_game_begins(
 
 
 def test_who_keeps_nothing_can_find_nothing(play: Command) -> None:
-    said = "tower: games are not kept: NUMBER_TOWER_DB or --db says none\n"
+    said = "tower: games are not saved: NUMBER_TOWER_DB or --db says none\n"
     assert play("replay", "1", "--db", "none") == (2, "", said)
 
 
@@ -266,7 +266,7 @@ def test_looking_for_a_game_makes_no_database(play: Command, tmp_path: Path, cal
 
 def test_a_game_without_a_move_makes_no_database(play: Command, tmp_path: Path) -> None:
     done = play("play", "draft", "--db", "games.db", answers=["quit"])
-    assert done.out.endswith("The game is left unfinished.\n")
+    assert done.out.endswith("No move was made, so there is nothing to save.\n")
     assert list(tmp_path.iterdir()) == []
 
 

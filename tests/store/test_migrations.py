@@ -137,7 +137,7 @@ def test_a_server_is_not_migrated_unasked(empty: str) -> None:
     if not on_server(empty):
         store_in(empty).close()
         return
-    with pytest.raises(StoreError, match="has no tables for games yet; to bring it up to date: tower db upgrade"):
+    with pytest.raises(StoreError, match="has no tables for games yet; to upgrade it: tower db upgrade"):
         store_in(empty)
     assert brought_up_to_date(empty) == (None, schema.NEWEST)
     assert brought_up_to_date(empty) == (schema.NEWEST, schema.NEWEST), "once more changes nothing"

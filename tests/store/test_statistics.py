@@ -438,7 +438,7 @@ def test_a_damaged_game_is_left_out_and_the_others_are_judged(
             connection.execute(update(games).where(games.c.id == game.id).values(wrong))
     text = printed(file, capsys)
     assert "Everybody: 4 finished games.\n" in text
-    assert "\n3 finished games are not judged yet, and in no accuracy.\nTo go on: tower stats --db " in text
+    assert "\n3 finished games are not included in the accuracy yet.\nContinue with: tower stats --db " in text
 
 
 def test_ctrl_c_shows_what_is_known(
@@ -456,7 +456,7 @@ def test_ctrl_c_shows_what_is_known(
     monkeypatch.setattr(statistics, "_compute_accuracy", accuracy)
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
-    assert "Stopped: 3 finished games are not judged yet, and in no accuracy.\n" in text
+    assert "Stopped: 3 finished games are not included in the accuracy yet.\n" in text
     assert re.search(r"in all +2 +4  \[#{10}\.{10}\]  50%", text)
     assert sum(row[0] is not None for row in known(store)) == 2
     assert rearmed == [True]
@@ -585,14 +585,14 @@ def test_the_document_says_what_the_text_says(file: str, capsys: pytest.CaptureF
 
 def test_without_games_it_says_how_to_begin_and_makes_no_file(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in ((), ("ann",)):
-        assert printed(file, capsys, *words) == "No games are kept yet. To play one: tower play GAME\n"
+        assert printed(file, capsys, *words) == "No games are saved yet. To play one: tower play GAME\n"
         document = json.loads(printed(file, capsys, "--json", *words))
         assert document["player"] == (words[0] if words else None)
         assert document["games"]["finished"] == 0
     assert not Path(file).exists()
     opened(file).close()
     for words in ((), ("ann",)):
-        assert printed(file, capsys, *words) == "No games are kept yet. To play one: tower play GAME\n"
+        assert printed(file, capsys, *words) == "No games are saved yet. To play one: tower play GAME\n"
 
 
 @pytest.mark.usefixtures("club")

@@ -334,7 +334,7 @@ def test_what_the_system_calls_things_is_no_obstacle(tmp_path: Path) -> None:
     sent = tower("export", NUMBER_TOWER_DB=database, PYTHONIOENCODING="cp1252").stdout
     assert len(sent.splitlines()) == 2
     taken = tower("import", typed=sent, NUMBER_TOWER_DB=other)
-    assert (taken.stdout, taken.stderr) == ("2 games taken in.\n", "")
+    assert (taken.stdout, taken.stderr) == ("Imported 2 games.\n", "")
     assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
 
 
@@ -383,8 +383,8 @@ def test_export_and_import_as_commands(tmp_path: Path) -> None:
     sent = file.read_text()
     assert tower("export", NUMBER_TOWER_DB=database).stdout == sent
     other = str(tmp_path / "other.db")
-    assert tower("import", typed=sent, NUMBER_TOWER_DB=other).stdout == "2 games taken in.\n"
-    assert tower("import", str(file), NUMBER_TOWER_DB=other).stdout == "0 games taken in, 2 were here already.\n"
+    assert tower("import", typed=sent, NUMBER_TOWER_DB=other).stdout == "Imported 2 games.\n"
+    assert tower("import", str(file), NUMBER_TOWER_DB=other).stdout == "Imported 0 games (2 already present).\n"
     assert tower("export", NUMBER_TOWER_DB=other).stdout == sent
     assert tower("export", "--game", "draft", NUMBER_TOWER_DB=other).stdout == sent.splitlines(keepends=True)[0]
     assert tower("resume", "2", NUMBER_TOWER_DB=other).stdout == tower("resume", "2", NUMBER_TOWER_DB=database).stdout
@@ -395,7 +395,7 @@ def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
     done = tower("import", typed="draft:9\nwhat?\n", NUMBER_TOWER_DB=database)
     assert done.returncode == 1
     assert done.stderr.startswith("tower: standard input, line 2: 'what?' is not a record")
-    assert done.stderr.endswith("Nothing was taken in.\n")
+    assert done.stderr.endswith("Nothing was imported.\n")
     done = tower("import", str(tmp_path / "nothing.jsonl"), NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert "nothing.jsonl cannot be read: No such file or directory" in done.stderr
@@ -423,5 +423,5 @@ def test_games_that_went_on_differently_are_named(tmp_path: Path) -> None:
     tower("resume", "1", typed="7\nquit\n", NUMBER_TOWER_DB=there)
     done = tower("import", typed="draft:1\n" + tower("export", NUMBER_TOWER_DB=here).stdout, NUMBER_TOWER_DB=there)
     assert done.stdout == (
-        "1 game taken in.\nSomething else was played here than line 2 says; that stays as it is.\n"
+        "Imported 1 game.\nLine 2 differs from the game here, which was not changed.\n"
     )  # fmt: skip

@@ -26,7 +26,7 @@ from support.command import TOWER, limited, plain_environment, tower
 from support.stores import Command, by_hand, store_in
 
 DRAFT = catalogue.load("draft")
-IN_MEMORY = "The game goes on in memory; `save game.json` writes it to a file"
+IN_MEMORY = "You can continue; `save game.json` saves the game to a file"
 
 
 class Trouble(NamedTuple):
@@ -89,20 +89,20 @@ def damaged(folder: Path) -> Trouble:
 def of_somebody_else(folder: Path) -> Trouble:
     file = folder / "addresses.db"
     by_hand(file, "CREATE TABLE addresses (name TEXT)")
-    return unusable(file, "it holds other things than games of Number Tower")
+    return unusable(file, "it is not a database of Number Tower")
 
 
 def migrated_by_somebody_else(folder: Path) -> Trouble:
     file = folder / "addresses.db"
     by_hand(file, "CREATE TABLE alembic_version (version_num TEXT)")
     by_hand(file, "INSERT INTO alembic_version VALUES ('1975ea83b712')")
-    return unusable(file, "it holds other things than games of Number Tower")
+    return unusable(file, "it is not a database of Number Tower")
 
 
 def a_folder(folder: Path) -> Trouble:
     file = folder / "games"
     file.mkdir()
-    return unusable(file, "it is a folder, and should be a file")
+    return unusable(file, "it is a folder; expected a file")
 
 
 def in_a_file(folder: Path) -> Trouble:
@@ -142,15 +142,15 @@ def trouble(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 def test_the_game_goes_on_in_memory_and_says_so_once(play: Command, trouble: Trouble) -> None:
     left = play("play", "draft", answers=["9", "8", "5", "quit"])
     assert left.err == f"tower: {trouble.said}. {IN_MEMORY}\n"
-    assert left.out.endswith("To go on with it: tower resume draft:9,8,5\n")
+    assert left.out.endswith("Resume it with: tower resume draft:9,8,5\n")
     assert left.code == 0
     assert left.out == play("play", "draft", "--no-save", answers=["9", "8", "5", "quit"]).out, "all else is as ever"
 
 
 def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(play: Command, trouble: Trouble, tmp_path: Path) -> None:
     saved = play("play", "draft", answers=["9", "8", "save game.json", "5", "quit"])
-    assert "The game is in game.json, and so will be every move from now on.\n" in saved.out
-    assert saved.out.endswith("To go on with it: tower resume game.json\n")
+    assert "Game saved to game.json. Every new move is saved there too.\n" in saved.out
+    assert saved.out.endswith("Resume it with: tower resume game.json\n")
     assert record.read(str(tmp_path / "game.json")).game.moves == (9, 8, 5)
     resumed = play("resume", "game.json", answers=["7"])
     assert (resumed.code, resumed.err) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
@@ -171,7 +171,7 @@ def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
     call = {"NUMBER_TOWER_DB": trouble.asked_for}
     saved = tower("play", "draft", typed="9\n8\nsave game.json\nquit\n", cwd=tmp_path, **call)
     assert (saved.returncode, saved.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
-    assert saved.stdout.endswith("To go on with it: tower resume game.json\n")
+    assert saved.stdout.endswith("Resume it with: tower resume game.json\n")
     resumed = tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
     assert (resumed.returncode, resumed.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
     sought = tower("replay", "1", cwd=tmp_path, **call)
@@ -184,7 +184,7 @@ def test_a_game_that_ends_in_memory_ends_as_any_other(play: Command, tmp_path: P
     assert (done.code, done.err) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
     ended = play("play", "draft", "--db", trouble.asked_for, answers=["9", "8"])
     assert ended.code == 1
-    assert ended.err.endswith("the input ended before the game did. To go on with it: tower resume draft:9,8\n")
+    assert ended.err.endswith("Resume it with: tower resume draft:9,8\n")
 
 
 @pytest.mark.parametrize("making", [no_database, of_somebody_else, migrated_by_somebody_else, of_a_newer_form])
@@ -219,7 +219,7 @@ def test_a_file_that_may_not_be_written_to(play: Command, tmp_path: Path) -> Non
         pytest.skip("whoever runs this may write everywhere")
     done = play("resume", "--db", str(file), answers=["5", "quit"])
     assert (done.code, done.err) == (0, f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n")
-    assert done.out.endswith("To go on with it: tower resume draft:9,8,5\n")
+    assert done.out.endswith("Resume it with: tower resume draft:9,8,5\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is such a folder")
@@ -237,7 +237,7 @@ def test_no_room_for_a_database_at_all(tmp_path: Path) -> None:
         0,
         f"tower: {unusable(file, 'reading or writing it failed').said}. {IN_MEMORY}\n",
     )
-    assert done.stdout.endswith("To go on with it: tower resume draft:9,8\n")
+    assert done.stdout.endswith("Resume it with: tower resume draft:9,8\n")
 
 
 def test_little_room_is_made_do_with(tmp_path: Path) -> None:
@@ -285,10 +285,10 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str)
     by_hand(file, f"PRAGMA journal_mode = {mode}")
     with locked(file):
         done = tower("play", "draft", typed="9\n8\n5\nquit\n", NUMBER_TOWER_DB=f"sqlite:///{file}?timeout=0.1")
-    assert done.stderr == f"tower: {unusable(file, 'another program keeps it locked').said}. {IN_MEMORY}\n"
+    assert done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         0,
-        "The game is left unfinished. To go on with it: tower resume draft:9,8,5",
+        "Resume it with: tower resume draft:9,8,5",
     )
 
 
@@ -324,11 +324,9 @@ def test_a_game_is_caught_up_with_when_the_database_can_be_used_again(tmp_path: 
         yield from ("4", "quit")
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    said = unusable(file, "another program keeps it locked").said
-    assert (
-        done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database can be used again, and this game is kept there\n"
-    )
-    assert done.out.endswith(f"To go on with it: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
+    said = unusable(file, "another program is using it").said
+    assert done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
+    assert done.out.endswith(f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
     assert by_hand(file, "SELECT change FROM changes ORDER BY version") == [("9",), ("8",), ("5",), ("undo 1",), ("4",)]
     assert by_hand(file, "SELECT id, moves, version FROM games") == [(1, "9,8,4", 5)]
 
@@ -358,7 +356,7 @@ def test_trouble_that_comes_back_is_told_again(tmp_path: Path, play: Command) ->
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
     assert [line.count("locked") for line in done.err.splitlines()] == [1, 0, 1, 0]
-    assert done.err.endswith("To go on with it: tower resume draft:9,8,5,4\n")
+    assert done.err.endswith("Resume it with: tower resume draft:9,8,5,4\n")
 
 
 def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(tmp_path: Path, play: Command) -> None:
@@ -374,9 +372,9 @@ def test_what_was_played_here_is_shown_when_it_went_on_elsewhere_meanwhile(tmp_p
         yield from ("4", "5", "quit")
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert "(What was played here since is not kept. It was draft:9,8,5)" in done.out
-    assert "(This game has gone on elsewhere. What happened there:)" in done.out
-    assert done.out.endswith(f"To go on with it: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
+    assert "(Your moves since then were not saved. This was your game: draft:9,8,5)" in done.out
+    assert "(This game was continued elsewhere. The moves made there:)" in done.out
+    assert done.out.endswith(f"Resume it with: tower resume 1 --db 'sqlite:///{file}?timeout=0.1'\n")
     assert by_hand(file, "SELECT moves FROM games") == [("9,7,5",)]
 
 
@@ -408,7 +406,7 @@ def test_a_file_that_goes_away_in_the_middle_is_made_anew(
         yield from ("5", "4", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was forgotten elsewhere; it is kept anew\n"
+    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
     assert by_hand(file, "SELECT id, moves FROM games") == [(identity, "9,8,5,4") for identity in ids]
 
 
@@ -421,7 +419,7 @@ def test_a_folder_that_goes_away_in_the_middle_is_made_anew(tmp_path: Path, play
         yield from ("8", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was forgotten elsewhere; it is kept anew\n"
+    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
     assert by_hand(file, "SELECT moves FROM games") == [("9,8",)]
 
 
@@ -436,7 +434,7 @@ def test_a_game_that_is_forgotten_elsewhere_is_kept_anew(tmp_path: Path, play: C
         yield from ("8", "quit")
 
     done = play("play", "draft", "--db", str(file), answers=answers())
-    assert done.err == "tower: this game was forgotten elsewhere; it is kept anew\n"
+    assert done.err == "tower: this game was deleted elsewhere; it is saved again\n"
     assert by_hand(file, "SELECT id, moves FROM games") == [(2, "9,8")]
 
 
@@ -456,9 +454,7 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path, play: Command, m
 
     done = play("play", "draft", "--db", str(file), answers=answers())
     said = unusable(file, "its server has gone away").said
-    assert (
-        done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database can be used again, and this game is kept there\n"
-    )
+    assert done.err == f"tower: {said}. {IN_MEMORY}\ntower: the database works again, and this game is saved there\n"
     assert by_hand(file, "SELECT id, moves FROM games") == [(1, "9,8,5,4,1")]
 
 
@@ -505,7 +501,7 @@ def test_a_game_that_was_changed_and_damaged_elsewhere_goes_on_in_memory(tmp_pat
     done = play("play", "draft", "--db", str(file), answers=answers())
     problem = "game 1 is damaged in the database: its changes do not lead to its moves and result"
     assert done.err == f"tower: {problem}. {IN_MEMORY}\n"
-    assert done.out.endswith("To go on with it: tower resume draft:9,8\n")
+    assert done.out.endswith("Resume it with: tower resume draft:9,8\n")
 
 
 def test_a_database_that_cannot_be_written_can_be_read(

@@ -285,7 +285,7 @@ def test_while_the_database_fails_old_cookies_stay_and_count(
     [room] = with_old_cookies(client, browser, 1)
 
     def fails(*_: object) -> None:
-        raise StoreError("another program keeps it locked")
+        raise StoreError("another program is using it")
 
     for step in ("survey_seats", "move_seats"):
         with monkeypatch.context() as trouble:

@@ -203,7 +203,7 @@ def test_a_probe_fails_while_another_program_keeps_the_file_locked(tmp_path: Pat
     store_in(file).close()
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="another program keeps it locked"):
+        with pytest.raises(StoreError, match="another program is using it"):
             probe(str(file))
     probe(str(file))
 

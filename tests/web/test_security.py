@@ -467,7 +467,7 @@ def test_a_store_that_fails_for_a_moment_takes_nobodys_seat(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*_: object) -> None:
-        raise StoreError("another program keeps it locked")
+        raise StoreError("another program is using it")
 
     room = client.post("/new", data={"opponent": "table"}).headers["location"]
     app: Any = client.app

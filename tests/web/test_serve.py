@@ -102,7 +102,7 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
         "from number_tower.cli.main import main\nsys.exit(main(['serve', '--db', 'games.db']))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
-    wanted = "tower: serving games takes a few more packages: pip install 'number-tower[web]'\n"
+    wanted = "tower: serving games needs a few more packages: pip install 'number-tower[web]'\n"
     assert (done.returncode, done.stderr) == (1, wanted)
 
 

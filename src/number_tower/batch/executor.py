@@ -227,7 +227,7 @@ def _run_chunk(indexes: list[int]) -> _ChunkResult[Any]:
         error = refused
     except Exception as unexpected:  # noqa: BLE001 - raised in the parent
         text = format_text(f"{type(unexpected).__name__}: {unexpected}")
-        error = WorkerError(f"a worker process could not go on: {text}")
+        error = WorkerError(f"a worker process failed: {text}")
         error.add_note(format_exc())
     finally:
         _Worker.is_busy = False

@@ -82,7 +82,7 @@ class Journal(ABC, Generic[EntryT]):
         except UnsupportedOperation:
             raise self._unsuitable_file() from None
         except OSError as error:
-            raise BatchError(f"{self.entry_noun}s cannot be kept in {self.name}: {error.strerror}") from None
+            raise BatchError(f"{self.entry_noun}s cannot be saved to {self.name}: {error.strerror}") from None
         try:
             self._begin(resume=resume)
         except BaseException:
@@ -154,7 +154,7 @@ class Journal(ABC, Generic[EntryT]):
                     self._stream.seek(offset)
                     stream.write(self._stream.readline())
         except OSError as error:
-            raise BatchError(f"{self.name} cannot be put in order: {error.strerror}") from None
+            raise BatchError(f"{self.name} cannot be repaired: {error.strerror}") from None
 
     def _begin(self, *, resume: bool) -> None:
         """Write the header into an empty file, or check that the file has the same one."""
@@ -176,7 +176,7 @@ class Journal(ABC, Generic[EntryT]):
             self._stream.flush()
 
     def _unsuitable_file(self) -> BatchError:
-        return BatchError(f"{self.name} is not a file that {self.entry_noun}s can be kept in")
+        return BatchError(f"{self.name} is not a file that {self.entry_noun}s can be saved to")
 
     def _explain_mismatch(self, header: bytes) -> BatchError:
         """Return an error that names the first setting in which the file differs."""
@@ -213,7 +213,7 @@ class Journal(ABC, Generic[EntryT]):
         try:
             fcntl.flock(self._stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BatchError(f"another {self.run_noun} is being kept in {self.name} at this moment") from None
+            raise BatchError(f"another {self.run_noun} is being saved to {self.name} right now") from None
         except OSError:
             return
 

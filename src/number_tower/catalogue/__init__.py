@@ -64,7 +64,7 @@ class OptionError(CatalogueError):
         self.taken = taken
 
     def __str__(self) -> str:
-        return f"{self.game} takes no option {self.option}; it takes {', '.join(self.taken) or 'none'}"
+        return f"{self.game} has no option {self.option}; it has {', '.join(self.taken) or 'none'}"
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def parse_toml(content: bytes, file: str) -> dict[str, object]:
     import tomllib  # noqa: PLC0415 - start-up: rules given in Python need no parser
 
     if len(content) > LARGEST_FILE:
-        raise RuleFileError(file, "", f"larger than any rule file needs to be ({LARGEST_FILE // 1024} KiB)")
+        raise RuleFileError(file, "", f"too large for a rule file (at most {LARGEST_FILE // 1024} KiB)")
     if any(line.count(b".") > _MOST_DOTS for line in content.split(b"\n")):
         raise RuleFileError(file, "", f"expected at most {_MOST_DOTS} dots in a line")
     try:

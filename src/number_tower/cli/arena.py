@@ -27,7 +27,7 @@ from number_tower.text import format_count, format_text
 FILE = "arena.jsonl"
 """Where games are written, unless the call names another file."""
 
-INTERRUPT_HINT = "stops; --resume goes on"
+INTERRUPT_HINT = "stops; --resume continues"
 """What Ctrl-C does in `tower arena` and `tower eval`."""
 
 _NAME = 24
@@ -41,12 +41,14 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
     parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
     parser.add_value(
-        "--games", "N", "how often each pair plays each game (100)", dest="number", type=parse_count, default=100
+        "--games", "N", "how many times each pair plays each game (100)", dest="number", type=parse_count, default=100
     )
-    parser.add_value("--seed", "N", "the same number, the same games (1)", type=parse_seed, default=1)
-    parser.add_value("--out", "FILE", "keep every game there, a line of JSON each (a new arena.jsonl)")
-    parser.add_flag("--resume", "go on with what the file already holds")
-    parser.add_value("--jobs", "N", "how many games at once (as many as there are cores)", type=parse_count)
+    parser.add_value(
+        "--seed", "N", "the random seed: the same number gives the same games (1)", type=parse_seed, default=1
+    )
+    parser.add_value("--out", "FILE", "save every game there, one line of JSON each (a new arena.jsonl)")
+    parser.add_flag("--resume", "resume the arena in that file")
+    parser.add_value("--jobs", "N", "how many games to play at once (one per core)", type=parse_count)
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
 
@@ -70,7 +72,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         return
     terminal.write(format_report(found, min(MAX_WIDTH, terminal.columns)))
     if journal.is_kept:
-        terminal.show(f"\nEvery game is in {journal.name}, a line each.\n")
+        terminal.show(f"\nEvery game is saved in {journal.name}, one per line.\n")
 
 
 def format_resume_command(args: Namespace) -> str:
@@ -113,7 +115,7 @@ def format_report(found: ArenaResults, width: int) -> str:
         text += f"\nScore of each player against each other, in %:\n\n{_format_columns(names, columns, width)}"
     if len(found.by_game) == 1:
         only = found.by_game[0]
-        starter = f"Whoever starts scored {_format_percent(only.starter)}%"
+        starter = f"The player who starts scored {_format_percent(only.starter)}%"
         return f"{text}\n{starter}; a game took {only.mean_plies:.1f} plies.\n"
     columns = {
         "first": [_format_percent(each.starter) for each in found.by_game],
@@ -122,7 +124,7 @@ def format_report(found: ArenaResults, width: int) -> str:
     for place, standing in enumerate(standings, 1):
         columns[str(place)] = [_format_percent(each.scores[standing.player]) for each in found.by_game]
     games = [f"  {format_text(each.game, _NAME)}" for each in found.by_game]
-    heading = "Each game: score of whoever starts, plies, score of each player:"
+    heading = "Each game: score of the starting player, plies, score of each player:"
     return f"{text}\n{heading}\n\n{_format_columns(games, columns, width)}"
 
 
@@ -160,7 +162,7 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
     """Return the file of `--out`; without it, the usual one to resume, or one that does not exist yet."""
     if args.out is not None:
         if not args.out:
-            raise CommandError("--out: expected a file's name")
+            raise CommandError("--out: expected a file name")
         return str(args.out)
     names = chain([usual], (usual.replace(".", f"-{number}.") for number in count(2)))
     free = (name for name in names if not os.path.exists(name) or not os.path.getsize(name))
@@ -170,11 +172,11 @@ def choose_journal_file(args: Namespace, usual: str) -> str:
 @contextmanager
 def report_journal_error(run_noun: str, *, resume: bool) -> Iterator[None]:
     """Report what is wrong with the file that is opened, before any work is done."""
-    leave = "another --out leaves it alone"
+    leave = "use another --out to leave it as it is"
     with (
         report_as("", BatchError, end=f"; {leave}" if resume else ""),
         report_as("", JournalDamagedError, end=f"; {leave}", code=FAILED),
-        report_as("", JournalNotEmptyError, end=f": --resume goes on with the {run_noun} in it, and {leave}"),
+        report_as("", JournalNotEmptyError, end=f": --resume continues the {run_noun} in it; {leave}"),
     ):
         yield
 
@@ -187,8 +189,8 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     """
 
     def describe_state() -> str:
-        kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s are kept in {journal.name}"
-        return f"{kept}. To go on: {call}" if journal.is_kept else "Nothing is kept."
+        kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s are saved in {journal.name}"
+        return f"{kept}. Resume with: {call}" if journal.is_kept else "Nothing is saved."
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -201,7 +203,7 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
     except UnknownPlayerError as error:
         raise CommandError(f"{error}. {describe_state()}") from None
     except JournalDamagedError as error:
-        raise CommandError(f"{error}; another --out begins anew", code=FAILED) from None
+        raise CommandError(f"{error}; use another --out to start again", code=FAILED) from None
     except BatchError as error:
         raise CommandError(str(error), code=FAILED) from None
     finally:

@@ -47,9 +47,9 @@ class Opponents(NamedTuple):
         """Return the players that `--vs` and `--seat` ask for: one opposite the person, or two against each other."""
         specs: list[str] = args.vs
         if len(specs) > 2:
-            raise CommandError("--vs: a game has two seats, so at most two can play each other")
+            raise CommandError("--vs: a game has two players, so give --vs at most twice")
         if len(specs) == 2 and args.seat is not None:
-            raise CommandError("--seat: no seat is left where two --vs play each other")
+            raise CommandError("--seat: two computers play each other, so there is no seat for you")
         seed = SystemRandom().randrange(1_000_000) if seed is None else seed
         progress = SearchProgress("leaves the game", in_game=True)
         first, second = specs if len(specs) == 2 else (*specs, None) if args.seat == "2" else (None, *specs)
@@ -150,11 +150,11 @@ class HintGiver:
             self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
             return
         try:
-            with SearchProgress("gives the hint up", in_game=True) as progress:
+            with SearchProgress("cancels the hint", in_game=True) as progress:
                 solution = get_knowledge(table.game.rules).solve(table.game.position, progress.update)
         except KeyboardInterrupt:
             rearm_interrupt()
-            self._terminal.show("No hint, then.\n")
+            self._terminal.show("Hint cancelled.\n")
             return
         text = fill_text("unknown", {}) if solution is None else self._answer(table, solution, question)
         self._terminal.show(f"{text}\n")

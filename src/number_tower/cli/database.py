@@ -50,7 +50,7 @@ class LazyStore:
         with report_as(f"{source}: ", store.LocationError):
             location = store.find_location(self._choice)
         if location is None:
-            raise CommandError(f"games are not kept: {store.ENVIRONMENT_VARIABLE} or --db says none")
+            raise CommandError(f"games are not saved: {store.ENVIRONMENT_VARIABLE} or --db says none")
         return location
 
     @property
@@ -83,11 +83,11 @@ class LazyStore:
         A database that does not exist yet is not created, unless `create` says so.
         """
         if self.missing and not create:
-            raise CommandError(f"there is no {format_text(what)}: nothing is kept in {self.name} yet")
+            raise CommandError(f"there is no {format_text(what)}: nothing is saved in {self.name} yet")
         try:
             return look_up(self.open())
         except store.GameNotFoundError:
-            listed = f"to see what there is: tower history{self.db_option}"
+            listed = f"to list your games: tower history{self.db_option}"
             raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
         except store.StoreError as error:
             raise CommandError(f"{error}.", code=FAILED) from None
@@ -165,7 +165,7 @@ class Autosave:
             self._note_success()
             raise
         if self._failing:
-            news = "the database can be used again, and this game is kept there"
+            news = "the database works again, and this game is saved there"
         self._note_success()
         return self.saved.table, news
 
@@ -199,7 +199,7 @@ class Autosave:
                 return opened.save(self.saved, table, seats), None
             except store.GameNotFoundError:
                 self.saved, self.key = None, make_key()
-                news = "this game was forgotten elsewhere; it is kept anew"
+                news = "this game was deleted elsewhere; it is saved again"
                 return opened.begin(table, table.book, seats, key=self.key), news
         self.key = self.key or make_key()
         try:
@@ -208,7 +208,7 @@ class Autosave:
             self.saved = error.game
             return opened.save(self.saved, table, seats), None
         except store.GameNotFoundError:
-            news = "this match was forgotten elsewhere; its game is kept by itself"
+            news = "this match was deleted elsewhere; its game is saved on its own"
             return opened.begin(table, table.book, seats, key=self.key), news
 
     def _note_success(self) -> None:
@@ -222,7 +222,7 @@ class Autosave:
         if self._failing:
             return None
         self._failing = True
-        return f"{problem}. The game goes on in memory; `save game.json` writes it to a file"
+        return f"{problem}. You can continue; `save game.json` saves the game to a file"
 
     def close(self) -> None:
         """Close the database."""

@@ -27,7 +27,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check, check FILE, restore FILE, or upgrade (a server's tables; a file upgrades itself)",
+        "backup FILE, check, check FILE, restore FILE, or upgrade (the tables of a server; a file upgrades itself)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )
@@ -41,7 +41,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
     _check_options(args)
     if args.action is None and is_disabled(args.db):
-        terminal.show("Games are not kept (NUMBER_TOWER_DB or --db says none).\n")
+        terminal.show("Games are not saved (NUMBER_TOWER_DB or --db says none).\n")
         return
     with report_as("", StoreError, end=".", code=FAILED):
         _ACTIONS[args.action](args, terminal)
@@ -49,13 +49,13 @@ def run(args: Namespace, terminal: Terminal) -> None:
 
 def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action is None:
-        raise CommandError("a file goes with backup, check, restore or upgrade (see: tower db --help)")
+        raise CommandError("a file name needs backup, check, restore or upgrade before it (see: tower db --help)")
     if args.file is None and args.action in {"backup", "restore"}:
         raise CommandError(f"which file? As in: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
-        raise CommandError("--force goes with backup or restore")
+        raise CommandError("--force is only for backup and restore")
     if args.no_backup and args.action != "upgrade":
-        raise CommandError("--no-backup goes with upgrade")
+        raise CommandError("--no-backup is only for upgrade")
     if args.no_backup and args.file is not None:
         raise CommandError("choose one: a file for the backup, or --no-backup")
 
@@ -63,11 +63,11 @@ def _check_options(args: Namespace) -> None:
 def _describe(args: Namespace, terminal: Terminal) -> None:
     store = LazyStore(args.db)
     if store.missing:
-        terminal.show(f"Games will be kept in {store.name}, from the first move that is made.\n")
+        terminal.show(f"Games will be saved in {store.name}, from the first move on.\n")
         return
     counts = store.query(count_contents, "game")
     contents = _format_contents(counts._asdict(), f" ({counts.unfinished:,} unfinished)")
-    terminal.show(f"Games are kept in {store.name} (form {NEWEST}).\n{contents}.\n")
+    terminal.show(f"Games are saved in {store.name} (version {NEWEST}).\n{contents}.\n")
 
 
 def _upgrade(args: Namespace, terminal: Terminal) -> None:
@@ -76,14 +76,14 @@ def _upgrade(args: Namespace, terminal: Terminal) -> None:
     with use_once(store.location) as engine:
         before, after = upgrade(engine, store.location, backup)
     if before == after:
-        terminal.show(f"{store.name} is up to date (form {after}).\n")
+        terminal.show(f"{store.name} is up to date (version {after}).\n")
         return
-    made = "has got its tables" if before is None else f"is brought from form {before}"
-    terminal.show(f"{store.name} {made}, and is up to date (form {after}).\n")
+    made = "now has its tables" if before is None else f"was upgraded from version {before}"
+    terminal.show(f"{store.name} {made}, and is up to date (version {after}).\n")
     if before is not None and isinstance(backup, Path):
         name = format_path(backup)
         terminal.show(
-            f"The database as it was is saved as {name}; to go back: tower db restore {name}{store.db_option}\n"
+            f"The old database is saved as {name}; to go back to it: tower db restore {name}{store.db_option}\n"
         )
 
 
@@ -98,22 +98,24 @@ def _choose_backup(args: Namespace, store: LazyStore) -> BackupChoice:
 
 def _back_up(args: Namespace, terminal: Terminal) -> None:
     store = _require_store(args)
-    with show_progress("parts", "stops; then nothing is saved") as update:
+    with show_progress("parts", "stops, and nothing is saved") as update:
         summary = create_backup(store.location, Path(args.file), overwrite=args.force, progress=update)
     contents = _format_contents(summary.rows)
-    terminal.show(f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (form {summary.version}).\n")
+    terminal.show(
+        f"Saved a backup of {store.name} as {format_path(args.file)}: {contents} (version {summary.version}).\n"
+    )
 
 
 def _check(args: Namespace, terminal: Terminal) -> None:
     name, report = _run_check(args)
     contents = _format_contents(report.rows)
     if not report.problems:
-        terminal.show(f"{name} is fine: {contents} (form {report.version}).\n")
+        terminal.show(f"{name} is fine: {contents} (version {report.version}).\n")
         return
     for problem in report.problems:
         terminal.show(f"- {problem}\n")
     count = format_count(len(report.problems), "problem")
-    advice = "a backup can take its place: tower db restore FILE"
+    advice = "to replace it by a backup: tower db restore FILE"
     raise CommandError(f"{name} has {count}, listed above ({contents}); {advice}", code=FAILED)
 
 
@@ -135,12 +137,12 @@ def _restore(args: Namespace, terminal: Terminal) -> None:
     name, report = _run_check(args)
     if report.problems and not args.force:
         count = format_count(len(report.problems), "problem")
-        advice = f"to see them: tower db check {name}; to restore it all the same: --force"
+        advice = f"to see them: tower db check {name}; to restore it anyway: --force"
         raise CommandError(f"{name} has {count}, and nothing was restored ({advice})", code=FAILED)
-    with show_progress("parts", "stops; then everything is as it was") as update:
+    with show_progress("parts", "stops, and everything stays as it was") as update:
         replaced = restore_backup(store.location, Path(args.file), update)
     contents = _format_contents(report.rows)
-    terminal.show(f"Restored {store.name} from {name}: {contents} (form {report.version}).\n")
+    terminal.show(f"Restored {store.name} from {name}: {contents} (version {report.version}).\n")
     if replaced is not None:
         terminal.show(f"The database that was there before is saved as {format_path(replaced)}\n")
 

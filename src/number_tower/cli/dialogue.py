@@ -39,33 +39,36 @@ class Dialogue:
     """Who reads, if not the people who play."""
 
     def __post_init__(self) -> None:
-        self.reader = self.reader or Reader.at_keyboard(self.table)
-        self.voice = get_voice(self.table.book, self.reader)
-        self._prompt = MovePrompt(self.terminal, reader=self.reader, has_changed=self._has_changed)
+        self.set_reader(self.reader or Reader.at_keyboard(self.table))
         self._current = self.table
+
+    def set_reader(self, reader: Reader) -> None:
+        """Choose who reads."""
+        self.reader, self.voice = reader, get_voice(self.table.book, reader)
+        self._prompt = MovePrompt(self.terminal, reader=reader, has_changed=self._has_changed)
 
     def play(self) -> None:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            self.terminal.show(f"(At any time: {', '.join(COMMANDS)}.)\n\n")
+            self.terminal.show(f"(You can type at any time: {', '.join(COMMANDS)}.)\n\n")
         self.narrate()
         try:
-            with report_stop("the game did", self.format_resume_hint):
+            with report_stop("the first move", self.format_resume_hint):
                 self._ask_moves()
         finally:
             for resource in (self.opponents, self.autosave):
                 if resource is not None:
                     resource.close()
         if self.terminal.interactive and self.table.outcome is not None and not over:
-            self.terminal.show(f"\n(To go through this game: {self.format_command('review')})\n")
+            self.terminal.show(f"\nReview it with: {self.format_command('review')}\n")
 
     def narrate(self, since: int = 0) -> None:
         """Tell the game, to both players with prompts and answers, or only what came after so many moves."""
         table, reader = replace(self.table, log=()), self.voice.reader
         if since:
             earlier = replace(table, game=table.game.at(since), declared=None)
-            self.terminal.show_event(self.voice.tell_turn(earlier))
+            self._show_events([self.voice.tell_turn(earlier)], 0)
         messages = narrate(table, since + 1 if since else 0, reader=reader, answers=reader.shared)
         self._show_events(messages, len(table.game.moves))
 
@@ -77,7 +80,7 @@ class Dialogue:
                 continue
             answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
             if answer.command == "quit":
-                self.terminal.write(self.format_resume_hint("The game is left unfinished.") + "\n")
+                self.terminal.write(self.format_resume_hint("No move was made, so there is nothing to save.") + "\n")
                 return
             self._apply(answer)
 
@@ -101,7 +104,7 @@ class Dialogue:
         table, remark = opponents.move(before, player)
         if table.declared is not None:
             name = self.voice.get_name(table, before.game.to_move)
-            self._change(table, f"\n({name} gives no move: {remark}.)\n")
+            self._change(table, f"\n({name} made no legal move: {remark}.)\n")
             return
         if remark:
             self.terminal.show(f"({remark})\n")
@@ -142,7 +145,7 @@ class Dialogue:
             if self.autosave is not None:
                 self.savefile.key = self.autosave.key
             if news := self.savefile.save(table):
-                print_error(news if self.savefile.up_to_date else f"{news}; so far it is {self.format_line()}")
+                print_error(news if self.savefile.up_to_date else f"{news}; the game so far: {self.format_line()}")
         return True
 
     def _has_changed(self) -> bool:
@@ -154,8 +157,8 @@ class Dialogue:
     def _catch_up(self, current: Table, mine: Table) -> None:
         """Go on with a game as it was changed elsewhere."""
         if mine.version - _count_common(mine.log, current.log) > 1:
-            self.terminal.show(f"\n(What was played here since is not kept. It was {self.format_line()})\n")
-        self.terminal.show("\n(This game has gone on elsewhere. What happened there:)\n")
+            self.terminal.show(f"\n(Your moves since then were not saved. This was your game: {self.format_line()})\n")
+        self.terminal.show("\n(This game was continued elsewhere. The moves made there:)\n")
         since = _count_common(self.table.game.moves, current.game.moves)
         self.table = replace(current, automatic=self.table.automatic)
         self.narrate(since)
@@ -165,17 +168,17 @@ class Dialogue:
         from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - not for the first prompt
 
         if not path:
-            self.terminal.show("Type save and the name of a file, as in: save game.json\n")
+            self.terminal.show("Type save and a file name, as in: save game.json\n")
             return
         try:
             key = None if self.autosave is None else self.autosave.key
             self.savefile, news = SaveFile.start(path, self.table, key)
         except CommandError as error:
-            self.terminal.show(f"It cannot be saved there: {str(error).removesuffix('.')}.\n")
+            self.terminal.show(f"The game cannot be saved there: {str(error).removesuffix('.')}.\n")
             return
         if news:
             self.terminal.show(f"({news}.)\n")
-        self.terminal.show(f"The game is in {self.savefile.name}, and so will be every move from now on.\n")
+        self.terminal.show(f"Game saved to {self.savefile.name}. Every new move is saved there too.\n")
 
     def _undo(self) -> None:
         if not self.table.may_undo:
@@ -183,26 +186,35 @@ class Dialogue:
         elif self._save(self.table.undo()):
             self._show_events(narrate(self.table, self.table.version, reader=self.voice.reader), 0)
 
-    def format_resume_hint(self, what: str) -> str:
-        """Add to a sentence how to resume the game, if it has a move."""
+    def format_resume_hint(self, otherwise: str) -> str:
+        """Say that the game is saved and how to resume it; `otherwise` is the text for a game without a move."""
         if not self.table.game.moves:
-            return what
-        return f"{what} To go on with it: {self.format_command('resume')}{self._format_seat_options()}"
+            return otherwise
+        saved = "Game saved. " if self.has_autosaved or self.has_saved_file else ""
+        return f"{saved}Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
+
+    @property
+    def has_autosaved(self) -> bool:
+        """Whether the game is in the database as it stands."""
+        return self.autosave is not None and self.autosave.ref is not None
+
+    @property
+    def has_saved_file(self) -> bool:
+        """Whether the game is in a file as it stands."""
+        return self.savefile is not None and self.savefile.up_to_date
 
     def _format_seat_options(self) -> str:
         """Return the options for the same players, unless the database has them; it never starts programs."""
         if self.opponents is None:
             return ""
-        known = self.autosave is not None and self.autosave.ref is not None
-        return "" if known and not self.opponents.has_program else self.opponents.options
+        return "" if self.has_autosaved and not self.opponents.has_program else self.opponents.options
 
     def format_command(self, command: str, ref: str | None = None) -> str:
         """Return a call of a command for this game, or for another REF."""
         if ref is None and self.autosave is not None:
             ref = self.autosave.ref
         if ref is None:
-            saved = self.savefile is not None and self.savefile.up_to_date
-            ref = format_argument(self.savefile.path if self.savefile and saved else self.format_line())
+            ref = format_argument(self.savefile.path if self.savefile and self.has_saved_file else self.format_line())
         return f"{_find_program_name()} {command} {ref}"
 
     def format_line(self) -> str:

@@ -45,7 +45,7 @@ def report_as(start: str, *errors: type[Exception], end: str = "", code: int = W
 
 @contextmanager
 def report_stop(too_early: str, describe: Callable[[str], str] = str) -> Iterator[None]:
-    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` adds to its message."""
+    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` may change its message."""
     try:
         yield
     except InputEndedError:
@@ -62,7 +62,7 @@ def require_extra(what: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("number_tower"):
             raise
-        message = f"{what} takes a few more packages: pip install 'number-tower[{extra}]'"
+        message = f"{what} needs a few more packages: pip install 'number-tower[{extra}]'"
         raise CommandError(message, code=FAILED) from None
 
 

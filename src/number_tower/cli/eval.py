@@ -49,27 +49,23 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--player",
         "PLAYER",
-        "whom to ask: a command such as ./my-bot, module:function, or a level; may be repeated",
+        "the player to measure: a command such as ./my-bot, module:function, or a level; may be repeated",
         dest="players",
         action="append",
     )
-    parser.add_flag("--baselines", "ask random and all levels too, to compare with")
-    parser.add_value("--games", "N", "games of each player in all (40)", dest="number", type=parse_amount)
-    parser.add_value("--positions", "N", "positions that each player moves in, in all (200)", type=parse_amount)
-    parser.add_value("--variants", "N", "without a GAME: how many are made (20)", type=parse_count)
-    parser.add_value("--against", "LEVEL", "who sits opposite in games (fair)")
-    parser.add_value("--seed", "N", "the same number, the same tasks (1)", type=parse_seed)
-    parser.add_value("--tries", "N", "answers to each question at most (3)", type=parse_count)
+    parser.add_flag("--baselines", "also measure random and all levels, for comparison")
+    parser.add_value("--games", "N", "number of games for each player (40)", dest="number", type=parse_amount)
+    parser.add_value("--positions", "N", "number of positions for each player (200)", type=parse_amount)
+    parser.add_value("--variants", "N", "without a GAME: the number of new games (20)", type=parse_count)
+    parser.add_value("--against", "LEVEL", "the opponent in games (fair)")
+    parser.add_value("--seed", "N", "the random seed: the same number gives the same tasks (1)", type=parse_seed)
+    parser.add_value("--tries", "N", "how many answers a player may try for each question (3)", type=parse_count)
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
-    parser.add_value(
-        "--patience", "S", "seconds that a program or function may take for an answer (60)", type=parse_seconds
-    )
-    parser.add_flag(
-        "--stop", "stop at the first answer that fails to come, instead of counting it; --resume goes on there"
-    )
-    parser.add_value("--out", "FILE", "keep everything there, as lines of JSON (a new eval.jsonl)")
-    parser.add_flag("--resume", "go on with what the file already holds; alone, as it says there")
-    parser.add_value("--jobs", "N", "how many tasks at once (as many as there are cores)", type=parse_count)
+    parser.add_value("--patience", "S", "seconds that a program or function has for an answer (60)", type=parse_seconds)
+    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; --resume continues there")
+    parser.add_value("--out", "FILE", "save everything there, as lines of JSON (a new eval.jsonl)")
+    parser.add_flag("--resume", "resume the evaluation in that file; without other options, with those saved there")
+    parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
     parser.add_value("--report", "FOLDER", "write a report there: Markdown, a page, and plots")
     parser.add_flag("--json", "print the scores as one JSON document")
 
@@ -79,7 +75,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.report is not None and (
         not args.report or (os.path.exists(args.report) and not os.path.isdir(args.report))
     ):
-        raise CommandError("--report: expected a folder, which is made if there is none")
+        raise CommandError("--report: expected a folder; it is created if needed")
     args.out = arena.choose_journal_file(args, FILE)
     with closing(RespondentFactory()) as make:
         suite = create_suite(args, make)
@@ -115,7 +111,7 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
         if not players:
             raise CommandError("--player: expected a command, module:function or a level; or --baselines")
         if args.games and args.variants is not None:
-            raise CommandError("--variants goes without a game: name games, or have so many made")
+            raise CommandError("--variants makes new games, so it cannot be used with a GAME")
         given = {key: getattr(args, key) for key in _SETTINGS if getattr(args, key) is not None}
         return arrange_suite(
             dict.fromkeys(map(normalize_player, players)) if args.baselines else players,
@@ -166,12 +162,14 @@ def format_resume_command(args: Namespace) -> str:
 
 def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
     """Say where the answers and the report are, or how to get a report."""
-    kept = f"Every prompt, answer and value is in {journal.name}, a line for each task." if journal.is_kept else ""
+    kept = (
+        f"Every prompt, answer and value is saved in {journal.name}, one line for each task." if journal.is_kept else ""
+    )
     if args.report is not None:
         return f"{kept}\nThe report is in {format_path(args.report)}: report.md, report.html and its plots.".strip()
     again = arena.format_call("eval", resume=True, out=args.out)
     more = f"For a report with plots: {again} --report FOLDER" if journal.is_kept else ""
-    return f"{kept}\n{more}".strip() or "Nothing is kept; --report FOLDER writes a report with plots."
+    return f"{kept}\n{more}".strip() or "Nothing is saved; --report FOLDER writes a report with plots."
 
 
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
@@ -180,7 +178,7 @@ def _describe_shortage(args: Namespace, suite: Suite) -> str:
     found = len(suite.position_specs)
     if found >= expected:
         return ""
-    return f"\nOf {expected:,} positions {found:,} were found where it is known to matter what is placed."
+    return f"\nOnly {found:,} of {expected:,} positions were found in which the choice is known to matter."
 
 
 # Summary --------------------------------------------------------------------------------------------------------------

@@ -31,14 +31,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
     for ref in args.ids:
         if is_match_id(ref):
             games = store.query(partial(matches.delete_match, identity=int(ref[1:])), f"match {ref}")
-            terminal.show(f"Match {ref} is forgotten. Its games were\n")
+            terminal.show(f"Deleted match {ref}. Its games were:\n")
             for each in games:
                 terminal.write(f"  {record.to_line(each.table, files=True)}\n")
             continue
         try:
             game = store.query(partial(Store.delete, identity=int(ref)), f"game {int(ref)}")
         except GameInMatchError as error:
-            advice = f"to forget all of it: tower forget m{error.slot.match}{store.db_option}"
+            advice = f"to delete the whole match: tower forget m{error.slot.match}{store.db_option}"
             raise CommandError(f"game {int(ref)} is part of a match; {advice}") from None
         line = "damaged" if game is None else record.to_line(game.table, files=True)
-        terminal.write(f"Game {int(ref)} is forgotten. It was {line}\n")
+        terminal.write(f"Deleted game {int(ref)}. It was {line}\n")

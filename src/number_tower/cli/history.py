@@ -33,13 +33,13 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--result",
         choices=("won", "lost", "drawn", "finished", "unfinished"),
-        help="only games with this result; won and lost go with --player",
+        help="only games with this result; won and lost need --player",
     )
-    parser.add_flag("--matches", "list matches and their score, and not games")
+    parser.add_flag("--matches", "list matches and their scores instead of games")
     parser.add_value("--since", "DATE", "only games played on or after that day", type=parse_day)
     parser.add_value("--until", "DATE", "only games played on or before that day", type=parse_day)
-    parser.add_value("--page", "N", "the next games, counting pages from 1", type=parse_count, default=1)
-    parser.add_value("--count", "N", "how many games make a page (20)", type=parse_count, default=20)
+    parser.add_value("--page", "N", "which page to show (1)", type=parse_count, default=1)
+    parser.add_value("--count", "N", "how many games to show on a page (20)", type=parse_count, default=20)
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_db_option()
 
@@ -50,7 +50,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.result in {"won", "lost"} and args.player is None:
         raise CommandError(f"--result {args.result}: by whom? Add --player NAME")
     if args.matches and any(filters):
-        raise CommandError("--matches lists all matches; the other filters are for games")
+        raise CommandError("--matches lists all matches; leave out the filters, which are for games")
     store, what = LazyStore(args.db), "matches" if args.matches else "games"
     found, total = ((), 0) if store.missing else store.query(lambda opened: _load_page(opened, args), "game")
     pages = -(-total // args.count)
@@ -59,19 +59,19 @@ def run(args: Namespace, terminal: Terminal) -> None:
         document = {"total": total, "page": args.page, "count": args.count, what: entries}
         print(json.format_document(document), end="")
     elif not total and any(filters):
-        terminal.show("No such games are kept. To see all there are: tower history\n")
+        terminal.show("No games match. To list all games: tower history\n")
     elif not total:
         call = f"tower {'match' if args.matches else 'play'} GAME"
-        terminal.show(f"No {what} are kept in {store.name} yet. To play one: {call}\n")
+        terminal.show(f"No {what} are saved in {store.name} yet. To play one: {call}\n")
     elif not found:
-        raise CommandError(f"--page {args.page}: there are only {pages}")
+        raise CommandError(f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}")
     else:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
         rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
         alignment = ">" + "<" * (len(heads) - 1)
         terminal.write(format_table(heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
         if pages > 1:
-            after = f"; for more: --page {args.page + 1}" if args.page < pages else ""
+            after = f"; next page: --page {args.page + 1}" if args.page < pages else ""
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
 
 

@@ -32,7 +32,7 @@ def run_levels(_: Namespace, terminal: Terminal) -> None:
     terminal.show("The computer plays at five levels, from the weakest to the strongest:\n\n")
     terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
     terminal.show(
-        "\nWhere a game is too large to be worked out, strong and perfect say so, and play as well as they can see.\n"
+        "\nIf a game is too large to work out, strong and perfect say so, and play as well as they can.\n"
         "For comparison there is also:\n\n"
     )
     terminal.show_list({RANDOM.name: f"{RANDOM.about}."})

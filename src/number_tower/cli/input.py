@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "help": "the rules in brief, and these commands",
-    "moves": "what can be placed now, and why the rest cannot",
-    "show": "the towers, drawn",
+    "moves": "the moves you can make now, and why the others are not possible",
+    "show": "draw the towers",
     "hint": "what kind of move to look for; ask again for the move itself",
     "why": "the reason for the best move; why 5 gives the reason for or against 5",
-    "undo": "take the last move back; against the computer yours, and its answer",
-    "save": "write the game to a file, and every move from now on: save game.json",
-    "resign": "give the game up: your opponent wins",
-    "quit": "leave the game; you can go on later",
+    "undo": "undo the last move; against the computer, your move and its answer",
+    "save": "save the game to a file, now and after every move: save game.json",
+    "resign": "give up the game: your opponent wins",
+    "quit": "leave the game; you can resume it later",
 }
 
 CHANGED = "changed"

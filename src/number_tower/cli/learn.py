@@ -22,7 +22,7 @@ TRIES = 3
 
 _COMMANDS = {
     **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "save", "resign", "quit"}},
-    "skip": "see the answer, and go on",
+    "skip": "show the answer, and continue",
     "quit": "leave the lesson",
 }
 _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
@@ -31,7 +31,7 @@ _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower learn`."""
     parser.add_game_options()
-    parser.add_value("--seed", "N", "choose the positions; the same number, the same lesson", type=parse_seed)
+    parser.add_value("--seed", "N", "the random seed: the same number gives the same lesson", type=parse_seed)
     parser.add_db_option()
     parser.add_no_save_option()
 
@@ -48,9 +48,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"\n{_COUNTS[len(exercises)]} with something to find, and then a game.\n")
         terminal.show(f"({', '.join(_COMMANDS)}: type one of these at any time.)\n")
     else:
-        terminal.show("\nNo position was found with something to find, so here is a game at once.\n")
+        terminal.show("\nThere is no position with something to find here, so let us start with a game.\n")
     prompt = MovePrompt(terminal, _COMMANDS)
-    with report_stop("the lesson did"):
+    with report_stop("the end of the lesson"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):

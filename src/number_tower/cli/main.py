@@ -22,25 +22,25 @@ from number_tower.text import format_text, format_value
 
 COMMANDS = {
     "play": ("play", "play a game at this keyboard"),
-    "match": ("match", "play a series of games, the starter alternating"),
-    "resume": ("resume", "go on with a game: the last unfinished one, or any"),
-    "replay": ("replay", "print a game again, in its voice"),
-    "history": ("history", "list the games that were played"),
-    "stats": ("stats", "what came of the games: results, accuracy, streaks, puzzles"),
-    "export": ("transfer", "write games to a file that another machine can import"),
-    "import": ("transfer", "take in games that were exported, or any records, a line each"),
-    "forget": ("forget", "drop games from the database"),
-    "db": ("db", "say where the games are kept; back them up, check, restore, upgrade"),
-    "learn": ("learn", "a first lesson: three positions, and a game against the gentlest opponent"),
+    "match": ("match", "play a series of games; the players take turns to start"),
+    "resume": ("resume", "resume a game: the last unfinished one, or any"),
+    "replay": ("replay", "print a saved game again, move by move"),
+    "history": ("history", "list the games you played"),
+    "stats": ("stats", "show your results: games, accuracy, streaks, puzzles"),
+    "export": ("transfer", "export games to a file that another machine can import"),
+    "import": ("transfer", "import games that were exported, or any records, one per line"),
+    "forget": ("forget", "delete games from the database"),
+    "db": ("db", "show where games are saved; back them up, check, restore, upgrade"),
+    "learn": ("learn", "a first lesson: three positions, and a game against the easiest opponent"),
     "puzzle": ("puzzle", "find the only winning move; without a game or seed, today's puzzle"),
-    "review": ("review", "go through a game: every move's value, the mistakes, and why"),
-    "solve": ("solve", "say what a position and each of its moves is worth, exactly"),
-    "arena": ("arena", "let players play each other, and say who is how much stronger"),
-    "eval": ("eval", "find out how well a player plays, by results and by the exact value lost"),
-    "serve": ("serve", "let people play in the browser: on this machine, in a class, on the web"),
-    "mcp": ("mcp", "let a language model play, by tools over the Model Context Protocol (stdio)"),
+    "review": ("review", "review a game: every move's value, the mistakes, and why"),
+    "solve": ("solve", "show the exact value of a position and of each move"),
+    "arena": ("arena", "let players play each other, and compare how strong they are"),
+    "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
+    "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
+    "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
     "games": ("info", "list the games"),
-    "levels": ("info", "describe the computer's opponents"),
+    "levels": ("info", "describe the levels of the computer"),
     "rules": ("info", "print the rules of a game in brief"),
     "completion": ("info", 'print shell completion, e.g. eval "$(tower completion bash)"'),
 }
@@ -94,7 +94,7 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         return int(end.code or FINISHED)
     if unknown:
         call = " ".join(filter(None, ("tower", args.command)))
-        raise CommandError(f"{format_value(unknown[0])} is not something that `{call}` takes (see: {call} --help)")
+        raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {call} --help)")
     run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
     try:
         return int(run(args, Terminal()) or FINISHED)
@@ -133,6 +133,6 @@ def _check_name(argv: Sequence[str]) -> None:
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
-        raise CommandError(f"to play it: tower play {format_text(' '.join(argv))}")
+        raise CommandError(f"to play it, type: tower play {format_text(' '.join(argv))}")
     known = ", ".join(COMMANDS)
     raise CommandError(f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)")

@@ -14,11 +14,11 @@ from number_tower.cli.database import Autosave, choose_store, make_key, make_sea
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
 from number_tower.cli.options import CommandParser, parse_count
-from number_tower.cli.play import choose_game, create_opponents, read_names
+from number_tower.cli.play import choose_game, create_opponents, read_names, seat_players
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.table import StaleError, Table
-from number_tower.voice import MatchMoment, MatchStanding, get_plain_players, get_voice
+from number_tower.voice import MatchMoment, MatchStanding, Reader, get_plain_players, get_voice
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -33,7 +33,7 @@ DEFAULT_GAMES = 3
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
-    parser.add_game_options("GAME", "a game's name or a rule file; several, as in race,draft,factor, take turns")
+    parser.add_game_options("GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor")
     parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
     parser.add_player_options("who starts the first game: 1, 2, or random")
     parser.add_hidden_option()
@@ -64,7 +64,7 @@ def _split_games(games: str | None) -> list[str | None]:
 def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
     """Go on with a match."""
     if args.record is not None:
-        problem = "--record keeps one game, and this is a match; to write the game at hand to a file, type: save FILE"
+        problem = "--record is for one game, and this is a match; to save the current game, type: save FILE"
         raise CommandError(problem)
     _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved).play()
 
@@ -122,14 +122,14 @@ class _MatchDialogue(Dialogue):
             return self.autosave is not None
         return self.autosave.up_to_date and self.autosave.slot is not None
 
-    def format_resume_hint(self, what: str) -> str:
-        """Add to a sentence how to resume the match, or at least its game."""
+    def format_resume_hint(self, otherwise: str) -> str:
+        """Say how to resume the match, or at least its game; `otherwise` is the text for a match without a move."""
         if self.saved and (ref := self.session.format_ref(self)) is not None:
-            return f"{what} To go on with it: {self.format_command('resume', ref)}"
+            return f"Match saved. Resume it with: {self.format_command('resume', ref)}"
         if self.table.version and self.table.outcome is None:
             alone = f"{self.format_command('resume')}{self._format_seat_options()}"
-            return f"{what} The match is not kept, so only this game of it can be resumed: {alone}"
-        return what if self.session.fresh else f"{what} The match is not kept, so it cannot be resumed."
+            return f"The match is not saved, so you can resume only this game of it: {alone}"
+        return otherwise if self.session.fresh else "The match is not saved, so it cannot be resumed."
 
 
 class _MatchSession:
@@ -143,6 +143,7 @@ class _MatchSession:
         self._id = None if saved is None else saved.id
         self._key = make_key() if saved is None else saved.key
         self._current = None if saved is None else saved.current
+        self._automatic = (False, False) if saved is None else saved.seats.automatic
         self._unsaved: list[_MatchDialogue] = []
         self._diverged = False
         """Whether a saved game of the match differs from the one that was played here."""
@@ -155,9 +156,11 @@ class _MatchSession:
     def play(self, *, coin_tossed: bool = False) -> None:
         """Play one game after another, until the match is decided or left."""
         game = self._create_game(coin_tossed=coin_tossed)
+        if self._series.match.over:
+            game.set_reader(Reader.at_keyboard(replace(game.table, automatic=self._automatic)))
         self._announce("start" if self.fresh else "score", game)
         while not self._series.match.over:
-            with report_stop("the match did", game.format_resume_hint):
+            with report_stop("the first move", game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
                 game.play()
@@ -175,7 +178,7 @@ class _MatchSession:
         opponents = create_opponents(self._args, series.match.number)
         database, claim_slot = self._database, partial(self._claim_slot, opponents, series)
         return _MatchDialogue(
-            table if opponents is None else opponents.seat(table),
+            seat_players(table, opponents),
             self._terminal,
             autosave=None if database is None else Autosave(database, opponents, saved, claim_slot),
             opponents=opponents,
@@ -217,7 +220,7 @@ class _MatchSession:
             game.autosave.close()
             self.update_id(game)
             if game.saved and (saved.game, saved.declared) != (game.table.game, game.table.declared):
-                print_error(f"an earlier game of this match went on elsewhere. Here it was {game.format_line()}")
+                print_error(f"an earlier game of this match was continued elsewhere. Played here: {game.format_line()}")
                 self._diverged = True
         self._unsaved = [game for game in self._unsaved if not game.saved]
 

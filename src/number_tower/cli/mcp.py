@@ -15,13 +15,13 @@ from number_tower.cli.terminal import Terminal
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower mcp`."""
-    parser.add_flag("--no-legal", "never list which blocks may be placed")
+    parser.add_flag("--no-legal", "never list the legal moves")
     parser.add_flag("--no-help", "offer no hints and no analysis")
 
 
 def run(args: Namespace, _: Terminal) -> None:
     """Serve the MCP client at standard input and output, until it leaves or Ctrl-C."""
-    with require_extra("letting language models play", "mcp"):
+    with require_extra("playing with language models", "mcp"):
         from number_tower.mcp import server  # noqa: PLC0415 - the extra may not be installed
     if sys.stdin.isatty():
         print_error("waiting for an MCP client on standard input; a client starts this command itself. Ctrl-C ends it.")

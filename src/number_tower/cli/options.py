@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
-_DATABASE = "the database: a file, postgresql://..., or none (else what NUMBER_TOWER_DB says)"
+_DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB)"
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -96,11 +96,11 @@ class CommandParser(argparse.ArgumentParser):
         setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
-        self.add_value("--opening", "1-5", "the blocks that may lie on an empty tower")
+        self.add_value("--opening", "1-5", "the blocks that may start a tower")
 
     def add_player_options(self, first: str) -> None:
         """Add the players' names, who starts, and who plays for the computer."""
-        self.add_value("--names", "ANN,BEN", "what the players are called; with --vs, ANN is enough")
+        self.add_value("--names", "ANN,BEN", "the players' names; with --vs, only yours: ANN")
         self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
         self.add_opponent_options()
 
@@ -110,13 +110,18 @@ class CommandParser(argparse.ArgumentParser):
             "--vs", "LEVEL", "play against the computer, or a program (./my-bot); see `levels`", action="append"
         )
         self.add_argument("--seat", choices=("1", "2"), help="with --vs: your seat (1)")
-        self.add_value("--seed", "N", "make coin toss and computer repeatable", type=parse_seed)
+        self.add_value(
+            "--seed",
+            "N",
+            "the random seed: the same number gives the same coin toss and computer moves",
+            type=parse_seed,
+        )
         self.add_patience_option()
 
     def add_patience_option(self) -> None:
         """Add the time that a program has for a move."""
         self.add_value(
-            "--patience", "S", "seconds that a program may take for a move (10)", type=parse_seconds, default=10.0
+            "--patience", "S", "seconds that a program has for a move (10)", type=parse_seconds, default=10.0
         )
 
     def add_hidden_option(self) -> None:
@@ -140,11 +145,11 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_no_save_option(self) -> None:
         """Add whether the game is kept out of the database."""
-        self.add_flag("--no-save", "do not keep this in the database", default=argparse.SUPPRESS)
+        self.add_flag("--no-save", "do not save this in the database", default=argparse.SUPPRESS)
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""
-        self.add_value("--record", "FILE", "keep the game in a file, written after every move")
+        self.add_value("--record", "FILE", "save the game in a file, after every move")
 
 
 def list_games() -> tuple[str, ...]:

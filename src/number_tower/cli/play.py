@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
@@ -54,7 +55,7 @@ def run_menu(args: Namespace, terminal: Terminal) -> None:
     choice = (
         f"Type {', '.join(catalogue.list_names())}, the name of a rule file, or quit.\n"
         "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
-        "`learn draft` is a first lesson, `puzzle` sets you today's puzzle, and `resume` goes on with your last game.\n"
+        "`learn draft` is a first lesson, `puzzle` is today's puzzle, and `resume` continues your last game.\n"
     )
     terminal.show(f"\n{choice}")
     while True:
@@ -75,7 +76,7 @@ def run_menu(args: Namespace, terminal: Terminal) -> None:
         except catalogue.UnknownGameError:
             terminal.show(choice)
         except (catalogue.CatalogueError, CommandError) as error:
-            terminal.show(f"That cannot be played: {str(error).removeprefix('--vs: ')}.\n")
+            terminal.show(f"This game cannot be played: {str(error).removeprefix('--vs: ')}.\n")
         else:
             dialogue.play()
             return
@@ -107,9 +108,11 @@ def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     try:
         return catalogue.choose(source, options, hidden=hidden, first=first, seed=getattr(args, "seed", None))
     except catalogue.OptionError as error:
-        raise CommandError(f"{error.game} takes no --{error.option}; it takes {format_options(error.taken)}") from None
+        raise CommandError(
+            f"{error.game} has no option --{error.option}; it has {format_options(error.taken)}"
+        ) from None
     except RulesError as error:
-        conflict = f"; the game's own {error.key} does not go with that, so give --{error.key} too"
+        conflict = f"; the game's own {error.key} does not fit that, so add --{error.key} too"
         raise CommandError(f"--{error}{'' if error.key in options else conflict}") from None
 
 
@@ -147,18 +150,25 @@ def create_dialogue(
     opponents = create_opponents(args)
     store = choose_store(args)
     return Dialogue(
-        table if opponents is None else opponents.seat(table, person),
+        seat_players(table, opponents, person),
         terminal,
         autosave=None if store is None else Autosave(store, opponents, saved),
         opponents=opponents,
     )
 
 
+def seat_players(table: Table, opponents: Opponents | None, person: str | None = None) -> Table:
+    """Return the table with these opponents; without any, people play both seats of a game that is not over."""
+    if opponents is not None:
+        return opponents.seat(table, person)
+    return table if table.outcome is not None else replace(table, automatic=(False, False))
+
+
 def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
-            raise CommandError("--seat goes with --vs: against whom? (see: tower levels)")
+            raise CommandError("--seat needs --vs LEVEL: against whom do you play? (see: tower levels)")
         return None
     from number_tower.cli.computer import Opponents  # noqa: PLC0415 - two people need none of it
 
@@ -172,5 +182,5 @@ def open_savefile(path: str | None, table: Table) -> SaveFile | None:
     from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
 
     if not path:
-        raise CommandError("--record: expected a file's name")
+        raise CommandError("--record: expected a file name")
     return SaveFile.create(path, table)

@@ -39,7 +39,7 @@ COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
     "why": "what an idea is: why pairs",
-    "skip": "give up on this one, and be told",
+    "skip": "show the answer",
     "quit": "stop",
 }
 
@@ -53,12 +53,14 @@ LONGEST_LINE = 100
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
     parser.add_game_options()
-    parser.add_value("--grade", "1-5", "how hard it should be", type=int, choices=range(1, 6))
+    parser.add_value(
+        "--grade", "1-5", "how hard the puzzles are, from 1 (easy) to 5 (hard)", type=int, choices=range(1, 6)
+    )
     parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
-    parser.add_value("--seed", "N", "the same number, the same puzzles", type=parse_seed)
-    parser.add_value("--count", "N", "so many puzzles, then stop", type=parse_count)
-    parser.add_value("--name", "ANN", "who solves them, for `tower stats ANN`")
-    parser.add_flag("--json", "print them with their solutions, a JSON document")
+    parser.add_value("--seed", "N", "the random seed: the same number gives the same puzzles", type=parse_seed)
+    parser.add_value("--count", "N", "the number of puzzles", type=parse_count)
+    parser.add_value("--name", "ANN", "your name, for `tower stats ANN`")
+    parser.add_flag("--json", "print the puzzles and their answers as one JSON document")
     parser.add_db_option()
     parser.add_no_save_option()
 
@@ -67,7 +69,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Ask puzzles, or print them."""
     choice = _choose_game(args)
     if args.day is not None and args.seed is not None:
-        raise CommandError("--day and --seed both choose the puzzles; expected one of them")
+        raise CommandError("--day and --seed both choose the puzzles; use only one of them")
     with report_as("--name: ", TableError):
         name = None if args.name is None else check_player_name(args.name)
     source = PuzzleSource(args, choice)
@@ -82,7 +84,7 @@ def _choose_game(args: Namespace) -> GameChoice | None:
     if args.game is not None:
         return choose_game(args, args.game)
     for option in read_rule_options(args):
-        raise CommandError(f"--{option} goes with a game: tower puzzle GAME --{option} ...")
+        raise CommandError(f"--{option} needs a game: tower puzzle GAME --{option} ...")
     return None
 
 
@@ -162,7 +164,7 @@ class PuzzleSession:
         number = 0
         for number, (book, puzzle) in enumerate(islice(self._source, self._count), 1):
             if number == 1 and self._terminal.interactive:
-                again = f" --seed {self._source.seed} sets the same puzzles again." if self._source.by_chance else ""
+                again = f" The same puzzles again: --seed {self._source.seed}." if self._source.by_chance else ""
                 self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
@@ -366,7 +368,7 @@ class AttemptLog:
         except store.StoreError as error:
             self._store.set_timeout(SHORT_TIMEOUT)
             if not self._failed:
-                print_error(f"{error}. The puzzles go on, and are not kept as long as that is so")
+                print_error(f"{error}. You can continue, but your answers are not saved until this is fixed")
             self._failed = True
         else:
             self._store.set_timeout(None)

@@ -21,4 +21,4 @@ def run(args: Namespace, terminal: Terminal) -> None:
     table, _ = find_game(args, args.ref)
     Dialogue(table, terminal, reader=SPECTATOR if any(table.automatic) else BOTH).narrate()
     if table.outcome is None:
-        terminal.show("\nHere the record ends; the game is unfinished.\n")
+        terminal.show("\nThe record ends here. The game is unfinished.\n")

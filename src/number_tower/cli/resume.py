@@ -39,7 +39,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         over = found.series.match.over
         resume_match(args if over else _restore_opponents(args, found.seats, terminal), found, terminal)
         if over:
-            terminal.show("\nThis match is over; there is nothing to go on with.\n")
+            terminal.show("\nThis match is over, so there is nothing to resume.\n")
         return
     table, saved = found
     call = args if saved is None or table.outcome is not None else _restore_opponents(args, saved.seats, terminal)
@@ -53,7 +53,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         dialogue.savefile = SaveFile.from_record(args.ref)
     dialogue.play()
     if table.outcome is not None:
-        terminal.show("\nThis game is over; there is nothing to go on with.\n")
+        terminal.show("\nThis game is over, so there is nothing to resume.\n")
 
 
 def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
@@ -63,12 +63,12 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
         return args
     if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
         terminal.show(
-            f"(The computer that played here, {format_value(unknown[0])}, is not known to this Number Tower.)\n\n"
+            f"(The computer that played here, {format_value(unknown[0])}, is unknown to this Number Tower.)\n\n"
         )
         return args
     if any(map(is_command, opponents)):
         programs = " ".join(f"--vs {quote(format_text(opponent))}" for opponent in opponents)
-        terminal.show(f"(To go on against the program: {programs})\n\n")
+        terminal.show(f"(To continue against the program, add: {programs})\n\n")
         return args
     seat = "2" if seats.players[1] is None else None
     seed = args.seed if args.seed is not None else seats.seed
@@ -79,7 +79,9 @@ def _mention_levels(names: tuple[str, str], terminal: Terminal) -> None:
     """Say how to go on against a level that a player is named after: a record does not say who played."""
     for seat, name in enumerate(names, 1):
         if terminal.interactive and name.lower() in LEVELS:
-            terminal.show(f"(To go on against {name}: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n")
+            terminal.show(
+                f"(To continue against {name}, add: --vs {name.lower()}{' --seat 2' if seat == 1 else ''}.)\n\n"
+            )
 
 
 def _find_resumable(args: Namespace) -> FoundGame | StoredMatch:
@@ -115,5 +117,5 @@ def _find_last_unfinished(args: Namespace) -> FoundGame | StoredMatch:
     if match is not None and (game is None or match.changed > game.changed):
         return _load_match(args, match.id)
     if game is None:
-        raise CommandError("there is no unfinished game to go on with; to begin one: tower play GAME")
+        raise CommandError("there is no unfinished game to resume; to start one: tower play GAME")
     return FoundGame(game.table, game)

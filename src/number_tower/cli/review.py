@@ -31,7 +31,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_ref_argument()
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
-    parser.add_value("--seconds", "S", "work at most so long on each position (20)", type=parse_seconds, default=20.0)
+    parser.add_value(
+        "--seconds", "S", "seconds to think about each position at most (20)", type=parse_seconds, default=20.0
+    )
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -39,7 +41,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     table, _ = find_game(args, args.ref)
     printed = args.svg == "-"
     if printed and args.json:
-        raise CommandError("--json and --svg - would both be printed; give --svg a file, or leave one out")
+        raise CommandError("--json and --svg - cannot both be printed; give --svg a file name, or leave one out")
     file = None if args.svg is None or printed else _check_picture_file(args.svg)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
@@ -55,7 +57,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         return
     _print_text(reviewed, words, terminal)
     if file is not None:
-        terminal.show(f"\nThe picture is in {format_path(args.svg)}.\n")
+        terminal.show(f"\nPicture saved to {format_path(args.svg)}.\n")
 
 
 # Text ------------------------------------------------------------------------------------------------------------
@@ -161,7 +163,7 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
 def _check_picture_file(path: str) -> Path:
     """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
-        raise CommandError("--svg: expected a file's name, or - to print the picture")
+        raise CommandError("--svg: expected a file name, or - to print the picture")
     file = find_output_file(path, "picture", " (--svg - prints it)")
     with report_writing("picture", path):
         if file.exists() and file.stat().st_size and not _holds_picture(file):

@@ -17,7 +17,7 @@ from number_tower.text import format_path
 
 def report_writing(what: str, path: str) -> AbstractContextManager[None]:
     """Turn an OSError into a CommandError that says what cannot be kept in which file."""
-    return report_as(f"the {what} cannot be kept in {format_path(path)}: ", OSError)
+    return report_as(f"the {what} cannot be saved to {format_path(path)}: ", OSError)
 
 
 def find_output_file(path: str, what: str, advice: str = "") -> Path:
@@ -27,7 +27,7 @@ def find_output_file(path: str, what: str, advice: str = "") -> Path:
         if not file.parent.is_dir():
             raise FileNotFoundError(0, f"there is no folder {format_path(str(file.parent))}")
         if file.exists() and not file.is_file():
-            raise CommandError(f"{format_path(path)} is not a file that a {what} can be kept in{advice}")
+            raise CommandError(f"{format_path(path)} is not a file that a {what} can be saved to{advice}")
     return file
 
 
@@ -71,7 +71,7 @@ class SaveFile:
         savefile = cls.create(path, table, key)
         news = None if savefile.up_to_date else savefile.save(table)
         if not savefile.up_to_date:
-            raise CommandError(news or "the game cannot be kept")
+            raise CommandError(news or "the game cannot be saved")
         return savefile, news
 
     def save(self, table: Table) -> str | None:
@@ -80,12 +80,12 @@ class SaveFile:
         self.up_to_date = False
         try:
             if self._holds_earlier_game and self._file.exists():
-                news = f"{self.name} held an earlier game; it is kept as {self._set_aside_earlier_game()}"
+                news = f"{self.name} held an earlier game, which is now in {self._set_aside_earlier_game()}"
             self._holds_earlier_game = False
             self._write(table)
         except OSError as error:
             problem = error.strerror or str(error)
-            return f"the game could not be kept in {self.name}: {problem}. It goes on all the same"
+            return f"the game could not be saved to {self.name}: {problem}. You can continue"
         self.up_to_date = True
         return news
 
@@ -101,7 +101,7 @@ class SaveFile:
             earlier = record.read(str(self._file))
             return bool(earlier.game.moves or earlier.declared)
         except record.NoRecordError as error:
-            raise CommandError(f"the game cannot be kept in {error}") from None
+            raise CommandError(f"the game cannot be saved to {error}") from None
         except (record.RecordError, CatalogueError):
             raise CommandError(f"{self.name} holds something that is not a game; choose another file") from None
 

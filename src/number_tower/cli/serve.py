@@ -24,13 +24,15 @@ def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
     parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
     parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
-    parser.add_value("--host", "HOST", "where to listen (127.0.0.1: this machine; 0.0.0.0: a class)")
-    parser.add_value("--port", "PORT", "at which port (8000, or the next that is free)", type=parse_port)
-    parser.add_db_option("the database: a file, or postgresql://... (else what NUMBER_TOWER_DB says)")
+    parser.add_value(
+        "--host", "HOST", "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)"
+    )
+    parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
+    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB)")
     parser.add_value(
         "--proxy",
         "ADDRESSES",
-        "believe the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
+        "trust the X-Forwarded headers of a reverse proxy on this machine, or at these addresses",
         nargs="?",
         const="",
     )
@@ -44,18 +46,18 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--drain",
         "S",
-        "when told to stop, serve so many seconds more with readiness down, for a load balancer (0; at most 5)",
+        "seconds to keep serving after a stop signal, with readiness down, for a load balancer (0; at most 5)",
         type=parse_drain,
         default=0.0,
     )
-    parser.add_flag("--no-limits", "let everybody ask as often as they like")
+    parser.add_flag("--no-limits", "do not limit how often people may ask")
     parser.add_value(
         "--workers", "N", "processes that think about positions (all cores but one; at most 4)", type=parse_count
     )
     parser.add_value(
         "--keep-days",
         "N",
-        "delete rooms with their games in which nothing happened for N days (never; with one move at most: 30)",
+        "delete rooms and their games after N days without a move (never; rooms with at most one move: 30)",
     )
     parser.add_value(
         "--max-db",
@@ -63,8 +65,8 @@ def add_arguments(parser: CommandParser) -> None:
         "start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
         default="4G",
     )
-    parser.add_argument("--log", choices=("json", "text"), help="write the log so (text on a terminal, else json)")
-    parser.add_flag("--quiet", "log only what goes wrong")
+    parser.add_argument("--log", choices=("json", "text"), help="the format of the log (text on a terminal, else json)")
+    parser.add_flag("--quiet", "log only problems")
     parser.add_value(
         "--metrics",
         "[HOST:]PORT",
@@ -84,8 +86,8 @@ def run(args: Namespace, _: Terminal) -> int:
 
 def _read_settings(args: Namespace) -> settings.Settings:
     if is_disabled(args.db):
-        advice = f"leave --db out for the usual one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
-        raise CommandError(f"a server keeps every game, and needs a place for them: {advice}")
+        advice = f"leave out --db for the default one, or name a file (--db or {ENVIRONMENT_VARIABLE} says none)"
+        raise CommandError(f"a server saves every game, and needs a database for that: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:
         if value is None:

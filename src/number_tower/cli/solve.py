@@ -40,12 +40,12 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_flag("--line", "also print one best line of play to the end")
     parser.add_flag("--all", "list every move, even thousands of them")
-    parser.add_flag("--values", "win, draw or loss only, without the plies: often much quicker")
-    parser.add_value("--seconds", "S", "give up after so much work (exit code 3)", type=parse_seconds)
+    parser.add_flag("--values", "only win, draw or loss, without the number of plies: often much faster")
+    parser.add_value("--seconds", "S", "stop after that many seconds (exit code 3)", type=parse_seconds)
     parser.add_value(
         "--memory",
         "M",
-        "use at most so many MiB for tables (512)",
+        "use at most this much memory for tables, in MiB (512)",
         type=make_number_parser(parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1),
     )
 
@@ -90,7 +90,7 @@ def _find_table(args: Namespace) -> Table:
     known = f"expected one of {', '.join(catalogue.list_names())}, a rule file, or a record"
     table, _ = find_game(args, source, f"there is no game, file or record {format_value(source)}; {known}")
     for option in read_rule_options(args):
-        raise CommandError(f"--{option} goes with a game, and not with a record, which has its own rules")
+        raise CommandError(f"--{option} is only for a game; a record has its own rules")
     return table
 
 

@@ -57,13 +57,13 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.json:
         _print_json(found)
     elif found.empty:
-        terminal.show("No games are kept yet. To play one: tower play GAME\n")
+        terminal.show("No games are saved yet. To play one: tower play GAME\n")
     else:
         _print_text(found, terminal)
         if found.unjudged:
             games = "1 finished game is" if found.unjudged == 1 else f"{found.unjudged:,} finished games are"
-            missing = f"{'Stopped: ' if stopped else ''}{games} not judged yet, and in no accuracy."
-            terminal.show(f"\n{missing}\nTo go on: tower stats{store.db_option}\n")
+            missing = f"{'Stopped: ' if stopped else ''}{games} not included in the accuracy yet."
+            terminal.show(f"\n{missing}\nContinue with: tower stats{store.db_option}\n")
 
 
 def _load_statistics(store: Store, name: str | None) -> tuple[Statistics, bool]:
@@ -83,7 +83,7 @@ def _check_name(name: str, known: Sequence[str]) -> None:
     nearest = sorted(known, key=lambda each: -SequenceMatcher(None, name.casefold(), each.casefold()).ratio())
     listed = ", ".join(format_text(each, 40) for each in nearest[:_MOST_NAMES])
     more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
-    raise CommandError(f"nobody called {format_value(name)} has played; there are {listed}{more}")
+    raise CommandError(f"no player is called {format_value(name)}; the players are {listed}{more}")
 
 
 def _judge_games(store: Store, name: str | None) -> bool:
@@ -102,7 +102,7 @@ def _judge_games(store: Store, name: str | None) -> bool:
         rearm_interrupt()
         return True
     except StoreError as error:
-        print_error(f"{error}. What is found out about the games cannot be kept there")
+        print_error(f"{error}. The accuracies cannot be saved there")
     return False
 
 

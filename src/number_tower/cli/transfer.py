@@ -28,8 +28,8 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 def add_export_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower export`."""
-    parser.add_value("file", "FILE", "where to (standard output)", nargs="?")
-    parser.add_value("--game", "GAME", "only this game, but matches whole")
+    parser.add_value("file", "FILE", "the file to write (default: standard output)", nargs="?")
+    parser.add_value("--game", "GAME", "only this game; a match is exported as a whole")
     parser.add_value("--player", "NAME", "only games of this player")
     parser.add_db_option()
 
@@ -43,7 +43,7 @@ def run_export(args: Namespace, terminal: Terminal) -> None:
         if not store.missing:
             number = store.query(lambda database: _write_games(database, wanted, stream), "game")
     if args.file is not None:
-        terminal.show(f"{format_count(number, 'game')} written to {format_path(args.file)}.\n")
+        terminal.show(f"Exported {format_count(number, 'game')} to {format_path(args.file)}.\n")
 
 
 def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:
@@ -51,7 +51,7 @@ def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:
     with store.read() as connection:
         for item in export_games(connection, wanted):
             if isinstance(item, DamagedEntry):
-                print_error(f"{item.problem}; it is left out")
+                print_error(f"{item.problem}; it was not exported")
                 continue
             stream.write(item.text)
             number += item.is_game
@@ -75,7 +75,7 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
 
 def add_import_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower import`."""
-    parser.add_value("file", "FILE", "where from (standard input)", nargs="?")
+    parser.add_value("file", "FILE", "the file to read (default: standard input)", nargs="?")
     parser.add_db_option()
 
 
@@ -83,7 +83,7 @@ def run_import(args: Namespace, terminal: Terminal) -> None:
     """Import games from a file or standard input; all of them, or none if one of them is wrong."""
     name = "standard input" if args.file is None else format_path(args.file)
     with (
-        report_as(f"{name}, ", TransferError, end=". Nothing was taken in.", code=FAILED),
+        report_as(f"{name}, ", TransferError, end=". Nothing was imported.", code=FAILED),
         report_as(f"{name} cannot be read: ", OSError),
         nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
     ):
@@ -95,7 +95,7 @@ def run_import(args: Namespace, terminal: Terminal) -> None:
 def _read_lines(stream: BinaryIO) -> Iterator[str]:
     for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
-            raise TransferError(f"line {number}: longer than any record")
+            raise TransferError(f"line {number}: too long for a record")
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
@@ -103,16 +103,15 @@ def _read_lines(stream: BinaryIO) -> Iterator[str]:
 
 
 def _describe_import(result: ImportResult) -> str:
-    parts = [f"{format_count(result.new, 'game')} taken in"]
-    if result.continued:
-        parts.append(f"{result.continued:,} went on")
+    others = [f"{result.continued:,} updated"] if result.continued else []
     if result.known:
-        parts.append(f"{result.known:,} {'was' if result.known == 1 else 'were'} here already")
-    if result.puzzles:
-        parts.append(f"{format_count(result.puzzles, 'puzzle')} taken in")
-    text = f"{', '.join(parts)}.\n"
-    if result.differ:
-        one = len(result.differ) == 1
-        which = f"line {result.differ[0]} says" if one else f"lines {', '.join(map(str, result.differ))} say"
-        text += f"Something else was played here than {which}; that stays as it is.\n"
+        others.append(f"{result.known:,} already present")
+    more = f" ({', '.join(others)})" if others else ""
+    puzzles = f" and {format_count(result.puzzles, 'puzzle')}" if result.puzzles else ""
+    text = f"Imported {format_count(result.new, 'game')}{more}{puzzles}.\n"
+    if len(result.differ) == 1:
+        text += f"Line {result.differ[0]} differs from the game here, which was not changed.\n"
+    elif result.differ:
+        lines = ", ".join(map(str, result.differ))
+        text += f"Lines {lines} differ from the games here, which were not changed.\n"
     return text

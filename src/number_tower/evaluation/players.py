@@ -167,7 +167,7 @@ def _parse_reply(line: str) -> dict[str, str]:
             return reply
     except (ValueError, AttributeError, RecursionError):
         pass
-    raise ForfeitError("it wrote something else where its answer goes")
+    raise ForfeitError("it wrote something other than its answer")
 
 
 def import_function(spec: str) -> Function:
@@ -190,11 +190,11 @@ def check_function(function: object, spec: str) -> None:
     """Raise an `UnknownPlayerError` for anything but a plain function."""
     problem = None
     if inspect.isclass(function):
-        problem = "it is a class, which makes something instead of answering; expected a function"
+        problem = "it is a class; expected a function"
     elif not callable(function):
-        problem = f"it is no function, but {format_value(function)}"
+        problem = f"it is not a function, but {format_value(function)}"
     elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-        problem = "it is an async function, which nobody awaits; expected a plain one, which may use asyncio.run"
+        problem = "it is an async function; expected an ordinary one, which may use asyncio.run"
     if problem is not None:
         raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {problem}")
 
@@ -209,7 +209,7 @@ def call_function(function: Function, question: dict[str, object]) -> str:
             return int.__repr__(operator.index(answer))
     except (Exception, SystemExit) as error:
         raise ForfeitError(f"it raised {format_error(error)}") from error
-    raise ForfeitError("it returned neither a text nor a whole number")
+    raise ForfeitError("it must return a text or a whole number")
 
 
 def format_error(error: BaseException) -> str:

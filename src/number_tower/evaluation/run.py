@@ -149,13 +149,13 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open(path, "rb") as file:
             settings = json.loads(file.readline())
     except OSError as error:
-        raise BatchError(f"there is nothing to go on with in {name}: {error.strerror}") from None
+        raise BatchError(f"there is nothing to resume in {name}: {error.strerror}") from None
     except (ValueError, RecursionError):
         settings = None
     if not isinstance(settings, dict) or set(settings) != set(EvaluationJournal.setting_labels):
         raise JournalDamagedError(f"{name} is not the file of an evaluation")
     if settings["number_tower_eval"] != FORMAT:
-        raise BatchError(f"{name} was written by another version of this program")
+        raise BatchError(f"{name} was written by another version of Number Tower")
     return settings
 
 

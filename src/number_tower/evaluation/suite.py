@@ -189,7 +189,7 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)
     if positions and not number and not found:
-        raise BatchError("no position was found in which it is known to matter which block is placed; expected games")
+        raise BatchError("no position was found in which the choice is known to matter; use --games")
     return replace(start, games=entries, number=number + number % 2, position_specs=found)
 
 
@@ -229,6 +229,6 @@ def _check_seconds(patience: object) -> None:
 def _check_opponent(spec: str, patience: float) -> None:
     if is_function(spec):
         raise UnknownPlayerError(
-            f"{format_text(spec)} cannot sit opposite: functions are players only; expected a level or a command"
+            f"{format_text(spec)} cannot be the opponent: expected a level or a command, not a function"
         )
     make_player(spec, patience=patience).close()

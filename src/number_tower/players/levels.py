@@ -49,12 +49,21 @@ class Level(NamedTuple):
 ALL_LEVELS = {
     level.name: level
     for level in (
-        Level("random", "plays anything at all: a yardstick more than an opponent", 0),
-        Level("gentle", "plays at random, but takes a win that is there to be taken", 1),
-        Level("easy", "also sees what you could win with next; slips about one move in four", 2, 1 / 4),
-        Level("fair", "looks four blocks ahead; slips about one move in four", 4, 1 / 4),
-        Level("strong", "knows every position to the end; slips about one move in six", None, 1 / 6),
-        Level("perfect", "never errs: wins what can be won, and makes the rest as hard for you as it can be", None),
+        Level("random", "plays any legal move: for comparison, not for practice", 0),
+        Level("gentle", "plays at random, but never misses a move that wins at once", 1),
+        Level(
+            "easy",
+            "also sees when you could win with your next move; makes a mistake in about one move in four",
+            2,
+            1 / 4,
+        ),
+        Level("fair", "looks four moves ahead; makes a mistake in about one move in four", 4, 1 / 4),
+        Level("strong", "knows every position to the end; makes a mistake in about one move in six", None, 1 / 6),
+        Level(
+            "perfect",
+            "never makes a mistake: wins whenever it can, and otherwise makes it as hard for you as possible",
+            None,
+        ),
     )
 }
 RANDOM = ALL_LEVELS["random"]
@@ -91,7 +100,7 @@ class Computer:
         best = get_knowledge(game.rules).find_best_moves(game.position, self.progress)
         if best is not None:
             return best
-        self.remark = f"{self.name} cannot solve this position, and plays as far as it sees."
+        self.remark = f"{self.name} cannot work out this position, and plays as well as it can."
         return select_promising(game.position, _find_best_looking(game, FALLBACK_PLIES, rng), rng)
 
 

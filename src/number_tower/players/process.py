@@ -52,7 +52,7 @@ def find_obstacle(command: str) -> str | None:
     try:
         program = next(iter(shlex.split(command)), "")
     except ValueError:
-        return f"a quotation is not closed in {format_text(command)}"
+        return f"a quotation mark is missing in {format_text(command)}"
     if not program:
         return "the command is empty"
     if which(program) is not None:
@@ -69,7 +69,7 @@ def _explain_error(program: str, error: Exception) -> str:
     if error.errno == errno.ENOENT:
         return _explain_missing(program)
     if error.errno == errno.ENOEXEC:
-        return f"the first line of {name} does not say what runs it, as #!/usr/bin/env python3 does"
+        return f"the first line of {name} must say which program runs it, such as #!/usr/bin/env python3"
     if os.path.isdir(program):
         return f"{name} is a directory"
     if os.path.exists(program) and not os.access(program, os.X_OK):
@@ -82,7 +82,7 @@ def _explain_missing(program: str) -> str:
     if "/" not in program:
         return f"there is no program {name}" + (f", but a file: ./{name}" if os.path.exists(program) else "")
     if os.path.exists(program):
-        return f"the first line of {name} names a program that is not there"
+        return f"the first line of {name} names a program that does not exist"
     return f"there is no file {name}"
 
 
@@ -183,7 +183,7 @@ class SupervisedCommand:
         if word == "failed":
             raise OSError(int(number), os.strerror(int(number)))
         if word != "started":
-            raise OSError(errno.EIO, "the process that is to watch over it does not start")
+            raise OSError(errno.EIO, "the process that supervises it does not start")
         self.pid = int(number)
 
     def _receive(self, seconds: float) -> str:

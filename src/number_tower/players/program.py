@@ -318,7 +318,7 @@ def _parse_block(answer: str, game: Game) -> int:
         raise ForfeitError("it answered with an empty line")
     number = parse_number(answer)
     if number is None:
-        raise ForfeitError(f"it answered {format_value(answer)}, which is no whole number in plain digits")
+        raise ForfeitError(f"it answered {format_value(answer)}, which is not a whole number in plain digits")
     refusal = game.position.refusal(number)
     if refusal is None:
         return number

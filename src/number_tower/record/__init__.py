@@ -51,7 +51,7 @@ def _read_file(path: str) -> str:
     except OSError as trouble:
         raise NoRecordError(format_path(path), f"cannot be read: {trouble.strerror}") from None
     if len(content) > LARGEST_RECORD:
-        raise RecordError(format_path(path), "larger than any record")
+        raise RecordError(format_path(path), "too large for a record")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:

@@ -78,7 +78,7 @@ def read_document(document: Mapping[str, Any], book: catalogue.Rulebook | None =
         book = catalogue.find_rulebook(name, rules)
     hidden = _get_typed(document, "hidden", bool, "true or false")
     if hidden and "hidden" not in book.options:
-        raise RecordError("hidden", f"{name} takes no option hidden")
+        raise RecordError("hidden", f"{name} has no option hidden")
     choice = catalogue.GameChoice(book, rules, hidden, first - 1)
     return _apply_result(make_table(choice, tuple(moves), document.get("names")), document.get("result"))
 
@@ -92,7 +92,7 @@ def parse_document(text: str, *others: str) -> dict[str, Any]:
     except RecordError:
         raise
     except (ValueError, RecursionError):
-        raise RecordError("", "not JSON that a record could be") from None
+        raise RecordError("", "not the JSON of a record") from None
     if not isinstance(document, dict) or "number_tower" not in document:
         raise RecordError("", 'expected a record: an object with "number_tower", "game", "rules" and "moves"')
     if document["number_tower"] != FORMAT or type(document["number_tower"]) is not int:

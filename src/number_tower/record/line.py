@@ -105,7 +105,7 @@ def from_line(text: str, find: Callable[[str], Rulebook] = catalogue.load_named)
     results: dict[Declaration, str] = {key: options.pop(key) for key in get_args(Declaration) if key in options}
     choice = _choose_game(name, options, find)._replace(first=first, hidden=hidden)
     if hidden and name != UNNAMED and "hidden" not in choice.book.options:
-        raise RecordError("hidden", f"{choice.book.name} takes no option hidden")
+        raise RecordError("hidden", f"{choice.book.name} has no option hidden")
     moves = parts["moves"].split(",") if parts["moves"].strip() else ()
     numbers = tuple(_parse_number(f"move {ply}", part) for ply, part in enumerate(moves, 1))
     people = names and [_ESCAPED.sub(lambda found: chr(int(found[1], 16)), part) for part in names.split(",")]

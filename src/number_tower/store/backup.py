@@ -99,7 +99,7 @@ def back_up_before_upgrade(
             with _write_backup(target) as part:
                 _copy_tables(connection, part, version)
     except StoreError as error:
-        advice = "make room for it, or go without one: tower db upgrade --no-backup"
+        advice = "make room for it, or skip the backup: tower db upgrade --no-backup"
         raise StoreError(f"{error}. Before an upgrade a backup is needed; {advice}") from None
     return target
 
@@ -137,7 +137,7 @@ def read_summary(file: Path) -> DatabaseSummary:
 def _summarize(connection: Connection, name: str) -> DatabaseSummary:
     version = read_version(connection)
     if not version:
-        raise StoreError(f"{name} holds other things than games of Number Tower")
+        raise StoreError(f"{name} is not a database of Number Tower")
     return DatabaseSummary(version, _count_rows(connection))
 
 

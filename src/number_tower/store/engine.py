@@ -45,15 +45,15 @@ _ERRORS = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR_SHMSIZE": "the disk is full",
     "SQLITE_READONLY": "it is read-only",
-    "SQLITE_BUSY": "another program keeps it locked",
-    "SQLITE_LOCKED": "another program keeps it locked",
+    "SQLITE_BUSY": "another program is using it",
+    "SQLITE_LOCKED": "another program is using it",
     "SQLITE_CANTOPEN": "it cannot be opened; perhaps you may not write there",
     "SQLITE_NOTADB": "it is a file of another kind",
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
-    "55P03": "another program keeps it locked",
-    "40P01": "others changed it at the same moment",
+    "55P03": "another program is using it",
+    "40P01": "another program changed it at the same time",
     "53100": "the disk of its server is full",
     "25006": "it is read-only",
 }
@@ -335,7 +335,7 @@ class FileGuard:
         with self._lock:
             busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
-            problem = "a file beside it was deleted or replaced, and another program keeps it locked"
+            problem = "a file beside it was deleted or replaced, and another program is using it"
             raise StoreError(f"the database {self._name} cannot be used: {problem}")
         return True
 

@@ -116,7 +116,7 @@ def hand_over(
     """Return a code by which another device can take over the seats of these credentials, once and soon."""
     held = known.find_seats(credentials)
     if not held:
-        raise RoomError("not_yours", "you hold no seat here that could be moved")
+        raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
     tokens, browsers = Credentials.coerce(credentials).make_digests()
@@ -139,7 +139,7 @@ def take_over(
     )
     held = [seat - 1 for seat in connection.execute(meant.with_for_update()).scalars()]
     if not held:
-        raise RoomError("not_now", "this link was used already, or is too old; ask for a new one on the other device")
+        raise RoomError("not_now", "this link was already used, or is too old; make a new one on the other device")
     token = token_urlsafe(32)
     connection.execute(
         _update_seats(known, held).values(**room_store.make_holder_columns(token, browser), code=None, until=None)

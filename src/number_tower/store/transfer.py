@@ -230,7 +230,7 @@ def _apply_change(table: Table, change: Change) -> Table:
         case "undo":
             moves = replay_moves((*table.log, change))
             if table.declared is not None:
-                raise TableError("nothing is taken back once a result was declared")
+                raise TableError("nothing can be undone after the end of the game")
             return replace(table, game=Game(table.game.rules, table.game.first, moves), log=(*table.log, change))
         case declaration:
             return table.declare(declaration, change.number)

@@ -43,8 +43,8 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
         with begin_snapshot(engine) as connection:
             version = check_version(read_version(connection), location)
     if version != NEWEST and location.file is None:
-        problem = "has no tables for games yet" if version is None else f"is of an earlier form ({version})"
-        raise StoreError(f"the database {location.name} {problem}; to bring it up to date: tower db upgrade")
+        problem = "has no tables for games yet" if version is None else f"has an older version ({version})"
+        raise StoreError(f"the database {location.name} {problem}; to upgrade it: tower db upgrade")
     if version != NEWEST:
         upgrade(engine, location)
     if location.file is not None:
@@ -55,7 +55,7 @@ def ensure_newest_version(engine: Engine, location: Location) -> None:
 def _create_file(engine: Engine, file: str) -> None:
     """Create a database file and its folder; say what is wrong where SQLite would only say that it cannot open it."""
     if os.path.isdir(file):
-        raise IsADirectoryError("it is a folder, and should be a file")
+        raise IsADirectoryError("it is a folder; expected a file")
     folder = os.path.dirname(file)
     try:
         make_private_folders(folder)
@@ -129,8 +129,8 @@ def check_version(version: str | None, location: Location) -> str | None:
     """Return a version; refuse one of a database that is not ours, or one that is newer than this program."""
     unusable = f"the database {location.name} cannot be used"
     if version == "":
-        raise StoreError(f"{unusable}: it holds other things than games of Number Tower")
+        raise StoreError(f"{unusable}: it is not a database of Number Tower")
     if version is not None and version not in _VERSIONS:
-        newer = f"it has a newer form ({format_text(version, 40)}) than this Number Tower knows ({NEWEST})"
+        newer = f"it has a newer version ({format_text(version, 40)}) than this Number Tower knows ({NEWEST})"
         raise StoreError(f"{unusable}: {newer}; update Number Tower")
     return version

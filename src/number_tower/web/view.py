@@ -130,7 +130,7 @@ class RoomView:
         if self.room.may_move(self.held):
             waiting = ""
         elif self.room.waiting:
-            waiting = "Nobody has taken the other seat yet."
+            waiting = "The other player is not here yet."
         else:
             waiting = f"It is {self.mover}'s turn."
         return drawing.build_menu(self.table, self.seat, waiting)
