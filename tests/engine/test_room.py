@@ -324,7 +324,7 @@ def test_whoever_gives_no_name_is_called_as_the_rulebook_says() -> None:
 
 def test_two_players_are_not_called_the_same() -> None:
     waiting = room(seats=(Seat("person", "Ann"), Seat("free", "Ben")))
-    with pytest.raises(TableError, match="the other player is called Ann; choose another name"):
+    with pytest.raises(TableError, match="the other player is already called Ann; choose another name"):
         waiting.sit(" ANN ")
 
 
