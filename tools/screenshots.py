@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 import browser
 from pictures import small
 from serving import DESKTOP, PHONE, Server, person
-from visits import begin, block, join, my_turn, open_more, place
+from visits import begin, block, game_on, join, my_turn, open_more, place, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,13 +83,20 @@ def invited(page: Page, friend: Callable[[], Page]) -> None:
 
 
 def asked(page: Page, friend: Callable[[], Page]) -> None:
-    """Be asked to let a move be taken back."""
+    """Be asked to undo a move."""
     ann = friend()
     join(page, begin(ann, "draft", "link", name_1="Ann"), "Ben")
     my_turn(ann).wait_for()
     place(ann, 9)
     ann.get_by_role("button", name="Ask to undo").click()
     page.get_by_role("button", name="Accept").wait_for()
+
+
+def lost(page: Page, _: Callable[[], Page]) -> None:
+    """Lose to the computer."""
+    begin(page, "race", "computer", level="perfect", first="other", name_1="Ann")
+    while settled(page):
+        place(page, game_on(page).legal[0])
 
 
 def watching(page: Page, friend: Callable[[], Page]) -> None:
@@ -157,6 +164,7 @@ SIGHTS = (
     Sight("room-climb", "one tower, climbing", at_table("climb", 7, 10, 13, 16, 17, 20), dark=True),
     Sight("room-factor", "one tower of factors", at_table("factor", 6, 3, 9, 1)),
     Sight("room-won", "a game that is won", at_table("draft", 9, 8, 6), dark=True),
+    Sight("room-lost", "a game that is lost to the computer", lost),
     Sight("room-match", "a game of a match", at_table("race", 5, target="5", best_of="3")),
     Sight("room-hidden", "hidden blocks", at_table("summit", 5, 4, hidden="yes")),
     Sight("room-refused", "a block that cannot be placed", refused),

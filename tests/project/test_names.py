@@ -122,3 +122,28 @@ def test_docstrings_and_comments_name_the_thing() -> None:
     texts += [(path, comment) for path in modules() for comment in comments(path)]
     vague = re.compile(r"whoever|somebody", re.IGNORECASE)
     assert [f"{path}: {text}" for path, text in texts if vague.search(text)] == []
+
+
+def test_texts_of_pages_and_tools_are_plain_english() -> None:
+    refused = re.compile(
+        r"\bwhoever\b|\bsomebody\b|\bso many\b|\bjust now\b|will not do\b|look(ed)? through|\bgone through\b|"
+        r"taken? in\b|one[’']s own|How it goes|What happened|not right yet|(is|are|be) kept\b|\bbe told\b",
+        re.IGNORECASE,
+    )
+    web = SOURCE / "web"
+    texts = [(path, path.read_text()) for path in (*web.glob("templates/*.html"), web / "static" / "tower.js")]
+    texts += [
+        (path, node.value)
+        for path, node in nodes()
+        if path.parts[0] in {"web", "mcp"}
+        and isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node not in docstrings(path)
+    ]
+    assert [f"{path}: {found[0]}" for path, text in texts for found in refused.finditer(text)] == []
+
+
+@cache
+def docstrings(path: Path) -> frozenset[ast.AST]:
+    """Return the strings of a module that stand alone, which only programmers read."""
+    return frozenset(node.value for node in ast.walk(modules()[path]) if isinstance(node, ast.Expr))

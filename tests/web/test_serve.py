@@ -58,15 +58,15 @@ def test_it_serves_until_it_is_told_to_stop(sent: signal.Signals, code: int, tmp
 def test_without_a_place_for_games_there_is_no_server() -> None:
     done = tower("serve", "--db", "none")
     assert (done.returncode, done.stdout) == (2, "")
-    problem = "a server keeps every game, and needs a place for them"
-    advice = "leave --db out for the usual one, or name a file (--db or NUMBER_TOWER_DB says none)"
+    problem = "a server saves every game, and needs a database for that"
+    advice = "leave out --db for the default one, or name a file (--db or NUMBER_TOWER_DB says none)"
     assert done.stderr == f"tower: {problem}: {advice}\n"
 
 
 def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     done = tower("serve", "--db", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith("cannot be used: it is a folder, and should be a file.\n")
+    assert done.stderr.endswith("cannot be used: it is a folder; expected a file.\n")
     assert done.stderr.count("\n") == 1
 
 

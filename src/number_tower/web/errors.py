@@ -234,7 +234,7 @@ async def send_problem(problem: Problem, scope: Scope, receive: Receive, send: S
     try:
         response = render_problem(Request(scope), problem)
     except Exception:  # noqa: BLE001 - whatever it is, the client gets an answer
-        _log.exception("a refusal could not be told in its usual form")
+        _log.exception("a refusal could not be rendered")
         response = PlainTextResponse(problem.detail, problem.status, problem.headers)
     await response(scope, receive, send)
 

@@ -285,7 +285,7 @@ class StateResponse(ResponseModel):
     legal: list[int] | None = Field(description="The blocks that can be placed now; null if the blocks are hidden.")
     refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
     result: ResultResponse | None
-    said: list[str] = Field(description="What happened last, in the game's own words.")
+    said: list[str] = Field(description="The last events, in the game's own words.")
     remark: str
     offer: OfferState | None
     declined: OfferState | None

@@ -128,7 +128,7 @@ async function refresh() {
   } finally {
     refreshing = false;
   }
-  // Ask again for what happened while the answer was on its way.
+  // Ask again for changes made while the answer was on its way.
   if (!retry && newest !== wanted && isLater(newest, getMain().dataset.mark)) refresh();
 }
 
