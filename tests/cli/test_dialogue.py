@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from number_tower.cli.input import COMMANDS, parse_input
 from number_tower.cli.main import COMMANDS as TOWER_COMMANDS
 from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal
+from number_tower.players import LEVELS
 from number_tower.voice import Message
 from support import command as sessions
 from support.clocks import SLOW
@@ -56,6 +58,17 @@ def test_a_session_goes_as_recorded(name: str) -> None:
 
 def test_no_session_is_left_without_its_answers() -> None:
     assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.names())
+
+
+@pytest.mark.parametrize("game", catalogue.list_names())
+def test_a_game_lost_against_each_level_is_told_as_recorded(game: str) -> None:
+    told = sessions.lost_games(game)
+    assert told == (sessions.LOST / f"{game}.out").read_text(encoding="utf-8")
+    assert re.findall(r"--vs (\w+)", told) == list(LEVELS)
+    endings = re.findall(r"^.*wins: .*$", told, re.MULTILINE)
+    assert len(endings) == len(LEVELS)
+    assert all(ending.endswith("You lost this one.") for ending in endings)
+    assert "Congratulations" not in told
 
 
 @pytest.mark.parametrize(
@@ -319,7 +332,7 @@ def test_input_that_cannot_be_read_has_ended() -> None:
         ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.returncode == 1
-    assert "the input ended before the game did" in done.stderr
+    assert "the input ended before the first move" in done.stderr
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:

@@ -525,7 +525,7 @@ def test_two_terminals_play_one_match(db: str) -> None:
 
 def test_ctrl_c_leaves_the_match(db: str) -> None:
     terminal = Terminal("match", "draft", NUMBER_TOWER_DB=db, NO_COLOR="1")
-    assert "(At any time: help" in terminal.until("wish to place: ")
+    assert "(You can type at any time: help" in terminal.until("wish to place: ")
     for answer in FIRST_WINS.split():
         terminal.type(f"{answer}\n")
         terminal.until("wish to place: ")
