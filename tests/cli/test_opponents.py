@@ -126,7 +126,7 @@ def test_the_commands_are_introduced_to_the_one_who_plays_a_computer() -> None:
     terminal.until("Your turn.")
     terminal.type("quit\n")
     assert terminal.end() == 0
-    assert "(You can type at any time: help, moves" in terminal.seen.replace("\r", "")
+    assert "(Type at any time: help, moves" in terminal.seen.replace("\r", "")
 
 
 def test_a_finished_game_offers_its_review() -> None:

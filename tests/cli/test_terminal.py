@@ -53,7 +53,7 @@ def test_plain_text_where_it_is_asked_for(environment: dict[str, str]) -> None:
 def test_the_commands_are_introduced_to_whoever_types() -> None:
     terminal = Terminal("play", "race")
     terminal.until("Select a number")
-    assert "(You can type at any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
+    assert "(Type at any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
     terminal.type("quit\n")
     assert terminal.end() == 0
 

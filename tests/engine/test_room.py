@@ -271,7 +271,7 @@ def test_there_are_no_games_for_ever_in_one_room() -> None:
     """On the code as it was, a room could fill the database with rematches alone."""
     last = replace(over(room()), number=MOST_GAMES)
     for held, action in ((BOTH, Rematch()), (ANN, MakeOffer("rematch"))):
-        with pytest.raises(RoomError, match="500 games were played here, and there can be no more; open a new room"):
+        with pytest.raises(RoomError, match="500 games were played here, which is the limit; open a new room"):
             last.apply(held, action)
     assert not last.may_rematch(BOTH)
     assert not last.may_offer(ANN, "rematch")
@@ -287,7 +287,7 @@ def test_a_match_is_finished_however_many_games_were_played_before() -> None:
     decided = first.apply(ANN, Rematch()).apply(ANN, Resign())
     assert decided.series_over
     assert not decided.may_rematch(BOTH)
-    with pytest.raises(RoomError, match="there can be no more"):
+    with pytest.raises(RoomError, match="which is the limit"):
         decided.apply(BOTH, Rematch())
 
 
@@ -324,7 +324,7 @@ def test_whoever_gives_no_name_is_called_as_the_rulebook_says() -> None:
 
 def test_two_players_are_not_called_the_same() -> None:
     waiting = room(seats=(Seat("person", "Ann"), Seat("free", "Ben")))
-    with pytest.raises(TableError, match="the other player is called Ann; choose another name"):
+    with pytest.raises(TableError, match="the other player is already called Ann; choose another name"):
         waiting.sit(" ANN ")
 
 
