@@ -424,7 +424,7 @@ def test_a_game_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_two_arenas_do_not_write_to_one_file(tmp_path: Path) -> None:
     with (
         ArenaJournal(tmp_path / "a.jsonl", arranged()),
-        pytest.raises(BatchError, match="another arena is being kept in"),
+        pytest.raises(BatchError, match="another arena is being saved to"),
     ):
         ArenaJournal(tmp_path / "a.jsonl", arranged(), resume=True)
 
@@ -434,7 +434,7 @@ def test_games_can_be_thrown_away_but_not_kept_in_what_is_no_file(tmp_path: Path
         assert len(list(play_games(arranged(), log=log, jobs=1, make=Stub))) == len(arranged())
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path, tmp_path / "none" / "a.jsonl"):
-        with pytest.raises(BatchError, match=r"games (can|cannot) be kept in"):
+        with pytest.raises(BatchError, match=r"games (can|cannot) be saved to"):
             ArenaJournal(path, arranged())
 
 
@@ -577,7 +577,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     assert lines[0] == "120 games, 80 for each player; seed 5."
     assert lines[2].split() == ["player", "won", "drawn", "lost", "score", "(95%)", "Elo"]
     assert lines[3].split()[:2] == ["1", "perfect"]
-    assert lines[-1] == "Every game is in arena.jsonl, a line each."
+    assert lines[-1] == "Every game is saved in arena.jsonl, one per line."
     assert first.err == ""
     kept = Path("arena.jsonl").read_bytes()
     assert tower(*call) == 0
@@ -615,7 +615,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
         ("draft draft --players random,perfect", 2, "games: 'draft' is named twice"),
         ("nothing --players random,perfect", 2, "'nothing' cannot be played"),
         ("draft --players random,perfect --out ''", 2, "--out: expected a file name"),
-        ("draft --players random,perfect --out .", 2, "games cannot be kept in .: Is a directory"),
+        ("draft --players random,perfect --out .", 2, "games cannot be saved to .: Is a directory"),
         ("draft --players random,perfect --out text --resume", 1, "text is not the file of an arena"),
         ("draft --players random,perfect --out other --resume", 2, "its seed is 1, and not 2"),
         ("factor --players random,gentle --games 2 --out torn --resume", 1, "torn, line 2: not a game of this arena"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from number_tower.cli.input import COMMANDS, parse_input
 from number_tower.cli.main import COMMANDS as TOWER_COMMANDS
 from number_tower.cli.main import create_parser
 from number_tower.cli.terminal import Terminal
+from number_tower.players import LEVELS
 from number_tower.voice import Message
 from support import command as sessions
 from support.clocks import SLOW
@@ -56,6 +58,17 @@ def test_a_session_goes_as_recorded(name: str) -> None:
 
 def test_no_session_is_left_without_its_answers() -> None:
     assert {path.stem for path in sessions.SESSIONS.glob("*.out")} == set(sessions.names())
+
+
+@pytest.mark.parametrize("game", catalogue.list_names())
+def test_a_game_lost_against_each_level_is_told_as_recorded(game: str) -> None:
+    told = sessions.lost_games(game)
+    assert told == (sessions.LOST / f"{game}.out").read_text(encoding="utf-8")
+    assert re.findall(r"--vs (\w+)", told) == list(LEVELS)
+    endings = re.findall(r"^.*wins: .*$", told, re.MULTILINE)
+    assert len(endings) == len(LEVELS)
+    assert all(ending.endswith("You lost this one.") for ending in endings)
+    assert "Congratulations" not in told
 
 
 @pytest.mark.parametrize(
@@ -128,8 +141,8 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (["play", "draft", "--names", "Ann,\x1b[31mBen"], 2, "--names: expected names without control characters"),
         (["play", "draft", "--first", "3"], 2, "--first: expected one of 1, 2, random; got '3'"),
         (["play", "draft", "--seed", "x"], 2, "--seed: expected a whole number"),
-        (["play", "draft", "--hidden"], 2, "draft takes no --hidden; it takes --target, --blocks and --opening"),
-        (["play", "factor", "--target", "9"], 2, "factor takes no --target; it takes --blocks and --opening"),
+        (["play", "draft", "--hidden"], 2, "draft has no option --hidden; it has --target, --blocks and --opening"),
+        (["play", "factor", "--target", "9"], 2, "factor has no option --target; it has --blocks and --opening"),
         (["play", "draft", "--colour", "red"], 2, "unexpected argument '--colour' (see: tower play --help)"),
         (["play", "draft", "race"], 2, "unexpected argument 'race' (see: tower play --help)"),
         (["--colour"], 2, "unexpected argument '--colour' (see: tower --help)"),
@@ -138,14 +151,14 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
             2,
             "no command 'pley'; the commands are play, match, resume, replay, history, stats, export",
         ),
-        (["draft", "--target", "5"], 2, "to play it: tower play draft --target 5"),
+        (["draft", "--target", "5"], 2, "to play it, type: tower play draft --target 5"),
         (["play", "draft", "--record", ""], 2, "--record: expected a file name"),
         (["completion"], 2, "which shell? One of bash, zsh, fish, powershell, tcsh."),
         (["replay", "missing.toml:1"], 2, "missing.toml: there is no such file"),
         (["replay", "tests/data/rulefiles/wrong.toml:1"], 2, "wrong.toml: rules.fit: expected one of any"),
         (["resume", "tests/data/rulefiles/wrong-voice.toml:1"], 2, "wrong-voice.toml: voice.start: unknown field"),
         (["rules", "tests/data/rulefiles/wrong-voice.toml"], 2, "wrong-voice.toml: voice.start: unknown field"),
-        (["play", "tests/data/rulefiles/high.toml", "--blocks", "1-5"], 2, "so give --opening too"),
+        (["play", "tests/data/rulefiles/high.toml", "--blocks", "1-5"], 2, "so add --opening too"),
         (["replay"], 2, "REF"),
         (["replay", "draft"], 2, "'draft' is neither a game's id, a file, nor a record such as draft:9,8,6"),
         (["replay", "draft:9,9"], 1, "the record cannot be read: move 2 (9): that block had been used"),
@@ -154,9 +167,9 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (
             ["play", "draft", "--record", "/nowhere/game.json"],
             2,
-            "cannot be kept in /nowhere/game.json: there is no folder /nowhere",
+            "cannot be saved to /nowhere/game.json: there is no folder /nowhere",
         ),
-        (["play", "draft", "--record", str(ROOT)], 2, "is not a file that a game can be kept in"),
+        (["play", "draft", "--record", str(ROOT)], 2, "is not a file that a game can be saved to"),
     ],
 )
 def test_a_wrong_call_ends_in_one_clear_line(arguments: list[str], code: int, said: str) -> None:
@@ -319,7 +332,7 @@ def test_input_that_cannot_be_read_has_ended() -> None:
         ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.returncode == 1
-    assert "the input ended before the game did" in done.stderr
+    assert "the input ended before the first move" in done.stderr
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:

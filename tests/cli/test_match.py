@@ -205,11 +205,11 @@ def test_wrong_words_are_refused(tmp_path: Path, words: str, problem: str) -> No
         (("match",), "which game?"),
         (("match", "race,nim"), "there is no game called 'nim'"),
         (("match", "race,"), "there is no game called ''"),
-        (("match", "draft,climb", "--target", "20"), "climb takes no --target"),
-        (("match", "summit,draft", "--hidden"), "draft takes no --hidden"),
+        (("match", "draft,climb", "--target", "20"), "climb has no option --target"),
+        (("match", "summit,draft", "--hidden"), "draft has no option --hidden"),
         (("match", "draft", "--best-of", "0"), "--best-of"),
         (("match", "draft", "--best-of", "1000"), "--best-of: expected a best of 1 to 999"),
-        (("match", "draft", "--seat", "2"), "--seat goes with --vs"),
+        (("match", "draft", "--seat", "2"), "--seat needs --vs"),
         (("match", "draft", "--vs", "nobody"), "--vs: "),
         (("match", "draft", "--names", "Ann,ann"), "--names: expected two different names"),
     ],
@@ -345,7 +345,7 @@ def test_a_match_is_not_recorded_in_one_file(db: str, tmp_path: Path) -> None:
     tower("match", "draft", typed="9\n", NUMBER_TOWER_DB=db)
     done = tower("resume", "m1", "--record", str(tmp_path / "game.json"), NUMBER_TOWER_DB=db)
     assert done.returncode == 2
-    assert "--record keeps one game" in done.stderr
+    assert "--record is for one game" in done.stderr
 
 
 def test_the_same_opponent_plays_on_by_the_same_seed(tmp_path: Path) -> None:
@@ -525,11 +525,11 @@ def test_two_terminals_play_one_match(db: str) -> None:
 
 def test_ctrl_c_leaves_the_match(db: str) -> None:
     terminal = Terminal("match", "draft", NUMBER_TOWER_DB=db, NO_COLOR="1")
-    assert "(At any time: help" in terminal.until("wish to place: ")
+    assert "(Type at any time: help" in terminal.until("wish to place: ")
     for answer in FIRST_WINS.split():
         terminal.type(f"{answer}\n")
         terminal.until("wish to place: ")
-    assert terminal.seen.count("At any time:") == 1
+    assert terminal.seen.count("Type at any time:") == 1
     assert terminal.end(interrupt=True) == 128 + signal.SIGINT
     assert "tower: Match saved. Resume it with: tower resume m1" in terminal.seen
 
@@ -572,7 +572,7 @@ def test_a_match_that_is_forgotten_meanwhile_is_played_to_its_end(monkeypatch: p
     assert "this match was deleted elsewhere; its game is saved on its own" in done.stderr
     assert done.stdout.endswith("Player 1 wins the match!\n")
     left = tower("match", "draft", typed=FIRST_WINS + "9\nquit\n", NUMBER_TOWER_DB=db)
-    assert left.stdout.endswith("only this game of it can be resumed: tower resume 5\n")
+    assert left.stdout.endswith("you can resume only this game of it: tower resume 5\n")
 
 
 def test_forgetting_a_match_drops_its_games(db: str) -> None:

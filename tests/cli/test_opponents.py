@@ -22,8 +22,8 @@ LINE = re.compile(r"tower resume '([^']+)'(.*)")
 
 
 def moves_of(text: str) -> list[int]:
-    """The blocks that were placed in a dialogue of the draft."""
-    return [int(block) for block in re.findall(r"You placed block (\d+)", text)]
+    """The blocks that were placed in a dialogue with a computer."""
+    return [int(block) for block in re.findall(r" places? (\d+)\.", text)]
 
 
 @pytest.mark.parametrize("level", ["random", *LEVELS])
@@ -39,33 +39,34 @@ def test_without_a_seed_games_differ() -> None:
 
 def test_vs_takes_seat_2_and_the_person_begins() -> None:
     done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nquit\n")
-    assert done.stdout.index("Player 1's Turn") < done.stdout.index("Perfect's Turn")
+    assert done.stdout.index("You place 9.") < done.stdout.index("Perfect places 6.")
     assert moves_of(done.stdout) == [9, 6]
 
 
 def test_seat_2_gives_the_person_the_second_seat_and_the_computer_begins() -> None:
     done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="quit\n")
-    assert done.stdout.index("Perfect's Turn") < done.stdout.index("Player 2's Turn")
+    assert done.stdout.index("Perfect places") < done.stdout.index("Your turn.")
     assert moves_of(done.stdout)[0] in {8, 9}
 
 
 def test_first_says_who_starts_whoever_sits_there() -> None:
     begins = tower("play", "draft", "--vs", "gentle", "--first", "2", "--seed", "1", typed="quit\n").stdout
-    assert begins.index("Gentle's Turn") < begins.index("Player 1's Turn")
+    assert begins.index("Gentle places") < begins.index("Your turn.")
     waits = tower("play", "draft", "--vs", "gentle", "--seat", "2", "--first", "2", typed="quit\n").stdout
-    assert "Gentle's Turn" not in waits
+    assert "Gentle places" not in waits
 
 
 def test_two_computers_play_to_the_end_and_ask_nobody() -> None:
     done = tower("play", "summit", "--vs", "fair", "--vs", "strong", "--seed", "3")
     assert done.returncode == 0
-    assert "wins!" in done.stdout
+    assert "wins: " in done.stdout
+    assert "You " not in done.stdout
     assert done.stdout.index("Fair's turn") < done.stdout.index("Strong's turn")
 
 
 def test_names_that_are_given_are_used() -> None:
     done = tower("play", "draft", "--vs", "gentle", "--names", "Ann,Robot", "--seed", "1", typed="9\nquit\n")
-    assert "Robot's Turn" in done.stdout
+    assert "Robot places " in done.stdout
     assert "Gentle" not in done.stdout
 
 
@@ -81,12 +82,12 @@ def test_a_game_that_is_left_goes_on_against_the_same_opponent_as_if_it_had_not_
 def test_undo_takes_the_answer_back_as_well() -> None:
     done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nundo\n8\nquit\n")
     assert moves_of(done.stdout)[:3] == [9, 6, 8]
-    assert "Block 6 is taken back from Perfect's tower.\nBlock 9 is taken back from Player 1's tower." in done.stdout
+    assert "Perfect takes 6 back.\nYou take 9 back.\n" in done.stdout
 
 
 def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
     done = tower("play", "draft", "--vs", "perfect", "--seat", "2", "--seed", "1", typed="undo\nquit\n")
-    assert "There is nothing to take back." in done.stdout
+    assert "There is nothing to undo." in done.stdout
 
 
 @settings(max_examples=examples(60))
@@ -120,12 +121,12 @@ def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
     assert table.outcome == (0, "exact")
 
 
-def test_whoever_types_is_told_who_they_are() -> None:
+def test_the_commands_are_introduced_to_the_one_who_plays_a_computer() -> None:
     terminal = Terminal("play", "race", "--vs", "gentle", "--seat", "2", "--seed", "1")
-    terminal.until("Player 2's turn")
+    terminal.until("Your turn.")
     terminal.type("quit\n")
     assert terminal.end() == 0
-    assert "(You are Player 2. At any time: help, moves" in terminal.seen.replace("\r", "")
+    assert "(Type at any time: help, moves" in terminal.seen.replace("\r", "")
 
 
 def test_a_finished_game_offers_its_review() -> None:
@@ -143,7 +144,7 @@ def test_the_welcome_names_the_levels_that_there_are() -> None:
 
 def test_a_level_can_be_chosen_at_the_welcome() -> None:
     done = tower(typed="dra easy\n9\nquit\n")
-    assert "Easy's Turn" in done.stdout
+    assert "Easy places " in done.stdout
 
 
 def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
@@ -157,8 +158,8 @@ def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
     [
         (["--vs", "nobody"], "the levels are gentle, easy, fair, strong, perfect"),
         (["--vs", "./nobody"], "--vs: ./nobody cannot be started: there is no file ./nobody"),
-        (["--vs", "gentle", "--vs", "easy", "--seat", "1"], "no seat is left"),
-        (["--seat", "1"], "--seat goes with --vs"),
+        (["--vs", "gentle", "--vs", "easy", "--seat", "1"], "there is no seat for you"),
+        (["--seat", "1"], "--seat needs --vs"),
         (["--vs", "gentle", "--patience", "0"], "--patience: expected a number of seconds"),
     ],
 )
@@ -175,8 +176,8 @@ def test_a_program_that_gives_no_move_forfeits_with_its_reason(tmp_path: Path) -
     file = tmp_path / "game.json"
     done = tower("play", "draft", "--vs", f"{sys.executable} {bot}", "--record", str(file), typed="9\n")
     assert done.returncode == 0
-    assert "(dunce gives no move: it answered 'queen takes pawn', which is no whole number" in done.stdout
-    assert "dunce forfeits. Congratulations, Player 1!" in done.stdout
+    assert "(dunce made no legal move: it answered 'queen takes pawn', which is not a whole number" in done.stdout
+    assert "You win: dunce forfeits the game." in done.stdout
     outcome = record.read(str(file)).outcome
     assert outcome == (0, "forfeit")
 
@@ -247,6 +248,6 @@ def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
     terminal.type("hint\n")
     terminal.until("thinking: ")
     terminal.interrupt()
-    terminal.until("No hint, then.")
+    terminal.until("Hint cancelled.")
     terminal.type("quit\n")
     assert terminal.end() == 0

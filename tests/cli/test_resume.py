@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,27 @@ def test_the_same_opponent_comes_back(play: Command, file: Path) -> None:
     left = play("play", "race", "--vs", "easy", "--seed", "3", answers=["1", "quit"])
     assert left.out.endswith("Resume it with: tower resume 1\n")
     again = play("resume", answers=["2", "quit"])
-    assert again.out.count("Easy's turn") == 2
+    assert again.out.count("Easy places ") == 2
     assert len(kept(file).get(1).table.game.moves) == 4
+
+
+@pytest.mark.usefixtures("file")
+def test_a_lost_game_that_is_over_is_told_to_the_one_who_lost_it(play: Command) -> None:
+    play("match", "climb", "--best-of", "1", "--vs", "perfect", "--seed", "1", answers=["23", "28"])
+    for ref in ("1", "m1"):
+        told = play("resume", ref).out
+        assert "Congratulations" not in told
+        assert "Perfect wins" in told
+    assert "Perfect wins: you cannot place anything. You lost this one.\n" in play("resume", "1").out
+    assert "Perfect wins the match, 1 to 0.\n" in play("resume", "m1").out
+
+
+@pytest.mark.usefixtures("file")
+def test_two_people_who_resume_a_game_of_a_program_read_the_rulebooks_words(play: Command) -> None:
+    play("play", "draft", "--vs", f"{sys.executable} examples/bot.py", answers=["9", "quit"])
+    told = play("resume", "1", answers=["quit"]).out
+    assert "You placed block 9" in told
+    assert "Your turn." not in told
 
 
 def test_a_game_in_a_file_is_the_same_game_with_the_same_opponent(play: Command, file: Path, tmp_path: Path) -> None:
@@ -173,7 +193,7 @@ def test_damaged_matches_do_not_hide_the_others(play: Command, file: Path) -> No
     assert "Eve - Finn" in listed.out
     assert play("history", "--matches", "--json").code == 0
     exported = play("export")
-    assert (exported.code, exported.out.count("\n"), exported.err.count("left out")) == (0, 1, 2)
+    assert (exported.code, exported.out.count("\n"), exported.err.count("not exported")) == (0, 1, 2)
     assert play("stats").code == 0
     assert play("forget", "m1", "m2").code == 0
     assert [match["id"] for match in json.loads(play("history", "--matches", "--json").out)["matches"]] == ["m3"]
@@ -196,10 +216,10 @@ def test_names_that_somebody_chose_stay(play: Command, file: Path) -> None:
 def test_in_a_match_too_names_follow_whoever_plays(play: Command, file: Path) -> None:
     play("match", "draft", "--vs", "easy", "--seed", "1", answers=["9", "quit"])
     done = play("resume", "m1", "--vs", "perfect", "--seed", "1", answers=["1", "quit"])
-    assert "Perfect's Turn" in done.out
-    assert "Easy's Turn" not in done.out
+    assert "Perfect places " in done.out
+    assert "Easy places " not in done.out
     assert kept(file).get(1).table.names == ("Player 1", "Perfect")
-    assert "Perfect's Turn" in play("resume", answers=["quit"]).out
+    assert "Perfect places " in play("resume", answers=["quit"]).out
 
 
 @pytest.mark.parametrize(("seat", "names"), [("1", ("Zoe", "Easy")), ("2", ("Easy", "Zoe"))])

@@ -105,7 +105,7 @@ def test_an_earlier_game_in_the_file_is_kept_beside_it(tmp_path: Path) -> None:
     for moves in ("9\n8\n6\n", "7\n"):
         tower("play", "draft", "--record", str(path), typed=moves)
     done = tower("play", "draft", "--record", str(path), typed="1\n")
-    assert f"{path} held an earlier game; it is kept as {path}~3" in done.stderr
+    assert f"{path} held an earlier game, which is now in {path}~3" in done.stderr
     assert (tmp_path / "game.json~").read_text() == "somebody's backup"
     assert kept(tmp_path / "game.json~2").game.moves == (9, 8, 6)
     assert kept(tmp_path / "game.json~3").game.moves == (7,)
@@ -163,8 +163,8 @@ def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
 def test_the_game_goes_on_when_its_folder_vanishes(tmp_path: Path) -> None:
     shown, complaint = play_while_the_folder_vanishes(tmp_path / "away", "9\n8\n6\n")
     assert "won the game" in shown
-    assert complaint.count("could not be kept") == 3
-    assert complaint.endswith("; so far it is draft:9,8,6\n"), "what was played can be copied from the screen"
+    assert complaint.count("could not be saved") == 3
+    assert complaint.endswith("; the game so far: draft:9,8,6\n"), "what was played can be copied from the screen"
 
 
 def test_a_game_left_with_its_file_behind_says_its_line(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way
 
     with monkeypatch.context() as disk:
         disk.setattr("os.fsync", full)
-        assert "No space left on device. It goes on all the same" in str(keeper.save(table.play(9)))
+        assert "No space left on device. You can continue" in str(keeper.save(table.play(9)))
         assert not keeper.up_to_date
         assert kept(path).game.moves == (), "the last complete record is still there"
     assert keeper.save(table.play(9)) is None

@@ -53,7 +53,7 @@ def test_plain_text_where_it_is_asked_for(environment: dict[str, str]) -> None:
 def test_the_commands_are_introduced_to_whoever_types() -> None:
     terminal = Terminal("play", "race")
     terminal.until("Select a number")
-    assert "(At any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
+    assert "(Type at any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
     terminal.type("quit\n")
     assert terminal.end() == 0
 
@@ -65,7 +65,7 @@ def test_the_welcome_starts_a_game() -> None:
     terminal.until("Select a number")
     terminal.type("\x04")
     assert terminal.end() == 1
-    assert "the input ended before the game did" in terminal.seen
+    assert "the input ended before the first move" in terminal.seen
 
 
 def test_ctrl_c_at_the_prompt_ends_with_130() -> None:

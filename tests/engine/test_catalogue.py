@@ -131,7 +131,7 @@ def test_a_game_that_is_not_there_is_refused_with_those_that_are() -> None:
         ("[rules]\n[rules]\n", "", "not TOML"),
         ("x = " + "[" * 5000, "", "not TOML"),
         ("[rules]\ntarget = " + "9" * 5000, "", "not TOML"),
-        ("#" * LARGEST_FILE + "\n", "", "larger than any rule file needs to be"),
+        ("#" * LARGEST_FILE + "\n", "", "too large for a rule file"),
     ],
 )
 def test_a_wrong_file_is_refused_by_file_key_and_what_was_expected(
@@ -181,7 +181,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(RuleFileError, match=said):
             load(tmp_path / name)
-    with pytest.raises(RuleFileError, match="larger than any rule file"):
+    with pytest.raises(RuleFileError, match="too large for a rule file"):
         load("/dev/zero")
 
 

@@ -148,7 +148,7 @@ def test_what_breaks_a_rule_is_refused_as_ever_and_is_not_stale(table: Table) ->
     for block in (9, 77):
         with pytest.raises(ValueError, match="cannot be placed"):
             played.answer(1, Change("place", block))
-    with pytest.raises(TableError, match="no move to take back"):
+    with pytest.raises(TableError, match="no move to undo"):
         table.answer(0, Change("undo", 1))
     resigned = played.answer(1, Change("resigned", 1))
     with pytest.raises(IllegalMoveError):

@@ -117,7 +117,7 @@ def test_names_may_be_written_in_any_script(names: tuple[str, str]) -> None:
         (("Ann", "\x1b[31mBen"), "control characters"),
         (("Ann", "Ben\nwins"), "control characters"),
         (("Ann", "\u202enneB"), "control characters"),
-        (("Ann", 3), "one is no text"),
+        (("Ann", 3), "one is not text"),
         ("Ab", "two names"),
     ],
 )

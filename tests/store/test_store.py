@@ -242,7 +242,7 @@ def test_what_breaks_a_rule_is_not_kept(store: Store, begun: StoredGame) -> None
     with pytest.raises(ValueError, match="cannot be placed"):
         store.change(begun.id, 1, Change("place", 9))
     store.change(begun.id, 1, Change("resigned", 0))
-    with pytest.raises(TableError, match="no move to take back"):
+    with pytest.raises(TableError, match="no move to undo"):
         store.change(begun.id, 2, Change("undo", 1))
     assert before.table.outcome is None
     assert store.get(begun.id).table.outcome == (1, "resigned")

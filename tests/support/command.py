@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
 GOLDEN = ROOT / "tests/golden"
 SESSIONS = GOLDEN / "sessions"
+LOST = GOLDEN / "lost"
 TOWER = str(Path(sys.executable).with_name("tower"))
 
 
@@ -103,6 +104,17 @@ def _become_tower(
 def session(name: str) -> str:
     """Hold a session as its file describes it, and return all that it answered."""
     call, _, typed = (SESSIONS / f"{name}.in").read_text(encoding="utf-8").partition("\n")
+    return _hold(call, typed)
+
+
+def lost_games(game: str) -> str:
+    """Lose a game against each level, as the lines of a file say, and return all that was answered."""
+    lines = (LOST / f"{game}.in").read_text(encoding="utf-8").splitlines()
+    calls = [line.partition(" <") for line in lines]
+    return "\n".join(f"$ {call}\n{_hold(call, typed.replace(' ', chr(10)).lstrip())}" for call, _, typed in calls)
+
+
+def _hold(call: str, typed: str) -> str:
     arguments = call.split(" ", 1) if call.startswith(("replay ", "resume ")) else shlex.split(call)
     done = tower(*arguments, typed=typed)
     complaints = "".join(f"! {line}\n" for line in done.stderr.splitlines())
@@ -116,3 +128,5 @@ def names() -> list[str]:
 if __name__ == "__main__":
     for each in names():
         (SESSIONS / f"{each}.out").write_text(session(each), encoding="utf-8")
+    for path in LOST.glob("*.in"):
+        path.with_suffix(".out").write_text(lost_games(path.stem), encoding="utf-8")

@@ -51,7 +51,7 @@ class Dialogue:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            self.terminal.show(f"(You can type at any time: {', '.join(COMMANDS)}.)\n\n")
+            self.terminal.show(f"(Type at any time: {', '.join(COMMANDS)}.)\n\n")
         self.narrate()
         try:
             with report_stop("the first move", self.format_resume_hint):
