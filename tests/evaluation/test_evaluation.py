@@ -255,7 +255,7 @@ def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem:
 def test_functions_are_players_and_no_opponents() -> None:
     with pytest.raises(UnknownPlayerError):
         small("random", against="nobody")
-    with pytest.raises(UnknownPlayerError, match=r"support\.replies:largest cannot sit opposite"):
+    with pytest.raises(UnknownPlayerError, match=r"support\.replies:largest cannot be the opponent"):
         small("random", against="support.replies:largest")
 
 

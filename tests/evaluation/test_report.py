@@ -372,7 +372,7 @@ def test_the_command_keeps_everything_and_prints_the_scores(
     assert Path("eval.jsonl").read_bytes() == kept
     assert Path("out/report.md").read_bytes() == text
     assert tower(*CALL, "--games", "2", "--positions", "2", "--jobs", "1") == 0
-    assert "in eval-2.jsonl, a line" in capsys.readouterr().out
+    assert "in eval-2.jsonl, one line" in capsys.readouterr().out
     assert tower(*CALL, "--out", "eval.jsonl") == 2
     assert "--resume goes on with the evaluation in it, and another --out" in capsys.readouterr().err
 
@@ -394,7 +394,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("", 2, "--player: expected a command, module:function or a level; or --baselines"),
         ("draft --player nobody", 2, "the levels are random, gentle, easy, fair, strong, perfect; a program needs a"),
         ("draft --player json.py:loads", 2, "write it without .py, as in json:loads"),
-        ("draft --player random --against json:loads", 2, "json:loads cannot sit opposite"),
+        ("draft --player random --against json:loads", 2, "json:loads cannot be the opponent"),
         ("--resume", 2, "there is nothing to resume in eval.jsonl: No such file"),
         ("--resume --out text", 1, "text is not the file of an evaluation"),
         ("--resume --out text --seed 2", 2, "--player: expected a command"),
@@ -404,7 +404,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player json:__name__", 2, "json:__name__ cannot be asked"),
         ("draft --player random --player random", 2, "players: 'random' is named twice"),
         ("nothing --player random", 2, "'nothing' cannot be played"),
-        ("draft --player random --variants 3", 2, "--variants goes without a game"),
+        ("draft --player random --variants 3", 2, "--variants makes new games"),
         ("--player random --variants 1000", 2, "variants; got 1000"),
         ("draft --player random --against nobody", 2, "there is no level 'nobody'"),
         ("draft --player random --games -1", 2, "--games: expected a whole number from 0 to 1,000,000; got '-1'"),
@@ -439,7 +439,7 @@ def test_a_wrong_call_is_refused_before_anybody_is_asked(
 def test_a_pipe_is_no_file_to_keep_things_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
     assert tower("factor", "--player", "random", "--positions", "0", "--out", str(pipe)) == 2
-    assert capsys.readouterr().err.endswith("pipe is not a file that tasks can be kept in\n")
+    assert capsys.readouterr().err.endswith("pipe is not a file that tasks can be saved to\n")
 
 
 def test_the_command_of_a_report_asks_for_the_same() -> None:
@@ -462,12 +462,12 @@ def test_the_command_of_a_report_asks_for_the_same() -> None:
 def test_the_numbers_in_the_help_are_those_that_are_used() -> None:
     text = (ROOT / "docs/cli.md").read_text()
     for line in (
-        f"games of each player in all ({DEFAULT_GAMES})",
-        f"positions that each player moves in, in all ({DEFAULT_POSITIONS})",
-        f"how many are made ({DEFAULT_VARIANTS})",
-        f"who sits opposite in games ({DEFAULT_OPPONENT})",
-        f"answers to each question at most ({DEFAULT_TRIES})",
-        f"may take for an answer ({DEFAULT_PATIENCE:g})",
+        f"number of games for each player ({DEFAULT_GAMES})",
+        f"number of positions for each player ({DEFAULT_POSITIONS})",
+        f"the number of new games ({DEFAULT_VARIANTS})",
+        f"the opponent in games ({DEFAULT_OPPONENT})",
+        f"how many answers a player may try for each question ({DEFAULT_TRIES})",
+        f"has for an answer ({DEFAULT_PATIENCE:g})",
     ):
         assert line in text
 
@@ -492,7 +492,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     assert "tower eval factor --player support.replies:failing_once" in Path("out/report.md").read_text()
     assert tower(*call, "--games", "0", "--positions", "900") == 0
     said = capfd.readouterr()
-    assert "Every prompt, answer and value is in eval-2.jsonl" in said.out
+    assert "Every prompt, answer and value is saved in eval-2.jsonl" in said.out
     assert "For a report with plots: tower eval --resume --out eval-2.jsonl --report FOLDER\n" in said.out
     assert re.search(r"Of 900 positions \d+ were found where it is known to matter", said.out)
     Path("count").write_text("...")

@@ -236,7 +236,7 @@ def test_an_id_stands_wherever_a_record_may(database: str, command: str) -> None
 def test_an_id_that_is_none(database: str, command: str) -> None:
     done = tower(command, "77", NUMBER_TOWER_DB=database)
     assert done.returncode == 2
-    assert done.stderr == f"tower: there is no game 77 in {database}; to see what there is: tower history\n"
+    assert done.stderr == f"tower: there is no game 77 in {database}; to list your games: tower history\n"
 
 
 def test_forgotten_games_are_told_and_gone(database: str) -> None:
@@ -263,7 +263,7 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
         == f"Games are saved in {database} (version {NEWEST}).\n5 games (2 unfinished), 0 matches, 0 puzzles tried.\n"
     )
     absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
-    assert absent == f"Games will be kept in {tmp_path}/new.db, from the first move that is made.\n"
+    assert absent == f"Games will be saved in {tmp_path}/new.db, from the first move on.\n"
     made = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
     assert made == f"{tmp_path}/new.db has got its tables, and is up to date (form {NEWEST}).\n"
     again = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout

@@ -251,11 +251,11 @@ def test_nor_in_the_line_that_says_how_to_go_on() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (("resume",), "there is no unfinished game: nothing is kept in {file} yet"),
-        (("resume", "1"), "there is no game 1: nothing is kept in {file} yet"),
-        (("replay", "12"), "there is no game 12: nothing is kept in {file} yet"),
-        (("review", "1"), "there is no game 1: nothing is kept in {file} yet"),
-        (("solve", "1"), "there is no game 1: nothing is kept in {file} yet"),
+        (("resume",), "there is no unfinished game: nothing is saved in {file} yet"),
+        (("resume", "1"), "there is no game 1: nothing is saved in {file} yet"),
+        (("replay", "12"), "there is no game 12: nothing is saved in {file} yet"),
+        (("review", "1"), "there is no game 1: nothing is saved in {file} yet"),
+        (("solve", "1"), "there is no game 1: nothing is saved in {file} yet"),
     ],
 )
 def test_looking_for_a_game_makes_no_database(play: Command, tmp_path: Path, call: tuple[str, ...], said: str) -> None:
@@ -272,7 +272,7 @@ def test_a_game_without_a_move_makes_no_database(play: Command, tmp_path: Path) 
 
 def test_a_game_that_is_not_there_is_said_to_be_missing_from_where_it_was_looked_for(play: Command) -> None:
     store_in("games.db").close()
-    said = "there is no game 7 in games.db; to see what there is: tower history --db games.db"
+    said = "there is no game 7 in games.db; to list your games: tower history --db games.db"
     assert play("replay", "7", "--db", "games.db") == (2, "", f"tower: {said}\n")
 
 

@@ -86,7 +86,7 @@ def test_a_server_takes_on_the_newest_form_with_all_its_games(tmp_path: Path, em
         migrate(target, form)
         copy(loaded(form, tmp_path / "games.db"), target)
     if form != schema.NEWEST:
-        with pytest.raises(StoreError, match=rf"is of an earlier form \({form}\); .*: tower db upgrade"):
+        with pytest.raises(StoreError, match=rf"has an older version \({form}\); .*: tower db upgrade"):
             store_in(empty)
     assert brought_up_to_date(empty) == (form, schema.NEWEST)
     check(store_in(empty), form)

@@ -379,7 +379,7 @@ def test_export_and_import_as_commands(tmp_path: Path) -> None:
     tower("play", "draft", typed="9\n8\nundo\n7\n", NUMBER_TOWER_DB=database)
     tower("play", "summit", "--vs", "gentle", "--seed", "1", typed="5\nquit\n", NUMBER_TOWER_DB=database)
     file = tmp_path / "games.jsonl"
-    assert tower("export", str(file), NUMBER_TOWER_DB=database).stdout == f"2 games written to {file}.\n"
+    assert tower("export", str(file), NUMBER_TOWER_DB=database).stdout == f"Exported 2 games to {file}.\n"
     sent = file.read_text()
     assert tower("export", NUMBER_TOWER_DB=database).stdout == sent
     other = str(tmp_path / "other.db")
@@ -412,7 +412,7 @@ def test_an_export_leaves_out_what_somebody_damaged_and_says_so(tmp_path: Path) 
     done = tower("export", NUMBER_TOWER_DB=str(tmp_path / "games.db"))
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr.startswith("tower: game 1 is damaged in the database: ")
-    assert done.stderr.endswith("; it is left out\n")
+    assert done.stderr.endswith("; it was not exported\n")
 
 
 def test_games_that_went_on_differently_are_named(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def of_a_newer_form(folder: Path) -> Trouble:
     file = folder / "games.db"
     store_in(file).close()
     by_hand(file, "UPDATE alembic_version SET version_num = '9999'")
-    newer = f"it has a newer form (9999) than this Number Tower knows ({NEWEST}); update Number Tower"
+    newer = f"it has a newer version (9999) than this Number Tower knows ({NEWEST}); update Number Tower"
     return unusable(file, newer)
 
 
@@ -355,7 +355,7 @@ def test_trouble_that_comes_back_is_told_again(tmp_path: Path, play: Command) ->
                 yield typed[1]
 
     done = play("play", "draft", "--db", f"sqlite:///{file}?timeout=0.1", answers=answers())
-    assert [line.count("locked") for line in done.err.splitlines()] == [1, 0, 1, 0]
+    assert [line.count("another program is using it") for line in done.err.splitlines()] == [1, 0, 1, 0]
     assert done.err.endswith("Resume it with: tower resume draft:9,8,5,4\n")
 
 

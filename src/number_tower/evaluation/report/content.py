@@ -43,7 +43,7 @@ MAX_SPEC = 200
 _MAX_COMMAND = 4000
 
 _VALUE = (
-    "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to whoever is to move, if both play their "
+    "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to the player to move, if both play their "
     "best from there on. The solver knows which, exactly. A decision loses the difference between the best block and "
     "the one that was placed: 0 if it kept what there was, 1 if it threw a win away, 1/2 from a win to a draw or from "
     "a draw to a loss. That is the value lost, also called regret."
@@ -266,7 +266,7 @@ def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
     if suite.fresh:
         yield (
             "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
-            "balanced: as many are won by whoever starts, if both play their best, as by the other."
+            "balanced: as many are won by the player who starts, if both play their best, as by the other."
         )
     yield Items(tuple(map(_describe_game, suite.games)), numbered=True)
 
@@ -308,7 +308,7 @@ def describe_limits(scores: Scores) -> Iterator[str]:
         yield f"{format_count(unknown, 'decision')} could not be judged within the solver's limits, and did not count."
     yield (
         "In a lost position nothing can be lost, so it never counts; and what is decided in a game depends "
-        "on the moves before. So whoever plays better meets other decisions in games. Single positions are the same "
+        "on the moves before. So a better player meets other decisions in games. Single positions are the same "
         "for all."
     )
     yield (
