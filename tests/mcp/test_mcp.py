@@ -248,7 +248,7 @@ def test_a_computer_that_cannot_search_in_time_answers_all_the_same(monkeypatch:
             state = await ask("move", id=state["id"], block=state["legal"][0])
             assert len(state["moves"]) == 3
             said = await ask.text("see_game", id=state["id"])
-            assert ("Perfect cannot solve this position" in said) is not solved
+            assert ("Perfect cannot work out this position" in said) is not solved
 
     playing(play)
 

@@ -553,7 +553,7 @@ def test_the_command_says_where_the_backup_is_and_how_to_go_back(play: Command, 
     loaded(OLDER[-1], tmp_path / "games.db")
     done = play("db", "upgrade", "mine.db", "--db", "games.db")
     assert done.out.splitlines()[1] == (
-        "The database as it was is saved as mine.db; to go back: tower db restore mine.db --db games.db"
+        "The old database is saved as mine.db; to go back to it: tower db restore mine.db --db games.db"
     )
     assert version_of(tmp_path / "mine.db") == OLDER[-1]
 
