@@ -374,7 +374,7 @@ def test_the_command_keeps_everything_and_prints_the_scores(
     assert tower(*CALL, "--games", "2", "--positions", "2", "--jobs", "1") == 0
     assert "in eval-2.jsonl, one line" in capsys.readouterr().out
     assert tower(*CALL, "--out", "eval.jsonl") == 2
-    assert "--resume goes on with the evaluation in it, and another --out" in capsys.readouterr().err
+    assert "--resume continues the evaluation in it; use another --out" in capsys.readouterr().err
 
 
 def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
@@ -494,7 +494,7 @@ def test_a_call_that_stopped_for_want_of_an_answer_says_how_to_go_on(
     said = capfd.readouterr()
     assert "Every prompt, answer and value is saved in eval-2.jsonl" in said.out
     assert "For a report with plots: tower eval --resume --out eval-2.jsonl --report FOLDER\n" in said.out
-    assert re.search(r"Of 900 positions \d+ were found where it is known to matter", said.out)
+    assert re.search(r"Only \d+ of 900 positions were found in which the choice is known to matter", said.out)
     Path("count").write_text("...")
     assert tower(*call, "--tries", "1", "--out", os.devnull) == 0
     said = capfd.readouterr()

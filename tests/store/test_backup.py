@@ -107,7 +107,7 @@ def test_a_backup_that_exists_is_not_replaced_unasked(play: Command, tmp_path: P
     assert refused == (1, "", f"tower: {said}.\n")
     assert games_in(tmp_path / "b.db") == 3
     done = play("db", "backup", "b.db", "--force", "--db", "games.db")
-    assert done.out == f"Saved a backup of games.db as b.db: 5 games, 0 matches, 0 puzzles tried (form {NEWEST}).\n"
+    assert done.out == f"Saved a backup of games.db as b.db: 5 games, 0 matches, 0 puzzles tried (version {NEWEST}).\n"
     assert games_in(tmp_path / "b.db") == 5
 
 
@@ -179,7 +179,7 @@ def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> 
 
 def test_a_whole_database_is_fine(play: Command, tmp_path: Path) -> None:
     filled(tmp_path / "games.db")
-    said = f"games.db is fine: 3 games, 0 matches, 0 puzzles tried (form {NEWEST}).\n"
+    said = f"games.db is fine: 3 games, 0 matches, 0 puzzles tried (version {NEWEST}).\n"
     assert play("db", "check", "--db", "games.db") == (0, said, "")
     assert play("db", "check", "games.db") == (0, said, "")
 
@@ -203,7 +203,7 @@ def test_a_file_of_an_earlier_version_is_checked_and_left_as_it_is(play: Command
     before = file.read_bytes()
     done = play("db", "check", "old.db")
     assert (done.code, done.err) == (0, "")
-    assert f"(form {version})" in done.out
+    assert f"(version {version})" in done.out
     assert (file.read_bytes(), names(tmp_path)) == (before, {"old.db"})
 
 
@@ -553,7 +553,7 @@ def test_the_command_says_where_the_backup_is_and_how_to_go_back(play: Command, 
     loaded(OLDER[-1], tmp_path / "games.db")
     done = play("db", "upgrade", "mine.db", "--db", "games.db")
     assert done.out.splitlines()[1] == (
-        "The database as it was is saved as mine.db; to go back: tower db restore mine.db --db games.db"
+        "The old database is saved as mine.db; to go back to it: tower db restore mine.db --db games.db"
     )
     assert version_of(tmp_path / "mine.db") == OLDER[-1]
 

@@ -265,9 +265,9 @@ def test_where_games_are_kept_is_told(tmp_path: Path, database: str) -> None:
     absent = tower("db", "--db", str(tmp_path / "new.db")).stdout
     assert absent == f"Games will be saved in {tmp_path}/new.db, from the first move on.\n"
     made = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
-    assert made == f"{tmp_path}/new.db has got its tables, and is up to date (form {NEWEST}).\n"
+    assert made == f"{tmp_path}/new.db now has its tables, and is up to date (version {NEWEST}).\n"
     again = tower("db", "upgrade", "--db", str(tmp_path / "new.db")).stdout
-    assert again == f"{tmp_path}/new.db is up to date (form {NEWEST}).\n"
+    assert again == f"{tmp_path}/new.db is up to date (version {NEWEST}).\n"
 
 
 @pytest.mark.parametrize("command", [["history"], ["export"], ["forget", "1"], ["stats"], ["import"]])

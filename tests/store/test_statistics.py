@@ -469,9 +469,9 @@ def test_nobody_waits_for_ever(
         keep(store, "draft(names=Ann,Ben):9,8,6")
     monkeypatch.setattr(stats, "PATIENCE", -1.0)
     for left in (3, 2):
-        assert f"\n{left} finished games are not judged yet" in printed(file, capsys)
-    assert "\n1 finished game is not judged yet" in printed(file, capsys)
-    assert "not judged" not in printed(file, capsys)
+        assert f"\n{left} finished games are not included in the accuracy yet" in printed(file, capsys)
+    assert "\n1 finished game is not included in the accuracy yet" in printed(file, capsys)
+    assert "not included" not in printed(file, capsys)
 
 
 def test_a_database_that_cannot_be_written_to_shows_what_is_known(
@@ -482,8 +482,8 @@ def test_a_database_that_cannot_be_written_to_shows_what_is_known(
     stats.run(asked(f"sqlite:///file:{file}?mode=ro&uri=true"), Terminal())
     out, err = capsys.readouterr()
     assert "Everybody: 1 finished game.\n" in out
-    assert "1 finished game is not judged yet" in out
-    assert "cannot be used: it is read-only. What is found out about the games cannot be kept there" in err
+    assert "1 finished game is not included in the accuracy yet" in out
+    assert "cannot be used: it is read-only. The accuracies cannot be saved there" in err
     assert err.count("\n") == 1
 
 
@@ -601,8 +601,8 @@ def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(fil
         with pytest.raises(CommandError) as failed:
             stats.run(asked(file, name), Terminal())
         assert failed.value.code == WRONG_CALL
-        start, _, listed = str(failed.value).partition("; there are ")
-        assert start == f"nobody called '{name}' has played"
+        start, _, listed = str(failed.value).partition("; the players are ")
+        assert start == f"no player is called '{name}'"
         assert sorted(listed.split(", ")) == ["Ann", "Ben", "Easy", "Perfect"]
         assert listed.startswith(nearest)
 
@@ -610,7 +610,7 @@ def test_nobodys_name_is_answered_with_the_names_there_are_the_nearest_first(fil
 def test_of_many_names_only_the_nearest_are_listed(store: Store, file: str) -> None:
     for number in range(20):
         try_puzzle(store, 1, "right", f"Ann {number}")
-    with pytest.raises(CommandError, match=r"there are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
+    with pytest.raises(CommandError, match=r"the players are Ann 17, (Ann \d+, ){8}Ann \d+ and 10 more$"):
         stats.run(asked(file, "anne 17"), Terminal())
 
 
@@ -626,7 +626,7 @@ def test_whoever_only_solved_puzzles_is_somebody(store: Store, file: str, capsys
 def test_where_nothing_is_kept_nothing_can_be_found() -> None:
     done = tower("stats")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "games are not kept" in done.stderr
+    assert "games are not saved" in done.stderr
 
 
 def test_whatever_the_names_are_it_fits_on_a_terminal(
@@ -768,7 +768,7 @@ def test_puzzles_go_on_without_a_database_and_are_kept_once_there_is_one(
     solve(f"--seed 1 --count 3 --db {file}", Repairer("skip", "skip", "skip"))
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
-    assert re.search(r"the database .* cannot be used: .*\. The puzzles go on", complaint)
+    assert re.search(r"the database .* cannot be used: .*\. You can continue", complaint)
     with closing(opened(file)) as store:
         assert [each.result for each in attempts(store)] == ["skipped"] * 3
 
