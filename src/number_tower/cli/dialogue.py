@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from number_tower.cli.errors import CommandError, print_error, report_stop
-from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
+from number_tower.cli.input import CHANGED, GAME_COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument
@@ -46,7 +46,7 @@ class Dialogue:
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
             you = f"You are {self.voice.get_name(self.table, automatic.index(False))}. " if any(automatic) else ""
-            self.terminal.show(f"({you}At any time: {', '.join(COMMANDS)}.)\n\n")
+            self.terminal.show(f"({you}At any time: {', '.join(GAME_COMMANDS)}.)\n\n")
         self.narrate()
         try:
             with report_stop("the game did", self.format_resume_hint):

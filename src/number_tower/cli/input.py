@@ -18,7 +18,7 @@ from number_tower.voice import get_voice
 if TYPE_CHECKING:
     from number_tower.cli.computer import HintGiver
 
-COMMANDS = {
+GAME_COMMANDS = {
     "help": "the rules in brief, and these commands",
     "moves": "what can be placed now, and why the rest cannot",
     "show": "the towers, drawn",
@@ -52,7 +52,7 @@ class PlayerInput(NamedTuple):
     file: str = ""
 
 
-def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
+def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerInput:
     """Parse what was typed at a prompt that takes these commands, or a number."""
     text = typed.strip()
     printable = format_text(text, 40)
@@ -78,7 +78,7 @@ class MovePrompt:
     """
 
     terminal: Terminal
-    commands: Mapping[str, str] = field(default_factory=COMMANDS.copy)
+    commands: Mapping[str, str] = field(default_factory=GAME_COMMANDS.copy)
     hints: bool = True
     has_changed: Callable[[], bool] = lambda: False
     _hint_giver: HintGiver | None = None
