@@ -27,6 +27,7 @@ from playwright.sync_api import expect as expecting
 
 import browser as browsers
 from serving import DESKTOP, PATIENCE, Server, person
+from support.forking import Forked
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
@@ -131,7 +132,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all tests of this process."""
-    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",))
+    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",), popen=Forked)
     try:
         server.start()
         yield server
@@ -147,7 +148,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         def serve(*options: str) -> Server:
             folder = tmp_path / f"server-{time.monotonic_ns()}"
             folder.mkdir()
-            server = Server(folder, options)
+            server = Server(folder, options, popen=Forked)
             stopping.callback(server.stop)
             server.start()
             return server
