@@ -31,6 +31,11 @@ from support.forking import Forked
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
 
+THRIFTY = (
+    "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1", "--js-flags=--single-threaded",
+)  # fmt: skip
+"""One process draws all pages: starting one takes more work than most pages do."""
+
 expecting.set_options(timeout=PATIENCE)
 
 
@@ -121,7 +126,7 @@ def windows() -> dict[Look, list[Window]]:
 def browser() -> Iterator[Browser]:
     """A browser for all tests of this process."""
     with sync_playwright() as playwright:
-        arguments = [*browsers.FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        arguments = [*browsers.FLAGS, *THRIFTY, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
         started = playwright.chromium.launch(executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE)
         _set_running(None)
         yield started

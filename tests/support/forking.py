@@ -2,7 +2,7 @@
 
 Most of the work of a server that a test starts is importing its libraries. `Forked` is a `subprocess.Popen` whose
 process is a fork of a helper, which starts with the first of them; it is a child of the test's process like any other.
-Tests of how the command itself starts use `subprocess`.
+Tests of how the command itself starts use `subprocess`. Workers of these servers start only when they are asked.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
     """Fork whenever a process is wanted until nobody is left who wants one; return in the helper, run in the forks."""
     for name in PRELOADED:
         import_module(name)
+    import_module("number_tower.web.workers").Workers.warm = stay_cold
     gc.collect()
     gc.freeze()
     found = None
@@ -122,6 +123,10 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
         found = _fork_on_demand(connection)
     if found is not None:
         _run(*found)
+
+
+async def stay_cold(_workers: object) -> None:
+    """Stand in for `Workers.warm`: processes that work for a server start with their first questions."""
 
 
 def _fork_on_demand(connection: socket.socket) -> tuple[Any, list[int]]:
