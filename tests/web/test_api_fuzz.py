@@ -88,7 +88,7 @@ def rooms() -> Iterator[Rooms]:
 
 @schema.parametrize()
 @hypothesis_settings(
-    max_examples=size(5, 40),
+    max_examples=size(3, 40),
     derandomize=not THOROUGH,
     deadline=None,
     suppress_health_check=list(HealthCheck),
