@@ -284,6 +284,7 @@ class Room:
         if not self._holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree; offer a takeback")
         self._check(self._may_take_back, "so much was taken back here that no more can be")
+        self._check(self.table.may_undo, "there is no move to take back")
         return self._set_table(self.table.undo())
 
     def _make_offer(self, held: Collection[int], kind: OfferKind) -> Room:

@@ -241,14 +241,6 @@ class Rules:
         return {}
 
 
-def _fit_any(rules: Rules, top: int) -> int:  # noqa: ARG001 - every fit has one signature
-    return rules.every
-
-
-def _fit_descending(rules: Rules, top: int) -> int:
-    return rules.up_to(top)
-
-
 def _fit_ascending(rules: Rules, top: int) -> int:
     highest = rules.every if rules.step is None else rules.up_to(top + rules.step)
     return highest & ~rules.up_to(top)
@@ -270,16 +262,12 @@ def _fit_related(rules: Rules, top: int) -> int:
     return int(digits[::-1], 2)
 
 
-def _fit_unrelated(rules: Rules, top: int) -> int:
-    return rules.every & ~_fit_related(rules, top)
-
-
 _FITS: dict[Fit, Callable[[Rules, int], int]] = {
-    "any": _fit_any,
-    "descending": _fit_descending,
+    "any": lambda rules, _: rules.every,
+    "descending": lambda rules, top: rules.up_to(top),
     "ascending": _fit_ascending,
     "related": _fit_related,
-    "unrelated": _fit_unrelated,
+    "unrelated": lambda rules, top: rules.every & ~_fit_related(rules, top),
 }
 
 _VOCABULARIES: dict[str, tuple[str, ...]] = {

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from number_tower.coach import svg
+from number_tower.coach.review import GameReview, JudgedMove, ReviewText
 from number_tower.coach.svg import INK, LINE, MARGIN, MUTED, SMALL, TEXT, Layout, Panel, draw_text, make_element
 from number_tower.coach.svg import format_number as number
 from number_tower.game import Game
 from number_tower.text import pluralize
-
-if TYPE_CHECKING:
-    from number_tower.coach.review import GameReview, JudgedMove, ReviewText
 
 _NARROWEST, _WIDEST, _ROOMIEST = 640.0, 1280.0, 2000.0
 _MIN_COLUMN, _COLUMN, _BROAD = 26.0, 46.0, 84.0

@@ -68,7 +68,7 @@ def _format_line(name: str, options: dict[str, Any], table: Table) -> str:
     if table.game.first:
         options["first"] = 2
     if table.names is not None:
-        options["names"] = ",".join(_RESERVED.sub(_escape, each) for each in table.names)
+        options["names"] = ",".join(_RESERVED.sub(lambda found: f"%{ord(found[0]):02X}", each) for each in table.names)
     if table.hidden:
         options["hidden"] = "yes"
     if table.declared is not None:
@@ -82,14 +82,6 @@ def _can_name(line: str, source: str) -> bool:
     """Return whether a line will be read as naming this rulebook: some file names cannot be written in one."""
     parts = _LINE.fullmatch(line)
     return parts is not None and parts["game"].strip() == source != UNNAMED and not source.startswith("-")
-
-
-def _escape(reserved: re.Match[str]) -> str:
-    return f"%{ord(reserved[0]):02X}"
-
-
-def _unescape(escaped: re.Match[str]) -> str:
-    return chr(int(escaped[1], 16))
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -116,7 +108,8 @@ def from_line(text: str, find: Callable[[str], Rulebook] = catalogue.load_named)
         raise RecordError("hidden", f"{choice.book.name} takes no option hidden")
     moves = parts["moves"].split(",") if parts["moves"].strip() else ()
     numbers = tuple(_parse_number(f"move {ply}", part) for ply, part in enumerate(moves, 1))
-    table = make_table(choice, numbers, names and [_ESCAPED.sub(_unescape, part) for part in names.split(",")])
+    people = names and [_ESCAPED.sub(lambda found: chr(int(found[1], 16)), part) for part in names.split(",")]
+    table = make_table(choice, numbers, people)
     for reason, value in results.items():
         if reason == "abandoned" and not _parse_yes(reason, value):
             continue

@@ -283,7 +283,9 @@ class DeepSolver(Solver):
 
 def _encode_rules(root: Position, limits: SearchLimits, *, plies: bool) -> tuple[list[int], int]:
     """Return the rules as the kernel reads them, for a search from a position, and the bits of its largest number."""
-    rules, blocks = root.rules, _find_usable_blocks(root.rules)
+    rules, blocks = root.rules, root.rules.blocks
+    if rules.target is not None:  # no larger block can be placed; there is at least one, as in every game
+        blocks = blocks[: max(1, bisect_right(blocks, rules.target))]
     limits.require_memory(len(blocks) ** 2 // 8)
     encoded = [0] * kernel.FIT_TABLE
     _encode_options(encoded, root, blocks)
@@ -301,11 +303,6 @@ def _encode_rules(root: Position, limits: SearchLimits, *, plies: bool) -> tuple
         encoded[place] = len(encoded) if table else 0
         encoded += table
     return encoded, bits
-
-
-def _find_usable_blocks(rules: Rules) -> Sequence[int]:
-    """Return the blocks up to the target: no other can be placed. There is at least one, as in every game."""
-    return rules.blocks if rules.target is None else rules.blocks[: max(1, bisect_right(rules.blocks, rules.target))]
 
 
 def _encode_options(encoded: list[int], root: Position, blocks: Sequence[int]) -> None:

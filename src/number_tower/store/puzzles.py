@@ -66,8 +66,9 @@ def parse_attempt(given: object) -> PuzzleAttempt:
     if not isinstance(given, dict) or given.keys() != {*PuzzleAttempt._fields}:
         raise RecordError("puzzle", f"expected {', '.join(PuzzleAttempt._fields)}")
     for key, most in _MAX_LENGTH.items():
-        if not _is_text(given[key], most):
-            problem = f"expected text of at most {most:,} characters; got {format_value(given[key])}"
+        text = given[key]
+        if not isinstance(text, str) or not 0 < len(text) <= most or text != text.strip() or not text.isprintable():
+            problem = f"expected text of at most {most:,} characters; got {format_value(text)}"
             raise RecordError(f"puzzle.{key}", problem)
     if type(given["grade"]) is not int or given["grade"] not in GRADES:
         raise RecordError("puzzle.grade", f"expected a number from 1 to 5; got {format_value(given['grade'])}")
@@ -84,7 +85,3 @@ def parse_attempt(given: object) -> PuzzleAttempt:
         raise RecordError("puzzle.name", "expected a name without spaces around it")
     parse_key(given["key"])
     return PuzzleAttempt(**cast("dict[str, Any]", given))
-
-
-def _is_text(given: object, most: int) -> bool:
-    return isinstance(given, str) and 0 < len(given) <= most and given == given.strip() and given.isprintable()

@@ -333,13 +333,9 @@ def _format_range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
-def _format_quarter(month: str) -> str:
-    return f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month
-
-
 _LABELS: dict[PeriodKind, Callable[[str], str]] = {
     "month": str,
-    "quarter": _format_quarter,
+    "quarter": lambda month: f"{month[:4]}-Q{(int(month[5:7]) + 2) // 3}" if month[5:7].isdecimal() else month,
     "year": lambda month: month[:4],
 }
 

@@ -186,14 +186,11 @@ def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     best = max((decision.values or {0: 0.0}).values())
     kept = [block for block, points in (decision.values or {}).items() if points == best]
     solution = get_knowledge(game.rules).solve(game.position)
-    right = f" {_list_blocks(kept)} would have kept the {_POINTS[best]}{_explain_best(solution)}."
+    blocks = format_blocks(kept) if len(kept) > _FEW else " or ".join(map(str, kept))
+    right = f" {blocks} would have kept the {_POINTS[best]}{_explain_best(solution)}."
     line = to_line(replace(table, game=game), files=True)
     command = CodeText(format_text(f"tower solve {shlex.quote(line)}", _MAX_BLUNDER_COMMAND))
     return (where, *_describe_answer(found, solution, best), right, " ", command)
-
-
-def _list_blocks(blocks: list[int]) -> str:
-    return format_blocks(blocks) if len(blocks) > _FEW else " or ".join(map(str, blocks))
 
 
 def _describe_moves(game: Game) -> str:

@@ -10,7 +10,6 @@ from fastapi.responses import Response
 
 from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
 from number_tower.store.rooms import Credentials
-from number_tower.table import StaleError, TableError
 from number_tower.web.api import schemas
 from number_tower.web.api.deps import Address, LobbyDep, RequiredCredentials, describe_refusals, respond_with_state
 from number_tower.web.lobby import Lobby
@@ -33,12 +32,7 @@ class ActingPlayer(NamedTuple):
 
     async def act(self, action: Action) -> Response:
         """Perform an action, and answer with the game as it stands then."""
-        try:
-            return respond_with_state(await self.lobby.act(self.address, self.credentials, action))
-        except StaleError:
-            raise
-        except TableError as error:
-            raise RoomError("not_now", str(error)) from None
+        return respond_with_state(await self.lobby.act(self.address, self.credentials, action))
 
 
 async def _get_player(lobby: LobbyDep, address: Address, credentials: RequiredCredentials) -> ActingPlayer:

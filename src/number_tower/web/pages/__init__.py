@@ -7,9 +7,10 @@ from collections.abc import Awaitable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fastapi import Request
+from fastapi.responses import Response
 from markupsafe import Markup, escape
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
@@ -27,9 +28,6 @@ from number_tower.web.limits import MAX_RULE_FILE
 from number_tower.web.questions import RETRY_HEADER
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
-
-if TYPE_CHECKING:
-    from fastapi.responses import Response
 
 T = TypeVar("T")
 

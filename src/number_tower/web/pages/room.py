@@ -177,7 +177,7 @@ async def perform_action(request: Request, address: str, action: str) -> Respons
         notice, status = explain_block(cached.room.table, error.block, error.reason), 422
     except StaleError:
         notice, status = "The table has changed since. This is how it stands now.", 409
-    except (RoomError, TableError) as error:
+    except RoomError as error:
         notice, status = make_sentence(f"{error}"), 409
     else:
         if is_fragment(request):
