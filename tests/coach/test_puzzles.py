@@ -283,8 +283,8 @@ def falls(rates: list[float]) -> bool:
 
 
 def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
-    some = [puzzle for name in NAMES for puzzle in every(name)[: size(25, 100)]]
-    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), size(8, 60))]
+    some = [puzzle for name in NAMES for puzzle in every(name)[: size(40, 100)]]
+    some += [puzzle for rules in LARGER.values() for puzzle in islice(find_puzzles(rules, 1), size(20, 60))]
     rates = solved_by_easy(some)
     assert rates[0] == 1
     assert falls(rates)
@@ -294,7 +294,7 @@ def test_the_second_level_solves_fewer_at_each_higher_grade() -> None:
 def test_a_larger_game_has_every_grade_and_they_are_in_order_there_too(name: str) -> None:
     some = []
     for grade in GRADES:
-        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), size(12, 30)))
+        of_grade = list(islice(find_puzzles(LARGER[name], 1, grade=grade), size(20, 30)))
         assert len(of_grade) > 3
         assert {puzzle.grade for puzzle in of_grade} == {grade}
         some += of_grade

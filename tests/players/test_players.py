@@ -222,7 +222,7 @@ def test_the_larger_games_of_the_arena_are_won_by_the_second_player(line: str) -
 @pytest.mark.slow
 def test_each_level_beats_the_one_below_it() -> None:
     for weaker, stronger in pairwise(LEVELS):
-        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(10, 40), seed=1, jobs=1)
+        results = arena(games=[*SMALL, *LARGER], players=[weaker, stronger], number=size(20, 40), seed=1, jobs=1)
         assert results.score(stronger, weaker).share >= 0.55, (weaker, stronger)
 
 

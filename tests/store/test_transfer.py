@@ -133,7 +133,7 @@ def lines(store: Store, wanted: GameFilter | None = None) -> list[str]:
     return [line.text for line in found if not isinstance(line, DamagedEntry)]
 
 
-MANY = size(120, 1000)
+MANY = size(200, 1000)
 
 
 @pytest.fixture(scope="module")
