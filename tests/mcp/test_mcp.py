@@ -490,7 +490,7 @@ def test_a_block_is_its_number_however_it_is_written() -> None:
 def test_null_is_as_good_as_nothing_for_every_argument_that_may_be_left_out() -> None:
     async def play(ask: Player) -> None:
         tools = {tool.name: tool.input_schema for tool in (await ask.client.list_tools()).tools}
-        await ask("start_game", game="draft", seed=1)
+        await ask("start_game", game="draft", blocks="1-5", target=9, seed=1)
         for name in ("start_game", "read_rules", "hint", "analyse"):
             needed = {"game": "draft"} if name in {"start_game", "read_rules"} else {"id": "game-1"}
             optional = set(tools[name]["properties"]) - set(needed)

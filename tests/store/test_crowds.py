@@ -109,7 +109,7 @@ def seeded() -> Random:
 @pytest.fixture
 def stores(database: str) -> Iterator[list[Store]]:
     """Four ways into one database."""
-    made = [Store(place_of(database)) for _ in range(4)]
+    made = [Store(place_of(database), timeout=SLOW) for _ in range(4)]
     yield made
     for store in made:
         store.close()

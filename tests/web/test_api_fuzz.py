@@ -22,6 +22,7 @@ from schemathesis.python import asgi
 from number_tower.web.app import make_app
 from number_tower.web.room_cache import ReconcileTiming
 from support.apps import bearing, settings
+from support.clocks import SLOW
 from support.sizes import THOROUGH, size
 
 WISHES: list[dict[str, Any]] = [
@@ -106,4 +107,4 @@ def test_every_answer_is_as_described_and_none_is_an_error_of_ours(case: schemat
     for given in (case.query, case.body):
         if "puzzles" in case.operation.path and not wrong and isinstance(given, dict) and "number" in given:
             given.update(PUZZLE)
-    case.call_and_validate(headers=headers)
+    case.call_and_validate(headers=headers, timeout=SLOW)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ from number_tower.web import server
 from number_tower.web.app import make_app
 from number_tower.web.limits import DailyQuota, Quota
 from number_tower.web.metrics import Metrics
-from number_tower.web.middleware import access_log
+from number_tower.web.middleware import access_log, rate_limit
 from number_tower.web.server import ServerStartError
 from number_tower.web.settings import MetricsAddress, SettingError, parse_metrics_address
 from support.apps import settings
@@ -110,6 +111,7 @@ def sample(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 def test_what_a_limit_refuses_is_counted_by_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("number_tower.web.middleware.streams.MAX_STREAMS", 0)
+    monkeypatch.setattr(rate_limit, "RateLimiter", partial(rate_limit.RateLimiter, clock=lambda: 1000.0))
     with measured(tmp_path, limits=True) as (client, metrics):
         codes = [client.post("/api/games/abc/take", json={"code": "x"}).status_code for _ in range(12)]
         assert client.get("/g/abc/events").status_code == 503
@@ -183,7 +185,10 @@ def test_without_metrics_their_library_is_not_even_loaded(tmp_path: Path) -> Non
         "assert 'prometheus_client' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    problems = [
+        line for line in done.stderr.splitlines() if not line.startswith("the event loop ")
+    ]  # of a busy machine
+    assert (done.returncode, problems) == (0, [])
 
 
 # Where ----------------------------------------------------------------------------------------------------------------
