@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, AnyStr
@@ -53,21 +54,25 @@ _starting = threading.Lock()
 class Forked(subprocess.Popen[AnyStr]):
     """A Python program, as a fork of the helper; where a process cannot adopt others, as a process like any other."""
 
-    def _execute_child(self, args: Any, *more: Any) -> None:
+    def _execute_child(self, *arguments: Any) -> None:
         if sys.platform != "linux":
-            super()._execute_child(args, *more)  # type: ignore[misc] # it is not public
+            super()._execute_child(*arguments)  # type: ignore[misc] # it is not public
             return
-        _, _, _, _, cwd, environment, _, _, _, *pipes, _, _, _, _, _, new_session, _ = more
+        asked = _SIGNATURE.bind(self, *arguments).arguments
         wanted = {
-            "call": [os.fspath(each) for each in args],
-            "cwd": os.fspath(cwd or Path.cwd()),
-            "environment": dict(os.environ if environment is None else environment),
-            "new_session": new_session,
+            "call": [os.fspath(each) for each in asked["args"]],
+            "cwd": os.fspath(asked["cwd"] or Path.cwd()),
+            "environment": dict(os.environ if asked["env"] is None else asked["env"]),
+            "new_session": asked["start_new_session"],
         }
-        files = (pipes[0], pipes[3], pipes[5])
+        files = (asked["p2cread"], asked["c2pwrite"], asked["errwrite"])
         self.pid = _fork(wanted, [number if file == -1 else file for number, file in enumerate(files)])
         self._child_created = True
-        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined] # likewise
+        self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined] # likewise
+
+
+_SIGNATURE = signature(subprocess.Popen._execute_child)  # type: ignore[attr-defined] # noqa: SLF001 - likewise
+_PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 
 
 def _fork(wanted: Mapping[str, Any], files: list[int]) -> int:
