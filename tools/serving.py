@@ -15,6 +15,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from playwright.sync_api import Browser, BrowserContext
@@ -34,6 +35,7 @@ class Server:
     options: tuple[str, ...] = ()
     process: subprocess.Popen[bytes] | None = None
     port: int = 0
+    popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
 
     @property
     def url(self) -> str:
@@ -55,7 +57,7 @@ class Server:
         self.port = self.port or free_port()
         call = [sys.executable, "-m", "number_tower", "serve", "--port", str(self.port), *self.options]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603 - our own command
+            self.process = self.popen(
                 call, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, start_new_session=True,
                 env={**os.environ, "NUMBER_TOWER_DB": str(self.database)},
             )  # fmt: skip

@@ -42,6 +42,7 @@ from number_tower.record import from_line, to_line
 from support.arena_players import Stub
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
+from support.forking import Forked
 from support.strategies import any_rules
 
 LEAVING = "stops; --resume continues"
@@ -705,7 +706,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     polite, _ = bots(tmp_path)
     path = tmp_path / "a.jsonl"
     call = ["arena", "draft", "--players", f"random,{polite}", "--games", "40", "--out", str(path), "--jobs", "2"]
-    running = subprocess.Popen(
+    running = Forked(
         [TOWER, *call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=ROOT,
         start_new_session=True,
     )  # fmt: skip

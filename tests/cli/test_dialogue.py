@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from number_tower import Game, Rules, Table, catalogue, record, rules
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import InputEndedError, PlayStoppedError
-from number_tower.cli.input import COMMANDS, parse_input
-from number_tower.cli.main import COMMANDS as TOWER_COMMANDS
-from number_tower.cli.main import create_parser
+from number_tower.cli.input import GAME_COMMANDS, parse_input
+from number_tower.cli.main import COMMANDS, create_parser
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS
 from number_tower.voice import Message
@@ -336,12 +335,12 @@ def test_input_that_cannot_be_read_has_ended() -> None:
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:
-    for name, (module, _) in TOWER_COMMANDS.items():
+    for name, (module, _) in COMMANDS.items():
         functions = vars(import_module(f"number_tower.cli.{module}"))
         assert callable(functions.get(f"run_{name}") or functions["run"])
 
 
-@pytest.mark.parametrize("name", TOWER_COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_only_the_module_of_the_command_that_is_called_is_needed_to_read_the_call(name: str) -> None:
     call = [name, *{"forget": ["1"], "arena": ["draft", "--players", "a,b"]}.get(name, ["x"])]
     if name in {"games", "levels", "serve", "mcp", "history"}:
@@ -395,7 +394,7 @@ class Typist(Terminal):
 
 
 anything = st.one_of(
-    st.integers(-3, 20).map(str), st.sampled_from([*COMMANDS, "HELP", "?", "", "7 8", "0007", "9" * 50]), st.text()
+    st.integers(-3, 20).map(str), st.sampled_from([*GAME_COMMANDS, "HELP", "?", "", "7 8", "0007", "9" * 50]), st.text()
 )
 
 

@@ -31,6 +31,7 @@ from number_tower.store.rows import MatchSlot, Seats, StoredGame
 from number_tower.table import Change
 from number_tower.voice import MatchMoment, MatchStanding, Voice
 from support.command import TOWER, plain_environment
+from support.forking import Forked
 from support.loading import NEVER_AT_FIRST, loaded
 from support.terminal import Terminal
 
@@ -475,7 +476,7 @@ def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happ
     tower(*call, NUMBER_TOWER_DB=whole)
     seen = 0
     for lines in (30, 60, 90):
-        process = subprocess.Popen(
+        process = Forked(
             [TOWER, *(("resume",) if seen else call)], env=plain_environment(NUMBER_TOWER_DB=killed),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip

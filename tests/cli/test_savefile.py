@@ -15,6 +15,7 @@ from number_tower.cli import savefile
 from number_tower.files import open_replacing, replace_file
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
+from support.forking import Forked
 
 
 def kept(path: Path) -> Table:
@@ -147,7 +148,7 @@ def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
 def play_while_the_folder_vanishes(folder: Path, typed: str) -> tuple[str, str]:
     """Begin a game kept in a folder, take the folder away, type the rest; return what was shown and complained of."""
     folder.mkdir()
-    with subprocess.Popen(
+    with Forked(
         [TOWER, "play", "draft", "--record", str(folder / "game.json")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
     ) as process:  # fmt: skip
@@ -178,7 +179,7 @@ def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, se
     path = tmp_path / "game.json"
     chance = random.Random(seed)  # noqa: S311 - which moment is killed at, not a secret
     moves = [1, *range(2, 30)]
-    with subprocess.Popen(
+    with Forked(
         [TOWER, "play", "climb", "--record", str(path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=plain_environment(),
     ) as process:  # fmt: skip

@@ -29,7 +29,7 @@ from number_tower.cli.errors import (
     print_error,
 )
 from number_tower.cli.main import create_parser
-from number_tower.cli.puzzle import COMMANDS, LONGEST_LINE, LONGEST_TOLD, find_line
+from number_tower.cli.puzzle import LONGEST_LINE, LONGEST_TOLD, PUZZLE_COMMANDS, find_line
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.puzzles import (
     GRADES,
@@ -112,7 +112,7 @@ def test_these_are_more_than_a_thousand() -> None:
 @pytest.mark.parametrize("name", LARGER)
 def test_exactly_one_move_wins_with_other_options(name: str) -> None:
     tree = Tree(LARGER[name])
-    count = size(20, 60)
+    count = size(8, 60)
     some = list(islice(find_puzzles(LARGER[name], 7), count))
     assert len(some) == count
     for puzzle in some:
@@ -179,7 +179,7 @@ def test_no_two_puzzles_ask_the_same(name: str) -> None:
 
 def test_no_two_ask_the_same_where_positions_come_from_games_at_random() -> None:
     stream = find_puzzles(nt.rules("draft", blocks="1-14", target=24), 1)
-    some = list(islice(stream, size(15, 40)))
+    some = list(islice(stream, size(8, 40)))
     assert not stream.complete
     assert len({asked(puzzle.game.position) for puzzle in some}) == len(some)
 
@@ -395,7 +395,7 @@ def test_the_commands_answer_and_the_question_is_put_again() -> None:
     (puzzle,) = some_of("factor", 2, 1)
     person = Person("help", "moves", "show", "hint", "hint?", "quit")
     assert hold("factor --seed 2", person) == FINISHED
-    for meaning in COMMANDS.values():
+    for meaning in PUZZLE_COMMANDS.values():
         assert meaning in person.shown
     assert person.shown.count("[ ] Player 1   ( ) Player 2") == 2
     assert person.shown.count("Only one of your moves wins.") == 2
@@ -452,7 +452,7 @@ def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> No
     seed = person.shown.partition(" --seed ")[2].partition(" ")[0]
     again = Person("quit", typed=True)
     assert hold(f"factor --seed {seed}", again) == FINISHED
-    assert ", ".join(COMMANDS) in again.shown
+    assert ", ".join(PUZZLE_COMMANDS) in again.shown
     assert person.shown.split("\n")[2:] == again.shown.split("\n")[2:]
 
 
@@ -516,7 +516,7 @@ def test_a_long_line_is_told_only_in_its_beginning() -> None:
     assert person.shown.endswith(f"\n(And so on: {(puzzle.plies or 0) - 8:,} more plies, and Player {winner} wins.)\n")
 
 
-anything = st.one_of(st.integers(-3, 31).map(str), st.sampled_from([*COMMANDS, "y", "?", "", "7 8"]), st.text())
+anything = st.one_of(st.integers(-3, 31).map(str), st.sampled_from([*PUZZLE_COMMANDS, "y", "?", "", "7 8"]), st.text())
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 5), st.lists(anything, max_size=15), st.none() | st.integers(1, 3))

@@ -64,7 +64,7 @@ def legal(position: Position) -> list[int]:
     return [int(position.refusal(block) is None) for block in position.rules.blocks]
 
 
-SEEDS = size(20, 200)
+SEEDS = size(10, 200)
 
 
 @pytest.mark.parametrize("played", ALL, ids=range(len(ALL)))

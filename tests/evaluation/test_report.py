@@ -51,6 +51,7 @@ from number_tower.evaluation.variants import make_variants
 from support import replies
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
+from support.forking import Forked
 
 CALL = ("--player", "random", "--player", "perfect", "--games", "8", "--positions", "16", "--variants", "4")
 HOSTILE = "./bot --say '<script>alert(1)</script>' --and \"a|b\" `c` [x](y) & *d* __e__ <!-- \u202e\n\x00 ]]>"
@@ -535,7 +536,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     call += ["--report", "out", "--jobs", "2"]
 
     def start(*words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return Forked(
             [TOWER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(),
             cwd=tmp_path, start_new_session=True,
         )  # fmt: skip
@@ -566,7 +567,7 @@ def test_an_order_to_end_is_taken_like_ctrl_c_and_no_program_stays_behind(tmp_pa
     bot, pid = tmp_path / "bot.sh", tmp_path / "pid"
     bot.write_text("#!/bin/sh\nread -r q\necho $$ >pid.part\nmv pid.part pid\nexec sleep 600\n")
     bot.chmod(0o755)
-    running = subprocess.Popen(
+    running = Forked(
         [TOWER, "eval", "draft", "--player", "./bot.sh", "--games", "2", "--positions", "2", "--jobs", "1"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=plain_environment(), cwd=tmp_path,
     )  # fmt: skip

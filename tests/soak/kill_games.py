@@ -34,6 +34,7 @@ from number_tower.table import Change
 from number_tower.voice import Voice
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment, tower
+from support.forking import Forked
 from support.postgres import brought_up_to_date, fresh, on_server, place_of, running
 
 OPTIONS: dict[str, dict[str, tuple[str | int, ...]]] = {
@@ -50,7 +51,7 @@ class Terminal:
     """The command with pipes for its keyboard and screen; used as a person does, by looking and typing."""
 
     def __init__(self, *arguments: str, database: str) -> None:
-        self.process = subprocess.Popen(
+        self.process: Forked[bytes] = Forked(
             [TOWER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             cwd=ROOT, env=plain_environment(NUMBER_TOWER_DB=database),
         )  # fmt: skip

@@ -18,7 +18,7 @@ def test_nothing_is_lost_and_nothing_goes_back_whatever_happens_to_two_servers(d
     seed = os.environ.get("HISTORY_SEED") or token_hex(4)
     print(f"to run the same again: HISTORY_SEED={seed}")
     soak = Soak(database, seed, games=4)
-    soak.run(2.0)
+    soak.run(1.0)
     assert soak.ends["move ok"]
     assert soak.ends["read ok"]
     assert set(soak.happened) >= {"killed", "paused", "locked"}

@@ -14,6 +14,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is what Linu
 
 
 def test_nothing_announced_is_lost_when_the_server_is_killed(database: str) -> None:
-    killed = Massacre(database, "seed", games=20)
+    killed = Massacre(database, "seed", games=8)
     killed.kill(2)
     assert killed.kills == 2

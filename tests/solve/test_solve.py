@@ -69,7 +69,7 @@ def check(solver: Solver, positions: list[Position]) -> None:
             )
 
 
-thorough = settings(max_examples=size(60, 800))
+thorough = settings(max_examples=size(30, 800))
 
 # Every method is right ------------------------------------------------------------------------------------------------
 

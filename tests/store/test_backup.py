@@ -25,6 +25,7 @@ from number_tower.store.maintenance import check_database
 from number_tower.store.schema import NEWEST
 from support.command import TOWER, limited, plain_environment
 from support.dumps import HELD, connected, content, copy, loaded
+from support.forking import Forked
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.servers import serving
 from support.stores import Command, by_hand, store_in
@@ -329,7 +330,7 @@ def test_a_backup_with_a_damaged_game_is_restored_only_by_force(play: Command, t
 @contextmanager
 def terminal(file: Path) -> Iterator[subprocess.Popen[str]]:
     """A game in a terminal in which nobody does anything after the first move."""
-    child = subprocess.Popen(
+    child = Forked(
         [TOWER, "play", "draft"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=plain_environment(NUMBER_TOWER_DB=str(file)),
     )  # fmt: skip
@@ -354,9 +355,7 @@ def shell(file: Path) -> Iterator[None]:
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM games').fetchall(); "
         "print(flush=True); sys.stdin.read()"
     )
-    child = subprocess.Popen(
-        [sys.executable, "-c", held, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    child = Forked([sys.executable, "-c", held, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     try:
         child.stdout.readline()
@@ -409,7 +408,7 @@ def test_a_store_that_waits_while_a_database_is_restored_gets_the_new_one(
             "from number_tower.store.database import count_contents\n"
             "print('ready', flush=True); s = open_store(sys.argv[1]); print(count_contents(s).games); s.close()"
         )
-        child = subprocess.Popen([sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, text=True)
+        child = Forked([sys.executable, "-c", script, str(file)], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         child.stdout.readline()
 

@@ -58,7 +58,7 @@ ANSWERS = (
 )
 """What the store may say of a game: that it is damaged, or gone, or stands otherwise than was thought."""
 
-EACH = size(3, 300)
+EACH = size(1, 300)
 """Mutations of each kind."""
 
 

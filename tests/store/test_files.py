@@ -21,6 +21,7 @@ from number_tower.store import StoreError
 from number_tower.store.database import Store, count_contents
 from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
+from support.forking import Forked
 from support.servers import Client, game_at_one_table, serving
 from support.stores import by_hand, store_in
 
@@ -218,7 +219,7 @@ class Child:
     """Another process that has the database open, and does what it is told."""
 
     def __init__(self, file: Path) -> None:
-        self.process = subprocess.Popen(
+        self.process = Forked(
             [sys.executable, "-c", CHILD, str(file)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=plain_environment(),
@@ -360,7 +361,7 @@ async def game(port: int) -> None:
 
 def test_an_idle_game_in_the_terminal_saves_the_log_at_its_next_move(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
-    child = subprocess.Popen(
+    child = Forked(
         [TOWER, "play", "draft"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=plain_environment(NUMBER_TOWER_DB=str(file)),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import inspect
 
 from number_tower import Game, Table, catalogue, record
 from number_tower.match import Match
@@ -120,6 +121,48 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: str) -> No
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, schema.metadata) == []
         assert read_version(connection) == schema.NEWEST
+
+
+REFERENCES = {
+    "changes": {("game", "games", "CASCADE")},
+    "games": {("book", "rulebooks", None), ("match", "matches", None)},
+    "rounds": {("room", "rooms", "CASCADE"), ("game", "games", "CASCADE")},
+    "seats": {("room", "rooms", "CASCADE")},
+}
+UNIQUE = {
+    "games": {("key",), ("match", "number")},
+    "matches": {("key",)},
+    "puzzles": {("key",)},
+    "rooms": {("address",), ("watch",)},
+    "rounds": {("game",)},
+    "rulebooks": {("digest",)},
+}
+INDEXED = {
+    "games": {
+        ("book",), ("changed", "id"), ("changed",),
+        ("player_1", "changed"), ("player_2", "changed"), ("rulebook", "changed"),
+    },
+    "matches": {("changed",)},
+    "puzzles": {("player",)},
+    "seats": {("browser",)},
+}  # fmt: skip
+
+
+def test_the_migrations_make_what_is_referred_to_unique_and_indexed(empty: str) -> None:
+    brought_up_to_date(empty)
+    with connected(make_engine(place_of(empty))) as connection:
+        found = inspect(connection)
+        for table in schema.metadata.tables:
+            references = {
+                (*each["constrained_columns"], each["referred_table"], each["options"].get("ondelete"))
+                for each in found.get_foreign_keys(table)
+            }
+            unique = {tuple(each["column_names"]) for each in found.get_unique_constraints(table)}
+            indexes = {tuple(map(str, each["column_names"])): each["unique"] for each in found.get_indexes(table)}
+            unique |= {columns for columns, is_unique in indexes.items() if is_unique}
+            assert references == REFERENCES.get(table, set()), table
+            assert unique == UNIQUE.get(table, set()), table
+            assert indexes.keys() - unique == INDEXED.get(table, set()), table
 
 
 @pytest.mark.parametrize("form", HELD)

@@ -23,6 +23,7 @@ from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
 from support.clocks import SLOW
 from support.command import TOWER, limited, plain_environment, tower
+from support.forking import Forked
 from support.stores import Command, by_hand, store_in
 
 DRAFT = catalogue.load("draft")
@@ -296,7 +297,7 @@ def test_a_lock_that_is_let_go_of_in_time_is_waited_for(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     store_in(file).close()
     with locked(file):
-        playing = subprocess.Popen(
+        playing = Forked(
             [TOWER, "play", "draft"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=plain_environment(NUMBER_TOWER_DB=f"sqlite:///{file}?timeout={SLOW}"),

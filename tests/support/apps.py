@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from number_tower.store import find_location
 from number_tower.web.app import make_app
 from number_tower.web.settings import Settings
+from number_tower.web.workers import Workers
+from support.forking import stay_cold
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
@@ -23,9 +26,11 @@ def settings(folder: Path, *, limits: bool = False) -> Settings:
 
 @contextmanager
 def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
-    """Have a server, and somebody who asks it."""
-    with TestClient(make_app(settings(folder, limits=limits)), follow_redirects=False) as client:
-        yield client
+    """Have a server whose workers start with their first questions, and somebody who asks it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workers, "warm", stay_cold)
+        with TestClient(make_app(settings(folder, limits=limits)), follow_redirects=False) as client:
+            yield client
 
 
 def bearing(token: str) -> dict[str, str]:

@@ -27,8 +27,14 @@ from playwright.sync_api import expect as expecting
 
 import browser as browsers
 from serving import DESKTOP, PATIENCE, Server, person
+from support.forking import Forked
 
 REPORTS = pytest.StashKey[dict[str, pytest.TestReport]]()
+
+THRIFTY = (
+    "--disable-gpu", "--disable-site-isolation-trials", "--renderer-process-limit=1", "--js-flags=--single-threaded",
+)  # fmt: skip
+"""One process draws all pages: starting one takes more work than most pages do."""
 
 expecting.set_options(timeout=PATIENCE)
 
@@ -120,7 +126,7 @@ def windows() -> dict[Look, list[Window]]:
 def browser() -> Iterator[Browser]:
     """A browser for all tests of this process."""
     with sync_playwright() as playwright:
-        arguments = [*browsers.FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        arguments = [*browsers.FLAGS, *THRIFTY, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
         started = playwright.chromium.launch(executable_path=browsers.get(), args=arguments, timeout=2 * PATIENCE)
         _set_running(None)
         yield started
@@ -131,7 +137,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all tests of this process."""
-    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",))
+    server = Server(tmp_path_factory.mktemp("site"), ("--no-limits",), popen=Forked)
     try:
         server.start()
         yield server
@@ -147,7 +153,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         def serve(*options: str) -> Server:
             folder = tmp_path / f"server-{time.monotonic_ns()}"
             folder.mkdir()
-            server = Server(folder, options)
+            server = Server(folder, options, popen=Forked)
             stopping.callback(server.stop)
             server.start()
             return server

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
+from support.forking import Forked
 
 HOST = "127.0.0.1"
 
@@ -45,7 +46,7 @@ class Server:
     def start(self) -> None:
         """Start it; it is of use once it is ready."""
         self._said = TemporaryFile("w+")  # noqa: SIM115 - it is closed when the server has ended
-        self._process = subprocess.Popen(
+        self._process: subprocess.Popen[bytes] = Forked(
             [TOWER, "serve", "--db", self.database, "--port", str(self.port), "--no-limits", *self._options],
             stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
             cwd=ROOT, env=plain_environment(**self._environment), start_new_session=True,

@@ -13,5 +13,5 @@ def size(sample: int, full: int) -> int:
 
 
 def examples(full: int) -> int:
-    """Return how many random examples to try: a fifth, since every run tries others."""
-    return size(max(10, full // 5), full)
+    """Return how many random examples to try: a tenth, since every run tries others."""
+    return size(max(10, full // 10), full)

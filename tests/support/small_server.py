@@ -35,6 +35,7 @@ from number_tower.web.middleware import access_log
 from number_tower.web.settings import Settings
 from support.clocks import SLOW
 from support.command import ROOT, plain_environment
+from support.forking import Forked
 
 HOST = "127.0.0.1"
 NEIGHBOUR = "127.0.0.2"
@@ -148,7 +149,7 @@ def small(
 @contextmanager
 def running(call: list[str], folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Start a server; return its process and its port once it says that it is there."""
-    with (folder / "log").open("w") as log, subprocess.Popen(
+    with (folder / "log").open("w") as log, Forked(
         call, stdout=subprocess.PIPE, stderr=log, text=True,
         env=plain_environment(NUMBER_TOWER_DB=str(folder / "g.db"), PYTHONPATH=str(ROOT / "tests")),
     ) as process:  # fmt: skip

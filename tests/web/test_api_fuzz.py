@@ -43,6 +43,7 @@ CONFIG = schemathesis.Config.from_dict(
     {
         "seed": 20270131,
         "max-stream-events": 1,
+        "phases": {"coverage": {"enabled": THOROUGH}},  # more than a thousand requests, made while tests are collected
         "checks": {
             # A request can be well-formed and make no game: rules that cannot be, or a record with a false move.
             "positive_data_acceptance": {"enabled": False},
@@ -88,7 +89,7 @@ def rooms() -> Iterator[Rooms]:
 
 @schema.parametrize()
 @hypothesis_settings(
-    max_examples=size(4, 40),
+    max_examples=size(3, 40),
     derandomize=not THOROUGH,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -17,6 +17,7 @@ from number_tower.web.middleware.browser_cookie import MAX_DELETED
 from number_tower.web.pages.home import MOST_LISTED
 from support.apps import Player, bearing, begun, linked, opened
 from support.cookies import Browser, room_of
+from support.sizes import size
 
 HEAD = 4096
 """Bytes that nginx reserves for the head of an answer, unless told otherwise."""
@@ -229,7 +230,7 @@ def test_an_answer_that_never_arrives_takes_no_seat_away(client: TestClient, bro
 # Cookies of earlier versions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "https"), [(130, True), (40, False)])
+@pytest.mark.parametrize(("number", "https"), [(size(60, 130), True), (size(20, 40), False)])
 def test_old_cookies_are_honoured_and_replaced_a_few_at_a_time(
     client: TestClient, browser: Browser, number: int, *, https: bool
 ) -> None:

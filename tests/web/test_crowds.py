@@ -22,7 +22,7 @@ pytest_plugins = ["support.postgres"]
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="servers are stopped as Linux and macOS do it")
 
-CROWD = size(10, 20)
+CROWD = size(6, 20)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -205,7 +205,7 @@ def test_of_many_who_want_a_seat_exactly_one_gets_it(two: list[Server]) -> None:
 
 def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server]) -> None:
     """Every player is at the server where the other is not, and both try to move all the time."""
-    games, moves = size(4, 10), 12
+    games, moves = size(2, 10), 12
 
     async def play(number: int) -> None:
         players = [Client(two[(number + seat) % 2].port) for seat in (0, 1)]

@@ -30,6 +30,7 @@ from serving import Server, free_port
 from support.clocks import SLOW
 from support.command import ROOT
 from support.cookies import Jar
+from support.forking import Forked
 
 NGINX = (ROOT / "deploy/nginx.conf").read_text()
 CADDY = (ROOT / "deploy/Caddyfile").read_text()
@@ -93,7 +94,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("behind"), ("--no-limits", "--proxy"))
+    server = Server(tmp_path_factory.mktemp("behind"), ("--no-limits", "--proxy"), popen=Forked)
     try:
         server.start()
         yield server

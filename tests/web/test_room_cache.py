@@ -38,7 +38,7 @@ _numbers = count(1)
 @pytest.fixture(autouse=True)
 def _long_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let games have longer words than a server takes, so that a few rooms are large."""
-    monkeypatch.setattr(bounds, "MAX_TEXT_LENGTH", 100_000)
+    monkeypatch.setattr(bounds, "MAX_TEXT_LENGTH", 500_000)
 
 
 def fat_book(number: int, size: int = 60_000) -> Rulebook:
@@ -97,18 +97,19 @@ def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
 
 def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None:
     """On the code as it was, each of these rooms stayed with 300 kB, up to 4,096 of them."""
+    rooms, letters = size(60, 300), size(300_000, 60_000)
 
     async def do(lobby: Lobby) -> None:
         async def look(number: int) -> None:
-            known, _ = await lobby.open_room(wish(fat_book(number)))
-            assert len(known.event) > 60_000
+            known, _ = await lobby.open_room(wish(fat_book(number, letters)))
+            assert len(known.event) > letters
 
         await look(-1)
         gc.collect()
         tracemalloc.start()
         try:
-            for start in range(0, 300, 50):
-                await asyncio.gather(*map(look, range(start, start + 50)))
+            for start in range(0, rooms, 20):
+                await asyncio.gather(*map(look, range(start, start + 20)))
             gc.collect()
             assert tracemalloc.get_traced_memory()[0] < MAX_CACHE_BYTES + 8 * MIB
         finally:
@@ -118,7 +119,7 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
 
 
 ENDLESS = {"supply": "endless", "towers": "own", "fit": "any"}
-LONG = size(60, 300)
+LONG = size(30, 300)
 """Moves of a long game."""
 
 
@@ -240,7 +241,7 @@ def test_one_room_is_remembered_however_large_it_is() -> None:
 def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
     def fill() -> RoomCache:
         cache = RoomCache(max_rooms=1)
-        for number in range(size(60, 300)):
+        for number in range(size(20, 300)):
             assert cache.add(make_room(fat_book(number))).event
         return cache
 

@@ -26,6 +26,7 @@ from number_tower.web import workers as workers_module
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import AbandonedError, BusyError, Lane, LaneLimits, Workers
 from support.clocks import SLOW
+from support.forking import Forked
 from support.worker_tasks import (
     ThreadProcess,
     awkward,
@@ -738,9 +739,7 @@ async def server(folder: Path, serve: str) -> AsyncIterator[subprocess.Popen[str
     """Run a server in a session of its own, and end it."""
     script = folder / "server.py"
     script.write_text(SERVER.format(serve=serve.strip().replace("\n", "\n    ")))
-    with subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as popen:
+    with Forked([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True) as popen:
         try:
             yield popen
         finally:

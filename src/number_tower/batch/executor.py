@@ -18,7 +18,7 @@ from itertools import islice
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from traceback import format_exc
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -157,7 +157,9 @@ class _WorkerPool(ProcessPoolExecutor):
     def find_exit_code(self) -> int | None:
         """Stop all workers and return the exit code of the one that ended by itself."""
         self._stop()
-        codes = [process.exitcode for process in self._context.processes]
+        deadline = monotonic() + _STOP_SECONDS
+        while None in (codes := [process.exitcode for process in self._context.processes]) and monotonic() < deadline:
+            sleep(0.01)  # the pool's own thread waits for them as well, and may see an end first
         return next((code for code in codes if code not in {0, -signal.SIGTERM}), codes[0])
 
     def _stop(self) -> None:

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from number_tower.cli.errors import CommandError, print_error, report_stop
-from number_tower.cli.input import CHANGED, COMMANDS, MovePrompt, PlayerInput
+from number_tower.cli.input import CHANGED, GAME_COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument
@@ -51,7 +51,7 @@ class Dialogue:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            self.terminal.show(f"(Type at any time: {', '.join(COMMANDS)}.)\n\n")
+            self.terminal.show(f"(Type at any time: {', '.join(GAME_COMMANDS)}.)\n\n")
         self.narrate()
         try:
             with report_stop("the first move", self.format_resume_hint):

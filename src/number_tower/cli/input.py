@@ -18,7 +18,7 @@ from number_tower.voice import BOTH, Reader, get_voice
 if TYPE_CHECKING:
     from number_tower.cli.computer import HintGiver
 
-COMMANDS = {
+GAME_COMMANDS = {
     "help": "the rules in brief, and these commands",
     "moves": "the moves you can make now, and why the others are not possible",
     "show": "draw the towers",
@@ -54,7 +54,7 @@ class PlayerInput(NamedTuple):
     """What `why` asks about: an idea's name, or more."""
 
 
-def parse_input(typed: str, commands: Container[str] = COMMANDS) -> PlayerInput:
+def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerInput:
     """Parse what was typed at a prompt that takes these commands, or a number."""
     text = typed.strip()
     printable = format_text(text, 40)
@@ -81,7 +81,7 @@ class MovePrompt:
     """
 
     terminal: Terminal
-    commands: Mapping[str, str] = field(default_factory=COMMANDS.copy)
+    commands: Mapping[str, str] = field(default_factory=GAME_COMMANDS.copy)
     hints: bool = True
     reader: Reader = BOTH
     has_changed: Callable[[], bool] = lambda: False

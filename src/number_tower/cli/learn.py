@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from number_tower.brief import describe_rules
 from number_tower.cli.errors import report_stop
-from number_tower.cli.input import COMMANDS, MovePrompt
+from number_tower.cli.input import GAME_COMMANDS, MovePrompt
 from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
@@ -20,8 +20,8 @@ from number_tower.voice import Reader, get_voice
 TRIES = 3
 """Wrong moves after which the right one is shown."""
 
-_COMMANDS = {
-    **{word: meaning for word, meaning in COMMANDS.items() if word not in {"undo", "save", "resign", "quit"}},
+_LESSON_COMMANDS = {
+    **{word: meaning for word, meaning in GAME_COMMANDS.items() if word not in {"undo", "save", "resign", "quit"}},
     "skip": "show the answer, and continue",
     "quit": "leave the lesson",
 }
@@ -46,10 +46,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
     exercises = find_exercises(choice.rules, args.seed or 0)
     if exercises:
         terminal.show(f"\n{_COUNTS[len(exercises)]} with something to find, and then a game.\n")
-        terminal.show(f"({', '.join(_COMMANDS)}: type one of these at any time.)\n")
+        terminal.show(f"({', '.join(_LESSON_COMMANDS)}: type one of these at any time.)\n")
     else:
         terminal.show("\nThere is no position with something to find here, so let us start with a game.\n")
-    prompt = MovePrompt(terminal, _COMMANDS)
+    prompt = MovePrompt(terminal, _LESSON_COMMANDS)
     with report_stop("the end of the lesson"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")

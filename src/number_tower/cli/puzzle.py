@@ -15,8 +15,7 @@ from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.database import SHORT_TIMEOUT, LazyStore, choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
-from number_tower.cli.input import COMMANDS as GAME_COMMANDS
-from number_tower.cli.input import MovePrompt, parse_input
+from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
@@ -35,7 +34,7 @@ from number_tower.voice import Reader, get_voice, narrate
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
 
-COMMANDS = {
+PUZZLE_COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
     "why": "what an idea is: why pairs",
@@ -165,7 +164,7 @@ class PuzzleSession:
         for number, (book, puzzle) in enumerate(islice(self._source, self._count), 1):
             if number == 1 and self._terminal.interactive:
                 again = f" The same puzzles again: --seed {self._source.seed}." if self._source.by_chance else ""
-                self._terminal.show(f"({', '.join(COMMANDS)}: type one of these at any time.{again})\n\n")
+                self._terminal.show(f"({', '.join(PUZZLE_COMMANDS)}: type one of these at any time.{again})\n\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
             if result is None:
@@ -223,7 +222,7 @@ class PuzzleQuestion:
         self._voice = get_voice(book, Reader(puzzle.game.to_move))
         self._terminal = terminal
         self._solution = puzzle.solve()
-        self._prompt = MovePrompt(terminal, COMMANDS, hints=False, reader=self._voice.reader)
+        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=self._voice.reader)
 
     def ask(self) -> PuzzleResult | None:
         """Show the position, and ask until there is an answer; return None if the player quits."""

@@ -348,7 +348,7 @@ class HttpConnection(HttpToolsProtocol):
             or (self._head_since is not None and self._is_head_late(now))
             or (self._body_since is not None and self._is_body_late(now, self._body_since))
             or self._is_unread(now)
-            or (self.flow.read_paused and self._has_left())
+            or (_POLL_HANGUP and self.flow.read_paused and self._has_left())
         ):
             self.abort()
 
@@ -385,8 +385,6 @@ class HttpConnection(HttpToolsProtocol):
 
     def _has_left(self) -> bool:
         """Return whether the client has closed the connection; while nothing is read, asyncio does not notice that."""
-        if not _POLL_HANGUP:
-            return False
         poll = select.poll()
         poll.register(self.transport.get_extra_info("socket"), _POLL_HANGUP)
         return bool(poll.poll(0))
