@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from number_tower import catalogue
-from number_tower.web import tasks
+from number_tower.coach import quiz
 from support.browsers import Visitor, forgive
 from visits import begin, board, game_on, my_turn, place, status
 
@@ -83,7 +83,7 @@ def test_a_hidden_game_that_goes_on_is_not_given_away(visitor: Visitor) -> None:
 
 
 def test_the_puzzle_of_a_day_is_solved(visitor: Visitor) -> None:
-    posed = tasks.make_daily_puzzle(DAY)
+    posed = quiz.make_daily_puzzle(DAY)
     wrong = next(choice for choice in posed.choices if not choice.is_right)
     page = visitor(f"/puzzle?day={DAY}")
     page.get_by_text("Hint", exact=True).click()
@@ -111,7 +111,7 @@ def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("name", ["draft", "climb"])
 def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
-    positions = tasks.make_lesson(catalogue.load_named(name))
+    positions = quiz.make_lesson(catalogue.load_named(name))
     page = visitor(f"/games/{name}")
     page.get_by_role("link", name="Learn", exact=True).click()
     for number, posed in enumerate(positions, 1):

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 import number_tower as nt
 from number_tower import Game, catalogue, record
+from number_tower.coach import quiz
 from number_tower.coach.analysis import analyse_table
 from number_tower.coach.sentences import explain_idea
 from number_tower.record import RecordError, from_line
@@ -331,7 +332,7 @@ def buttons(html: str) -> list[int]:
 
 
 def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> None:
-    posed = tasks.make_daily_puzzle("2026-01-05")
+    posed = quiz.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
     assert re.search(r"You are Player \w, and it is your turn\.", html)
@@ -344,7 +345,7 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
 
 
 def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None:
-    posed = tasks.make_daily_puzzle("2026-01-05")
+    posed = quiz.make_daily_puzzle("2026-01-05")
     wrong = next(choice for choice in posed.choices if not choice.is_right)
     html = shown(client, f"/puzzle?day=2026-01-05&answer={wrong.block}")
     assert wrong.feedback in html.replace("&#39;", "'")
@@ -368,7 +369,7 @@ def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
 
 def test_one_can_be_shown_the_answer(client: TestClient) -> None:
     html = shown(client, "/puzzle?day=2026-01-05&answer=show")
-    assert tasks.make_daily_puzzle("2026-01-05").solution_text in html.replace("&#39;", "'")
+    assert quiz.make_daily_puzzle("2026-01-05").solution_text in html.replace("&#39;", "'")
     assert not buttons(html)
 
 
@@ -418,7 +419,7 @@ def test_an_answer_can_be_posted(client: TestClient) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_a_lesson_goes_from_the_rules_to_a_game(client: TestClient, name: str) -> None:
     assert "Position 1 of 3" in shown(client, f"/learn/{name}")
-    for place, posed in enumerate(tasks.make_lesson(catalogue.load_named(name)), 1):
+    for place, posed in enumerate(quiz.make_lesson(catalogue.load_named(name)), 1):
         html = shown(client, f"/learn/{name}?at={place}")
         assert buttons(html) == [choice.block for choice in posed.choices]
         right = shown(client, f"/learn/{name}?at={place}&answer={posed.answer}")
@@ -430,7 +431,7 @@ def test_a_lesson_goes_from_the_rules_to_a_game(client: TestClient, name: str) -
 
 
 def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
-    posed = tasks.make_lesson(catalogue.load_named("summit"))[2]
+    posed = quiz.make_lesson(catalogue.load_named("summit"))[2]
     misses = [choice.block for choice in posed.choices if not choice.is_right][:3]
     address = "/learn/summit?at=3"
     for count, words in enumerate(("Two more tries.", "One more try."), 1):

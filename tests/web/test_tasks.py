@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
-from number_tower.coach import puzzles
+from number_tower.coach import puzzles, quiz
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
@@ -69,7 +69,7 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     book = catalogue.load_named(name)
     table = Table(Game(book.rules), name)
     given_ = hint(nt.solve(table.game))
-    one, two, three = (travelled(tasks.give_hint(table, step)) for step in (1, 2, 3))
+    one, two, three = (travelled(quiz.give_hint(table, step)) for step in (1, 2, 3))
     assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
     assert three.texts[:2] == two.texts
     assert two.texts[:1] == one.texts
@@ -83,13 +83,13 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
     table = read("draft:9")
-    assert tasks.give_hint(table, 0) == tasks.give_hint(table, 1)
-    assert tasks.give_hint(table, 9) == tasks.give_hint(table, 3)
+    assert quiz.give_hint(table, 0) == quiz.give_hint(table, 1)
+    assert quiz.give_hint(table, 9) == quiz.give_hint(table, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
     table = read("summit(hidden=yes):9")
-    told = tasks.give_hint(table, 3)
+    told = quiz.give_hint(table, 3)
     assert told.block is None
     assert not told.more
     assert "hidden" in told.texts[0]
@@ -98,18 +98,18 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = tasks.give_hint(read(line), 3)
+        told = quiz.give_hint(read(line), 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
 
 def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing:
-        def solve(self, _: object) -> None:
+        def solve(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr(tasks, "get_knowledge", lambda _: Nothing())
-    told = tasks.give_hint(read("draft:9"), 3)
+    monkeypatch.setattr(quiz, "get_knowledge", lambda _: Nothing())
+    told = quiz.give_hint(read("draft:9"), 3)
     assert told == HintText((fill_text("unknown", {}),), more=False)
 
 
@@ -205,7 +205,7 @@ def test_a_review_of_what_cannot_be_solved_ends_in_its_time() -> None:
 
 
 def test_the_puzzle_of_a_day_is_the_coachs() -> None:
-    posed = travelled(tasks.make_daily_puzzle("2027-01-31"))
+    posed = travelled(quiz.make_daily_puzzle("2027-01-31"))
     book, puzzle = puzzles.find_daily_puzzle("2027-01-31")
     assert (posed.game, posed.answer, posed.grade) == (book.name, puzzle.answer, puzzle.grade)
     assert record.from_line(posed.line).game == puzzle.game
@@ -213,8 +213,8 @@ def test_the_puzzle_of_a_day_is_the_coachs() -> None:
 
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> None:
-    posed = tasks.make_numbered_puzzle("seed", number, None, None)
-    assert posed == tasks.make_numbered_puzzle("seed", number, None, None)
+    posed = quiz.make_numbered_puzzle("seed", number, None, None)
+    assert posed == quiz.make_numbered_puzzle("seed", number, None, None)
     assert posed.grade == (number - 1) % 5 + 1
     table = record.from_line(posed.line)
     assert [choice.block for choice in posed.choices] == list(table.game.legal)
@@ -229,20 +229,20 @@ def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> No
 
 def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
     for number in (1, 2):
-        posed = tasks.make_numbered_puzzle("a", number, 4, "draft")
+        posed = quiz.make_numbered_puzzle("a", number, 4, "draft")
         assert (posed.game, posed.grade) == ("draft", 4)
-    assert tasks.make_numbered_puzzle("a", 1, 4, "draft").line != tasks.make_numbered_puzzle("a", 2, 4, "draft").line
+    assert quiz.make_numbered_puzzle("a", 1, 4, "draft").line != quiz.make_numbered_puzzle("a", 2, 4, "draft").line
 
 
 def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are() -> None:
     with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"):
-        tasks.make_numbered_puzzle("a", 1, 3, "race")
-    assert tasks.make_numbered_puzzle("a", 3, None, "race").grade == 1
+        quiz.make_numbered_puzzle("a", 1, 3, "race")
+    assert quiz.make_numbered_puzzle("a", 3, None, "race").grade == 1
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_lesson_has_three_positions_each_with_a_win_to_find(name: str) -> None:
-    posed = travelled(tasks.make_lesson(catalogue.load_named(name)))
+    posed = travelled(quiz.make_lesson(catalogue.load_named(name)))
     assert len(posed) == 3
     for each in posed:
         truth = nt.solve(record.from_line(each.line).game)

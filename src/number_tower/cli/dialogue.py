@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from number_tower.cli.database import announce_wait
 from number_tower.cli.errors import CommandError, print_error, report_stop
 from number_tower.cli.input import CHANGED, GAME_COMMANDS, MovePrompt, PlayerInput
 from number_tower.cli.terminal import Terminal
@@ -17,10 +18,10 @@ from number_tower.text import format_argument
 from number_tower.voice import Message, Reader, get_voice, narrate
 
 if TYPE_CHECKING:
-    from number_tower.cli.computer import Opponents
-    from number_tower.cli.database import Autosave
     from number_tower.cli.savefile import SaveFile
     from number_tower.players import Player
+    from number_tower.session.database import Autosave
+    from number_tower.session.opponents import Opponents
 
 
 @dataclass
@@ -129,23 +130,23 @@ class Dialogue:
     def _save(self, table: Table) -> bool:
         """Save a change before it is announced; return False if the game was changed elsewhere instead."""
         if self.autosave is not None:
+            before = table
             try:
-                saved, news = self.autosave.save(table)
+                with announce_wait():
+                    table, news = self.autosave.save(before)
             except StaleError as error:
-                self._catch_up(error.table, table)
+                self._catch_up(error.table, before)
                 return False
             if news:
                 print_error(news)
-            if (saved.game, saved.declared) != (table.game, table.declared):
-                self._catch_up(saved, table)
-                return False
-            table = replace(saved, automatic=table.automatic)
         self.table = table
         if self.savefile is not None:
             if self.autosave is not None:
                 self.savefile.key = self.autosave.key
             if news := self.savefile.save(table):
-                print_error(news if self.savefile.up_to_date else f"{news}; the game so far: {self.format_line()}")
+                print_error(
+                    news if self.savefile.up_to_date else f"{news}; the game so far: {format_record(self.table)}"
+                )
         return True
 
     def _has_changed(self) -> bool:
@@ -157,7 +158,9 @@ class Dialogue:
     def _catch_up(self, current: Table, mine: Table) -> None:
         """Go on with a game as it was changed elsewhere."""
         if mine.version - _count_common(mine.log, current.log) > 1:
-            self.terminal.show(f"\n(Your moves since then were not saved. This was your game: {self.format_line()})\n")
+            self.terminal.show(
+                f"\n(Your moves since then were not saved. This was your game: {format_record(self.table)})\n"
+            )
         self.terminal.show("\n(This game was continued elsewhere. The moves made there:)\n")
         since = _count_common(self.table.game.moves, current.game.moves)
         self.table = replace(current, automatic=self.table.automatic)
@@ -214,14 +217,16 @@ class Dialogue:
         if ref is None and self.autosave is not None:
             ref = self.autosave.ref
         if ref is None:
-            ref = format_argument(self.savefile.path if self.savefile and self.has_saved_file else self.format_line())
+            file = self.savefile.path if self.savefile and self.has_saved_file else None
+            ref = format_argument(file or format_record(self.table))
         return f"{_find_program_name()} {command} {ref}"
 
-    def format_line(self) -> str:
-        """Return the game as one line."""
-        from number_tower import record  # noqa: PLC0415 - not for the first prompt
 
-        return record.to_line(self.table, files=True)
+def format_record(table: Table) -> str:
+    """Return a game as one line."""
+    from number_tower import record  # noqa: PLC0415 - not for the first prompt
+
+    return record.to_line(table, files=True)
 
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
-from number_tower.cli.database import Autosave, choose_store
+from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, PlayStoppedError, report_as, report_stop
 from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.options import CommandParser
-from number_tower.cli.terminal import Terminal
+from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.rules import Rules, RulesError
+from number_tower.session import seat_players
+from number_tower.session.database import Autosave
 from number_tower.table import Table, TableError, check_player_name, check_player_names
 
 if TYPE_CHECKING:
-    from number_tower.cli.computer import Opponents
     from number_tower.cli.savefile import SaveFile
+    from number_tower.session.opponents import Opponents
     from number_tower.store.rows import StoredGame
 
 _MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
@@ -157,22 +158,31 @@ def create_dialogue(
     )
 
 
-def seat_players(table: Table, opponents: Opponents | None, person: str | None = None) -> Table:
-    """Return the table with these opponents; without any, people play both seats of a game that is not over."""
-    if opponents is not None:
-        return opponents.seat(table, person)
-    return table if table.outcome is not None else replace(table, automatic=(False, False))
-
-
 def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
             raise CommandError("--seat needs --vs LEVEL: against whom do you play? (see: tower levels)")
         return None
-    from number_tower.cli.computer import Opponents  # noqa: PLC0415 - two people need none of it
+    from number_tower.players import UnknownPlayerError  # noqa: PLC0415 - two people need none of it
+    from number_tower.session.opponents import Opponents  # noqa: PLC0415 - likewise
 
-    return Opponents.create(args, None if args.seed is None else args.seed + number - 1)
+    seed = None if args.seed is None else args.seed + number - 1
+    display = SearchProgress("leaves the game", in_game=True)
+    with report_as("--vs: ", UnknownPlayerError):
+        return Opponents.create(_read_seats(args), display, seed, args.patience)
+
+
+def _read_seats(args: Namespace) -> tuple[str | None, str | None]:
+    """Return who plays each seat by `--vs` and `--seat`: one opposite the person (None), or two against each other."""
+    specs: list[str] = args.vs
+    if len(specs) > 2:
+        raise CommandError("--vs: a game has two players, so give --vs at most twice")
+    if len(specs) == 1:
+        return (specs[0], None) if args.seat == "2" else (None, specs[0])
+    if args.seat is not None:
+        raise CommandError("--seat: two computers play each other, so there is no seat for you")
+    return specs[0], specs[1]
 
 
 def open_savefile(path: str | None, table: Table) -> SaveFile | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from number_tower import record, store
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.cli.database import SHORT_TIMEOUT, LazyStore, choose_store
+from number_tower.cli.database import LazyStore, choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
@@ -24,6 +24,7 @@ from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puz
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import explain_topic, format_introduction, format_reason
 from number_tower.players.knowledge import find_hardest_moves
+from number_tower.session.database import SHORT_TIMEOUT
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS

@@ -7,7 +7,6 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
-from number_tower.cli.computer import Opponents
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
@@ -16,6 +15,7 @@ from number_tower.cli.play import create_dialogue, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM, is_command
+from number_tower.session.opponents import Opponents
 from number_tower.text import format_text, format_value
 from number_tower.voice import get_voice
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from number_tower import record
+from number_tower.coach import quiz
 from number_tower.coach.analysis import PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText
 from number_tower.coach.review import GameReview
@@ -74,7 +75,7 @@ async def read_record(request: Request, line: str) -> Table:
 
 async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
     """Ask for a hint in a room, for the holder of these seats."""
-    return await _ask(request, tasks.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
+    return await _ask(request, quiz.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
 
 
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
@@ -89,17 +90,17 @@ async def ask_review(request: Request, table: Table) -> GameReview:
     return await ask_cached(request, key, tasks.review_table, table, seconds=limits.GAME_TIMEOUT)
 
 
-async def ask_daily_puzzle(request: Request, day: str) -> tasks.PuzzleQuestion:
+async def ask_daily_puzzle(request: Request, day: str) -> quiz.PuzzleQuestion:
     """Ask for the puzzle of a day such as 2027-01-31."""
-    return await ask_cached(request, day, tasks.make_daily_puzzle, day, seconds=limits.PUZZLE_TIMEOUT)
+    return await ask_cached(request, day, quiz.make_daily_puzzle, day, seconds=limits.PUZZLE_TIMEOUT)
 
 
 async def ask_numbered_puzzle(
     request: Request, seed: str, number: int, grade: int | None, game: str | None
-) -> tasks.PuzzleQuestion:
+) -> quiz.PuzzleQuestion:
     """Ask for a puzzle of an endless row by its number."""
     key = seed, number, grade, game
-    return await ask_cached(request, key, tasks.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
+    return await ask_cached(request, key, quiz.make_numbered_puzzle, *key, seconds=limits.PUZZLE_TIMEOUT)
 
 
 async def _ask(request: Request, task: Callable[..., T], *args: object, seat: Hashable = None, **terms: Any) -> T:

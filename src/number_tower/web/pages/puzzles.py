@@ -17,7 +17,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from number_tower import catalogue
 from number_tower.blocks import parse_number
+from number_tower.coach import quiz
 from number_tower.coach.puzzles import GRADES
+from number_tower.coach.quiz import PuzzleQuestion
 from number_tower.players import LEVELS
 from number_tower.text import make_sentence
 from number_tower.voice import get_voice
@@ -27,7 +29,6 @@ from number_tower.web.limits import PUZZLE_TIMEOUT
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.games import render_unknown_game
 from number_tower.web.questions import ask_cached, ask_daily_puzzle, ask_numbered_puzzle
-from number_tower.web.tasks import PuzzleQuestion
 
 router = APIRouter(include_in_schema=False)
 
@@ -144,7 +145,7 @@ async def show_lesson(request: Request, name: str, at: str = "1", answers: Answe
         return render_unknown_game(request, name)
     book = catalogue.load_named(name)
     lesson, wrong, status = await await_answer(
-        ask_cached(request, name, tasks.make_lesson, book, seconds=PUZZLE_TIMEOUT)
+        ask_cached(request, name, quiz.make_lesson, book, seconds=PUZZLE_TIMEOUT)
     )
     positions = lesson or ()
     step = int(at) if at in {str(each) for each in range(1, len(positions) + 2)} else 1

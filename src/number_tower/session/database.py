@@ -1,0 +1,212 @@
+"""The database of a player at this machine: opened on first use, and a game in it that is saved after every change."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from number_tower import store
+from number_tower.table import StaleError
+from number_tower.text import format_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from sqlalchemy import Connection
+
+    from number_tower.session.opponents import Opponents
+    from number_tower.store.database import Store
+    from number_tower.store.rows import MatchSlot, Seats, StoredGame
+    from number_tower.table import Table
+
+    Found = TypeVar("Found")
+
+SHORT_TIMEOUT = 0.2
+"""Seconds to wait for a database that could not be used before."""
+
+
+class GameDatabase:
+    """The chosen database. It is opened, and SQLAlchemy loaded, when something is first saved or looked up."""
+
+    def __init__(self, choice: str | None) -> None:
+        self._choice = choice
+        self._store: Store | None = None
+        self._timeout: float | None = None
+        if store.get_choice(choice):
+            _ = self.location
+
+    @cached_property
+    def location(self) -> store.Location:
+        """Where the database is; a LocationError if the choice names none."""
+        return self._find_location()
+
+    def _find_location(self) -> store.Location:
+        location = store.find_location(self._choice)
+        if location is None:
+            raise store.LocationError(store.EXPECTED)
+        return location
+
+    @property
+    def name(self) -> str:
+        """What the database is called in messages."""
+        return self.location.name
+
+    @property
+    def db_option(self) -> str:
+        """The option that makes another command use the same database, without a password."""
+        if self._choice is None:
+            return ""
+        return f" --db {format_argument(self.name if self.location.file is None else self._choice)}"
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is a file that does not exist yet."""
+        file = self.location.file
+        return file is not None and not os.path.exists(file)
+
+    def open(self) -> Store:
+        """Return the database, opened; its errors are StoreErrors."""
+        if self._store is None:
+            self._store = store.database.Store(self.location, timeout=self._timeout)
+        return self._store
+
+    def find(self, look_up: Callable[[Store], Found | None]) -> Found | None:
+        """Look something up, and close the database; return None where it cannot be used."""
+        try:
+            return None if self.missing else look_up(self.open())
+        except store.StoreError:
+            return None
+        finally:
+            self.close()
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """Wait for the database only so long from now on, since the game must go on; None: as long as usual."""
+        if seconds is not None or self._timeout is not None:
+            self._timeout = seconds
+            self.close()
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+@dataclass(eq=False)
+class Autosave:
+    """Saves one game. While the database cannot be used, the game goes on in memory, and is saved with a later change.
+
+    `claim_slot` finds the place of the game in a match, inside the transaction that first saves it.
+    """
+
+    database: GameDatabase
+    opponents: Opponents | None = None
+    saved: StoredGame | None = None
+    claim_slot: Callable[[Connection], MatchSlot] | None = None
+
+    def __post_init__(self) -> None:
+        self._failing = False
+        self.up_to_date = self.saved is not None
+        self.key = None if self.saved is None else self.saved.key
+        """The key of the game on every machine, once it is saved."""
+
+    @property
+    def ref(self) -> str | None:
+        """The game's id, and the option for its database; None if it is not saved as it stands."""
+        return f"{self.saved.id}{self.database.db_option}" if self.saved and self.up_to_date else None
+
+    @property
+    def slot(self) -> MatchSlot | None:
+        """The place of the saved game in a match."""
+        return None if self.saved is None else self.saved.slot
+
+    def save(self, table: Table) -> tuple[Table, str | None]:
+        """Save a change; return the table as it is saved, and a message for the players, if there is one.
+
+        Raise StaleError with the current table if the game was changed elsewhere. The same players go on.
+        """
+        try:
+            self.saved, news = self._save_with_retry(table)
+        except store.StoreError as error:
+            return table, self._note_failure(str(error))
+        except StaleError:
+            self._note_success()
+            raise
+        if self._failing:
+            news = "the database works again, and this game is saved there"
+        self._note_success()
+        current = replace(self.saved.table, automatic=table.automatic)
+        if (current.game, current.declared) != (table.game, table.declared):
+            raise StaleError(current)
+        return current, news
+
+    def fetch_change(self) -> Table | None:
+        """Return the current table if the game was changed elsewhere."""
+        if self.saved is None or not self.up_to_date:
+            return None
+        try:
+            changed = self.database.open().reload_if_changed(self.saved)
+        except store.StoreError:
+            return None
+        self.saved = changed or self.saved
+        return None if changed is None else changed.table
+
+    def _save_with_retry(self, table: Table) -> tuple[StoredGame, str | None]:
+        """Try twice: opening the database again helps where a connection broke or a disk was full."""
+        try:
+            return self._save_once(table)
+        except store.StoreError:
+            if self._failing:
+                raise
+            self.database.set_timeout(SHORT_TIMEOUT)
+            return self._save_once(table)
+
+    def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
+        opened = self.database.open()
+        seats = make_seats(self.opponents)
+        if self.saved is not None:
+            try:
+                return opened.save(self.saved, table, seats), None
+            except store.GameNotFoundError:
+                self.saved, self.key = None, make_key()
+                news = "this game was deleted elsewhere; it is saved again"
+                return opened.begin(table, table.book, seats, key=self.key), news
+        self.key = self.key or make_key()
+        try:
+            return opened.begin(table, table.book, seats, self.claim_slot, self.key), None
+        except store.GameStartedError as error:
+            self.saved = error.game
+            return opened.save(self.saved, table, seats), None
+        except store.GameNotFoundError:
+            news = "this match was deleted elsewhere; its game is saved on its own"
+            return opened.begin(table, table.book, seats, key=self.key), news
+
+    def _note_success(self) -> None:
+        self.database.set_timeout(None)
+        self.up_to_date, self._failing = True, False
+
+    def _note_failure(self, problem: str) -> str | None:
+        """Return the message for the players, the first time."""
+        self.database.set_timeout(SHORT_TIMEOUT)
+        self.up_to_date = False
+        if self._failing:
+            return None
+        self._failing = True
+        return f"{problem}. You can continue; `save game.json` saves the game to a file"
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+
+def make_seats(opponents: Opponents | None) -> Seats:
+    """Return who plays a game, as it is saved."""
+    return store.rows.Seats() if opponents is None else store.rows.Seats(opponents.specs, opponents.seed)
+
+
+def make_key() -> str:
+    """Return a new key for a game or a match, different from all others."""
+    return os.urandom(16).hex()
