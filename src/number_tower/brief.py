@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from number_tower.catalogue import Rulebook
 from number_tower.game import Game
 from number_tower.position import Refusal
 from number_tower.rules import EMPTY, Fit, Rules
@@ -33,6 +34,12 @@ def describe_rules(rules: Rules, noun: str = "block") -> tuple[str, ...]:
         _describe_stuck(rules, noun),
     )
     return tuple(filter(None, sentences))
+
+
+def format_label(book: Rulebook, rules: Rules, *, hidden: bool = False) -> str:
+    """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
+    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + ["hidden"] * hidden
+    return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
 def describe_fit(rules: Rules, top: int) -> str:
@@ -86,6 +93,11 @@ def _describe_stuck(rules: Rules, noun: str) -> str:
 
 
 # A tower and a refused block ------------------------------------------------------------------------------------------
+
+
+def has_height(rules: Rules) -> bool:
+    """Say whether a tower's height decides anything."""
+    return rules.target is not None or (rules.stuck == "skips" and rules.towers == "own")
 
 
 def describe_tower(game: Game, player: int) -> str:

@@ -12,15 +12,14 @@ from number_tower.cli.console import format_table
 from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
-from number_tower.cli.play import format_label
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
+from number_tower.session.listing import format_local_time, format_result, get_player_names, label_game
 from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
-from number_tower.store.rows import StoredGame, format_time, is_timestamp
-from number_tower.text import pluralize
+from number_tower.store.rows import StoredGame, format_time
 from number_tower.voice import format_points, get_voice
 
 _MAX_WIDTHS = {"game": 28, "players": 31}
@@ -86,7 +85,7 @@ def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | St
 
 
 def _format_match_row(listed: ListedMatch) -> tuple[str, ...]:
-    saved, changed = listed.match, _format_time(listed.changed)
+    saved, changed = listed.match, format_local_time(listed.changed)
     if isinstance(saved, DamagedEntry):
         return f"m{saved.id}", changed, "(damaged)", "", "", saved.problem
     match, names = saved.series.match, _get_match_names(saved)
@@ -143,27 +142,8 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
 def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
-    table = game.table
-    label = format_label(table.book, table.game.rules, hidden=table.hidden) + (f", {game.slot}" if game.slot else "")
-    return str(game.id), _format_time(game.changed), label, " - ".join(_get_player_names(game)), _format_result(game)
-
-
-def _format_time(time: str) -> str:
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
-
-
-def _get_player_names(game: StoredGame) -> tuple[str, str]:
-    voice = get_voice(game.table.book)
-    return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
-
-
-def _format_result(game: StoredGame) -> str:
-    outcome, plies = game.table.outcome, len(game.table.game.moves)
-    if outcome is None:
-        return f"unfinished, {plies} {pluralize('move', plies)}"
-    if outcome.winner is None:
-        return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
-    return f"{_get_player_names(game)[outcome.winner]} won ({outcome.reason})"
+    names = " - ".join(get_player_names(game))
+    return str(game.id), format_local_time(game.changed), label_game(game), names, format_result(game)
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:

@@ -13,7 +13,7 @@ from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.rules import Rules, RulesError
+from number_tower.rules import RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
 from number_tower.table import Table, TableError, check_player_name, check_player_names
@@ -126,12 +126,6 @@ def format_options(options: tuple[str, ...]) -> str:
     """Return a list of options for a sentence."""
     *most, last = (f"--{option}" for option in options) if options else ["none"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False) -> str:
-    """Return a game's name with the options chosen, as in `draft (target 21, hidden)`."""
-    options = [f"{key} {value}" for key, value in (book.find_options(rules) or {}).items()] + ["hidden"] * hidden
-    return f"{book.name} ({', '.join(options)})" if options else book.name
 
 
 def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:

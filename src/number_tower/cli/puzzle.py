@@ -12,12 +12,13 @@ from secrets import randbelow
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
+from number_tower.brief import format_label
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.database import LazyStore, choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
-from number_tower.cli.play import choose_game, format_label, read_rule_options
+from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles

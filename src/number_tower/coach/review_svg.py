@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
+from number_tower.brief import has_height
 from number_tower.coach import svg
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText
 from number_tower.coach.svg import INK, LINE, MARGIN, MUTED, SMALL, TEXT, Layout, Panel, draw_text, make_element
@@ -228,7 +229,7 @@ def _list_rows(review: GameReview) -> dict[str, dict[int, str]]:
     """Return the entries of each row by ply."""
     moves = review.moves
     rows = {"move": {0: "start", **{move.ply: str(move.ply) for move in moves}}}
-    if _has_height(review.game):
+    if has_height(review.game.rules):
         heights = [game.heights for game in review.game.history()]
         rows["height"] = {move.ply: str(heights[move.ply][move.player]) for move in moves}
     rows["skipped"] = {move.ply: str(2 - move.player) for move in moves if move.skips}
@@ -311,11 +312,6 @@ def _draw_towers(review: GameReview, text: ReviewText, layout: Layout) -> Iterat
         yield Panel(area.ground + 14, make_element("g", *drawn, class_=name))
 
 
-def _has_height(game: Game) -> bool:
-    """Say whether a tower's height decides anything; elsewhere all blocks are drawn equally tall."""
-    return game.rules.target is not None or (game.rules.stuck == "skips" and game.rules.towers == "own")
-
-
 def _label_target(review: GameReview) -> str:
     target = review.game.rules.target
     return "" if target is None else f"target {target}"
@@ -323,14 +319,14 @@ def _label_target(review: GameReview) -> str:
 
 def _stack_blocks(review: GameReview, seats: tuple[int, ...]) -> list[_StackedBlock]:
     moves = [move for move in review.moves if move.player in seats]
-    heights = [move.block if _has_height(review.game) else 1 for move in moves]
+    heights = [move.block if has_height(review.game.rules) else 1 for move in moves]
     return [_StackedBlock(*each) for each in zip(moves, [0, *accumulate(heights)], heights, strict=False)]
 
 
 def _measure_towers(game: Game, blocks: list[_StackedBlock]) -> tuple[float, float]:
     """Return the height of one unit, and of the whole area: up to the target, where that is near enough."""
     tallest = max((block.base + block.tall for block in blocks), default=1)
-    if not _has_height(game):
+    if not has_height(game.rules):
         unit = min(_BLOCK_HEIGHT, 1.5 * _TALL / tallest)
         return unit, max(3 * _BLOCK_HEIGHT, tallest * unit)
     height = _TALL if game.rules.towers == "shared" else _SHORT

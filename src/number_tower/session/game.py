@@ -1,0 +1,93 @@
+"""A game while it is played at this machine: the table, who plays besides people, and where it is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from number_tower.table import StaleError, Table
+from number_tower.voice import Reader, Voice, get_voice
+
+if TYPE_CHECKING:
+    from number_tower.players import Player
+    from number_tower.session.database import Autosave
+    from number_tower.session.match import MatchCourse
+    from number_tower.session.opponents import Opponents
+
+
+class Recorder(Protocol):
+    """A file that the game is saved in as well."""
+
+    def save(self, table: Table) -> str | None:
+        """Save the table; return a message for the players, if there is one."""
+
+
+@dataclass
+class GameSession:
+    """A game at this machine. Every change is saved before anybody sees it."""
+
+    table: Table
+    opponents: Opponents | None = None
+    autosave: Autosave | None = None
+    recorder: Recorder | None = None
+    course: MatchCourse | None = None
+    """The match that the game is part of."""
+
+    @property
+    def reader(self) -> Reader:
+        """Who reads: both players, the one person who plays computers, or a spectator of these."""
+        return Reader.at_keyboard(self.table)
+
+    @property
+    def voice(self) -> Voice:
+        """The words of the game for that reader."""
+        return get_voice(self.table.book, self.reader)
+
+    @property
+    def computer(self) -> Player | None:
+        """The computer whose turn it is; None if it is a person's, or the game is over."""
+        if self.opponents is None or self.table.outcome is not None:
+            return None
+        return self.opponents.players[self.table.game.to_move]
+
+    def save(self, table: Table) -> list[str]:
+        """Save a change, with which the game then continues; return messages for the players.
+
+        Raise StaleError if the game was changed elsewhere; then it continues with the table as it is there.
+        """
+        news: list[str | None] = []
+        if self.course is not None:
+            news += ["an earlier game of this match was continued elsewhere" for _ in self.course.save_earlier_games()]
+        if self.autosave is not None:
+            try:
+                table, message = self.autosave.save(table)
+            except StaleError as error:
+                self.table = replace(error.table, automatic=self.table.automatic)
+                raise
+            finally:
+                if self.course is not None:
+                    self.course.update_id(self.autosave)
+            news.append(message)
+        self.table = table
+        if self.recorder is not None:
+            news.append(self.recorder.save(table))
+        return [each for each in news if each]
+
+    def let_computer_move(self) -> tuple[Table, str]:
+        """Return the table after the computer's move, not saved yet, and its remark; see `Opponents.move`."""
+        if self.opponents is None or self.computer is None:
+            raise ValueError("it is not a computer's turn")
+        return self.opponents.move(self.table, self.computer)
+
+    @property
+    def ref(self) -> str | None:
+        """The REF of the game, or of its match, by which it can be resumed; None if it is not saved."""
+        if self.course is not None and self.course.is_saved and self.course.database is not None:
+            return f"m{self.course.id}{self.course.database.db_option}"
+        return None if self.autosave is None else self.autosave.ref
+
+    def close(self) -> None:
+        """Close the players and the database."""
+        for resource in (self.opponents, self.autosave):
+            if resource is not None:
+                resource.close()

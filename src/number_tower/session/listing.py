@@ -1,0 +1,55 @@
+"""Saved games in words, for lists: the game with its options, when it was played, by whom, and the result."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from number_tower.brief import format_label
+from number_tower.store.games import DamagedEntry, GameFilter, list_games
+from number_tower.store.rows import StoredGame, is_timestamp
+from number_tower.text import pluralize
+from number_tower.voice import get_voice
+
+if TYPE_CHECKING:
+    from number_tower.store.database import Store
+
+
+def list_unfinished(store: Store, count: int) -> tuple[StoredGame, ...]:
+    """Return the unfinished games that were played last."""
+    with store.read() as connection:
+        found, _ = list_games(connection, GameFilter(result="unfinished"), count)
+    return tuple(game for game in found if not isinstance(game, DamagedEntry))
+
+
+def describe_game(game: StoredGame) -> str:
+    """Return a saved game in one line: what, by whom, and how it stands."""
+    return f"{label_game(game)}, {' - '.join(get_player_names(game))}: {format_result(game)}"
+
+
+def label_game(game: StoredGame) -> str:
+    """Return the name of the game with its options, and its place in a match."""
+    table = game.table
+    label = format_label(table.book, table.game.rules, hidden=table.hidden)
+    return f"{label}, {game.slot}" if game.slot else label
+
+
+def format_local_time(time: str) -> str:
+    """Return a stored time as a clock here shows it."""
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if is_timestamp(time) else ""
+
+
+def get_player_names(game: StoredGame) -> tuple[str, str]:
+    """Return the names of both players."""
+    voice = get_voice(game.table.book)
+    return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
+
+
+def format_result(game: StoredGame) -> str:
+    """Return who won and how, or how many moves were made."""
+    outcome, plies = game.table.outcome, len(game.table.game.moves)
+    if outcome is None:
+        return f"unfinished, {plies} {pluralize('move', plies)}"
+    if outcome.winner is None:
+        return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
+    return f"{get_player_names(game)[outcome.winner]} won ({outcome.reason})"

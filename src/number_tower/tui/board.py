@@ -1,0 +1,475 @@
+"""The board: towers, the tray, hints and the log of a game; people and computers place blocks here until it is over."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer, Static
+
+from number_tower.blocks import parse_number
+from number_tower.brief import describe_height, has_height
+from number_tower.catalogue import GameChoice
+from number_tower.coach import quiz
+from number_tower.coach.hints import HintText
+from number_tower.session.game import GameSession
+from number_tower.solve.worth import Value
+from number_tower.table import StaleError, Table
+from number_tower.text import make_sentence, summarize_numbers
+from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.pages import ConfirmScreen, RulesScreen
+from number_tower.tui.thinking import SearchStoppedError, StoppableSearch, Thinking
+from number_tower.tui.towers import TowerView
+from number_tower.tui.tray import BlockChoice, Tray
+from number_tower.voice import Message, narrate
+
+if TYPE_CHECKING:
+    from number_tower.store.rows import StoredGame
+    from number_tower.tui.app import TowerApp
+
+MOST_LOG = 200
+"""Messages of the log that are shown."""
+
+_LONGEST_NUMBER = 19
+
+
+class BoardScreen(ChoiceScreen):
+    """One game while it is played, and its end."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("h", "hint", "hint"),
+        Binding("w", "why", "why"),
+        Binding("u", "undo", "undo"),
+        Binding("g", "resign", "give up"),
+        Binding("v", "values", "values"),
+        Binding("question_mark", "rules", "rules", key_display="?"),
+        Binding("q", "leave", "leave"),
+        Binding("escape", "stop", "stop", show=False),
+    ]
+
+    def __init__(self, session: GameSession, *, coin_tossed: bool = False) -> None:
+        super().__init__()
+        self.session = session
+        self._coin_tossed = coin_tossed
+        self._busy = False
+        """Whether a change is being saved, or a computer thinks."""
+        self._typed = ""
+        self._step = (-1, 0)
+        """The version that a hint was given for, and how many steps of it."""
+        self._values: dict[int, Value] | None = None
+        self._search = StoppableSearch()
+        self._counted = session.table.outcome is not None
+        """Whether the result of the game is counted in its match."""
+
+    @property
+    def tower(self) -> TowerApp:
+        """The app."""
+        return cast("TowerApp", self.app)
+
+    @property
+    def table(self) -> Table:
+        """The table as it is saved."""
+        return self.session.table
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the reader calls the players."""
+        voice = self.session.voice
+        return voice.address(self.table, 0), voice.address(self.table, 1)
+
+    @property
+    def seat(self) -> int:
+        """The seat whose blocks are in the tray: that of the person, or of the player to move."""
+        own = self.session.reader.seat
+        return self.table.game.to_move if own is None else own
+
+    @property
+    def active(self) -> bool:
+        """Whether a person is to move."""
+        return self.table.outcome is None and self.session.computer is None
+
+    def compose(self) -> ComposeResult:
+        """Show towers on one side, and everything else on the other, or below."""
+        with Container(id="body"):
+            yield TowerView(id="towers")
+            with Vertical(id="side"):
+                yield Static("", id="heading")
+                yield Static("", id="turn")
+                yield Tray(id="tray")
+                yield ItemGrid(id="ending", min_column_width=22)
+                yield Static("", id="entry")
+                yield Static("", id="opponent")
+                with VerticalScroll(id="panel", can_focus=False):
+                    yield Static("", id="message")
+                with VerticalScroll(id="log", can_focus=False):
+                    yield Static("", id="told")
+        yield Footer(show_command_palette=False)
+
+    async def on_mount(self) -> None:
+        """Show the game, and let a computer begin."""
+        self._search.watcher = self
+        if self.session.opponents is not None and isinstance(self.session.opponents.progress, StoppableSearch):
+            self.session.opponents.progress.watcher = self
+        await self._show_table()
+        self._focus_tray()
+        self._continue()
+
+    def on_unmount(self) -> None:
+        """Close the players and the database."""
+        self.stop()
+        self.session.close()
+
+    def stop(self) -> None:
+        """Stop whatever is being searched for."""
+        self._search.stop()
+        if self.session.opponents is not None and isinstance(self.session.opponents.progress, StoppableSearch):
+            self.session.opponents.progress.stop()
+
+    # What is shown ----------------------------------------------------------------------------------------------------
+
+    async def _show_table(self) -> None:
+        table = self.table
+        self.query_one(TowerView).show_table(table, self.names)
+        self._set_text("#heading", self._format_heading())
+        self._set_text("#turn", self._format_turn())
+        self._set_text("#opponent", self._format_opponent())
+        self._set_text("#told", "\n".join(self._list_messages()))
+        self.query_one("#log").scroll_end(animate=False)
+        over = table.outcome is not None
+        tray, ending = self.query_one(Tray), self.query_one("#ending")
+        tray.display, ending.display = not over, over
+        if not over:
+            await tray.show_table(table, self.seat, active=self.active, values=self._values)
+        elif not ending.children:
+            await ending.mount_all(self._list_endings())
+            ending.query(Choice).first().focus()
+        if not over and ending.children:
+            await ending.remove_children()
+        self._show_entry()
+
+    def _set_text(self, selector: str, text: str) -> None:
+        widget = self.query_one(selector, Static)
+        widget.update(Content(text))
+        widget.display = bool(text)
+
+    def _format_heading(self) -> str:
+        course, title = self.session.course, self.table.book.title
+        if course is None:
+            return title
+        moment = "score" if self._counted else "game"
+        standing, _ = course.describe("score" if self._counted else "game")
+        score = course.series.match.score
+        names = [self.session.voice.get_name(self.table, seat) for seat in (0, 1)]
+        points = f"{names[0]} {score[0]:g}, {names[1]} {score[1]:g}"
+        which = f"game {standing.number}" if moment == "game" else f"after game {standing.number}"
+        return f"{title}\nBest of {standing.best_of}, {which}: {points}"
+
+    def _format_turn(self) -> str:
+        """Say whose turn it is, or how the game ended."""
+        table, game, voice = self.table, self.table.game, self.session.voice
+        if table.outcome is not None:
+            return "".join(message.text for message in voice.tell(table) if message.kind == "end").strip()
+        name = voice.address(table, game.to_move)
+        if self.session.computer is not None:
+            return f"{name} is thinking ..."
+        turn = "Your turn" if name == "You" else f"{name}'s turn"
+        if not has_height(game.rules):
+            return f"{turn}."
+        own = "your tower" if name == "You" else f"{name}'s tower"
+        tower = "the tower" if game.rules.towers == "shared" else own
+        return f"{turn}: {describe_height(game, game.to_move, tower)}."
+
+    def _format_opponent(self) -> str:
+        """Say which blocks the other player has left, where that can be seen and is not the same."""
+        left = self.table.left(1 - self.seat)
+        if left is None or self.table.game.rules.supply != "own" or self.table.outcome is not None:
+            return ""
+        return f"{self.names[1 - self.seat]} has left: {summarize_numbers(left, ' ') or 'none'}"
+
+    def _list_messages(self) -> list[str]:
+        messages = list(narrate(self.table, reader=self.session.reader, turns=False))
+        if self._coin_tossed:
+            messages.insert(1, self.session.voice.tell_toss(self.table))
+        texts = (self._format_event(message) for message in messages[-MOST_LOG:] if message.kind != "start")
+        return [text for text in texts if text]
+
+    def _format_event(self, message: Message) -> str:
+        """Return one line of the log."""
+        return " ".join(message.text.split())
+
+    def _show_message(self, text: str) -> None:
+        self._set_text("#message", text)
+        self.query_one("#panel").scroll_home(animate=False)
+
+    def _show_entry(self) -> None:
+        text = f"Number: {self._typed}_  (Enter places it, Backspace corrects it)" if self._typed else ""
+        self._set_text("#entry", text)
+
+    def _focus_tray(self) -> None:
+        blocks = [*self.query(BlockChoice)]
+        placeable = [block for block in blocks if not block.has_class("unplaceable")]
+        if self.active and blocks and not isinstance(self.focused, BlockChoice):
+            (placeable or blocks)[0].focus()
+
+    # Moves ------------------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Read a typed number: a digit places a block at once where no block has two digits."""
+        digit = event.character or ""
+        if self.table.outcome is None and digit.isascii() and digit.isdigit():
+            event.stop()
+            if self.table.game.rules.blocks[-1] < 10:
+                self._place(int(digit))
+            elif len(self._typed) < _LONGEST_NUMBER:
+                self._typed += digit
+        elif self._typed and event.key in {"enter", "backspace", "escape"}:
+            event.stop()
+            typed, self._typed = self._typed, self._typed[:-1] if event.key == "backspace" else ""
+            if event.key == "enter":
+                self._place(parse_number(typed) or 0)
+        elif event.key == "enter" and self.session.computer is not None and not self._busy:
+            event.stop()
+            self._continue()
+        else:
+            super().on_key(event)
+            return
+        self._show_entry()
+
+    @on(Choice.Chosen)
+    def _choose(self, event: Choice.Chosen) -> None:
+        if isinstance(event.choice, BlockChoice):
+            self._typed = ""
+            self._show_entry()
+            self._place(event.choice.number)
+        elif callable(event.choice.value):
+            event.choice.value()
+
+    def on_descendant_focus(self) -> None:
+        """Say why the block with the focus cannot be placed."""
+        block = self.focused
+        if isinstance(block, BlockChoice) and block.has_class("unplaceable") and self.active:
+            self._show_message(self._explain_refusal(block.number) or "")
+
+    def _explain_refusal(self, block: int) -> str | None:
+        reason = self.table.refusal(block)
+        if reason is None:
+            return None
+        return self.session.voice.refuse(self.table, reason, f"{block}", block).text.strip()
+
+    def _place(self, block: int) -> None:
+        if self._busy or not self.active:
+            return
+        if (refusal := self._explain_refusal(block)) is not None:
+            self._show_message(refusal)
+            return
+        self._commit(self.table.play(block))
+
+    def _commit(self, table: Table) -> None:
+        """Save a change in the background; then show it."""
+        if not self._busy:
+            self._busy = True
+            self._save(table)
+
+    @work(group="change")
+    async def _save(self, table: Table, remark: str = "") -> None:
+        """Save a table in a thread, and show it only then."""
+        try:
+            news = [make_sentence(each) for each in await asyncio.to_thread(self.session.save, table)]
+        except StaleError:
+            news = ["This game was continued elsewhere. This is how it stands now."]
+        await self._show_change(" ".join(filter(None, [remark, *news])))
+
+    async def _show_change(self, news: str = "") -> None:
+        """Show the saved table, and go on with the game."""
+        self._busy, self._values = False, None
+        outcome = self.table.outcome
+        if outcome is not None and self.session.course is not None and not self._counted:
+            self.session.course.finish_game(self.table, self.session.autosave, outcome.winner)
+            self._counted = True
+        await self._show_table()
+        self._show_message(news)
+        self._focus_tray()
+        self._continue()
+
+    def _continue(self) -> None:
+        """Let a computer move if it is its turn."""
+        if self.session.computer is not None:
+            self._busy = True
+            self._think()
+
+    @work(group="change")
+    async def _think(self) -> None:
+        """Let the computer choose its move in a thread, and save it."""
+        name = self.names[self.table.game.to_move]
+        try:
+            table, remark = await asyncio.to_thread(self.session.let_computer_move)
+        except SearchStoppedError:
+            self._busy = False
+            self._set_text("#turn", f"{name} was stopped. Press Enter to let {name} think again.")
+            return
+        if table.declared is not None:
+            remark = f"{name} made no legal move: {remark}."
+        self._save(table, remark)
+
+    @on(Thinking)
+    def _show_thinking(self, event: Thinking) -> None:
+        self._set_text("#turn", f"{self._format_turn()} {event.seconds:.0f} s (Escape stops it)")
+
+    # Commands ---------------------------------------------------------------------------------------------------------
+
+    def action_undo(self) -> None:
+        """Take back the last move of a person."""
+        if self._busy:
+            return
+        if not self.table.may_undo:
+            self._show_message(self.session.voice.refuse(self.table, "undo", "undo").text.strip())
+        elif self._counted and self.session.course is not None:
+            self._show_message("The result is counted already, so it cannot be undone.")
+        else:
+            self._commit(self.table.undo())
+
+    def action_resign(self) -> None:
+        """Ask whether to give up, and do so."""
+        if self._busy or not self.active:
+            return
+        other = self.session.voice.get_name(self.table, 1 - self.table.game.to_move)
+
+        def resign(answer: bool | None) -> None:  # noqa: FBT001 - the answer of a screen
+            if answer and self.active:
+                self._commit(self.table.declare("resigned", self.table.game.to_move))
+
+        self.app.push_screen(ConfirmScreen(f"Give up this game? {other} wins then."), resign)
+
+    def action_rules(self) -> None:
+        """Show the rules."""
+        self.app.push_screen(RulesScreen(self.table))
+
+    def action_stop(self) -> None:
+        """Stop a search that runs; if there is none, leave the game."""
+        if self._busy:
+            self.stop()
+        elif any(worker.group == "coach" and worker.is_running for worker in self.workers):
+            self._search.stop()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Leave the game, which is saved."""
+        self.app.pop_screen()
+
+    def format_resume_hint(self) -> str:
+        """Say how to resume the game, if it is saved and not over."""
+        if self.table.outcome is not None or not self.table.game.moves or self.session.ref is None:
+            return ""
+        return f"Game saved. Resume it with: tower resume {self.session.ref}"
+
+    def action_hint(self) -> None:
+        """Give the next step of a hint."""
+        if self.active and not self._busy:
+            version, step = self._step
+            self._step = self.table.version, step + 1 if version == self.table.version else 1
+            self._ask_coach(self._step[1])
+
+    def action_why(self) -> None:
+        """Give the reason for or against the block with the focus, or for the best move."""
+        if self.active and not self._busy:
+            self._ask_coach(0, self.focused.number if isinstance(self.focused, BlockChoice) else None)
+
+    @work(exclusive=True, group="coach")
+    async def _ask_coach(self, step: int, block: int | None = None) -> None:
+        """Ask for a step of a hint, or for a reason, in a thread."""
+        table = self.table
+        self._search.clear()
+        try:
+            if step:
+                told = await asyncio.to_thread(quiz.give_hint, table, step, self._search.update)
+            else:
+                told = await asyncio.to_thread(quiz.give_reason, table, block, self._search.update)
+        except SearchStoppedError:
+            self._show_message("The search for a hint was stopped.")
+            return
+        if table is self.table:
+            self._show_hint(told, details=step == 0 or step > 3)
+
+    def _show_hint(self, told: HintText, *, details: bool) -> None:
+        texts = [*told.texts]
+        if told.more:
+            texts.append("(h: more)")
+        elif details:
+            texts += [told.details, "" if told.idea is None else told.idea.explanation]
+        elif told.details or told.idea:
+            texts.append("(h: more)")
+        self._show_message("\n".join(filter(None, texts)))
+
+    def action_values(self) -> None:
+        """Show or hide what each move is worth."""
+        if self._values is not None:
+            self._values = None
+            self.run_worker(self._show_table())
+        elif self.active and not self._busy:
+            if self.table.hidden:
+                self._show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
+            else:
+                self._find_values()
+
+    @work(exclusive=True, group="coach")
+    async def _find_values(self) -> None:
+        table = self.table
+        self._search.clear()
+        try:
+            values = await asyncio.to_thread(quiz.find_values, table, self._search.update)
+        except SearchStoppedError:
+            self._show_message("The search for values was stopped.")
+            return
+        if table is self.table:
+            self._values = values
+            await self._show_table()
+
+    # The end ----------------------------------------------------------------------------------------------------------
+
+    def _list_endings(self) -> list[Choice]:
+        """Return what can be done after the end."""
+        course = self.session.course
+        going_on = course is not None and not course.series.match.over
+        endings = [
+            Choice("next game", self._play_next, key="n")
+            if going_on
+            else Choice("again, sides swapped", self._play_again, key="a")
+        ]
+        if self.session.opponents is not None and not going_on:
+            endings.append(Choice("other level", self._choose_other, key="o"))
+        endings.append(Choice("review", self._review, key="r"))
+        if not going_on:
+            endings.append(Choice("new game", self._choose_other, key="n"))
+        return [*endings, Choice("home", self.action_leave, key="b"), Choice("quit", self.tower.action_leave, key="x")]
+
+    def _play_next(self) -> None:
+        if self.session.course is not None:
+            self.app.switch_screen(BoardScreen(self.tower.open_match_game(self.session.course)))
+
+    def _play_again(self) -> None:
+        table = self.table
+        choice = GameChoice(table.book, table.game.rules, table.hidden, 1 - table.game.first)
+        opponents = self.session.opponents
+        specs = (None, None) if opponents is None else opponents.specs
+        self.app.switch_screen(BoardScreen(self.tower.create_session(choice, specs, table.names)))
+
+    def _choose_other(self) -> None:
+        from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - they show each other
+
+        self.app.switch_screen(NewGameScreen(self.table.book))
+
+    def _review(self) -> None:
+        from number_tower.tui.review import ReviewScreen  # noqa: PLC0415 - only when it is asked for
+
+        self.app.push_screen(ReviewScreen(self.table))
+
+
+def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
+    """Show a saved game: in its match, if it is the current game of one."""
+    app.push_screen(BoardScreen(app.restore_session(saved)))

@@ -1,0 +1,167 @@
+"""The first screen: the games, unfinished games, today's puzzle, lessons, and what was played."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from random import Random
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ItemGrid, VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer, Input, Static
+
+from number_tower import catalogue
+from number_tower.catalogue import Rulebook
+from number_tower.game import Game, play_randomly
+from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.towers import draw_sample
+
+if TYPE_CHECKING:
+    from number_tower.session.database import GameDatabase
+    from number_tower.store.rows import StoredGame
+    from number_tower.tui.app import TowerApp
+
+_PICTURE_WIDTH = 24
+_MOST_UNFINISHED = 4
+
+
+class Entry(NamedTuple):
+    """Another screen: its key, its name, what it is for, and its module and class, which is imported when chosen."""
+
+    key: str
+    title: str
+    about: str
+    screen: tuple[str, str]
+
+
+SCREENS = {
+    "puzzle": Entry("p", "Today's puzzle", "find the only move that wins", ("question", "PuzzleScreen")),
+    "learn": Entry("l", "Learn", "the rules, three positions, and a first game", ("question", "LearnScreen")),
+    "history": Entry("h", "History", "the games you played", ("history", "HistoryScreen")),
+    "stats": Entry("s", "Stats", "your results, accuracy and puzzles", ("history", "StatsScreen")),
+    "levels": Entry("v", "Levels", "how the computer plays", ("pages", "LevelsScreen")),
+}
+
+
+class Unfinished(NamedTuple):
+    """A game that can be resumed."""
+
+    game: StoredGame
+
+
+class HomeScreen(ChoiceScreen):
+    """The first screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "search"),
+        Binding("q", "app.leave", "quit"),
+        Binding("escape", "clear_search", "clear", show=False),
+    ]
+
+    @property
+    def tower(self) -> TowerApp:
+        """The app."""
+        return cast("TowerApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Show the games and all else; unfinished games follow when the database has been read."""
+        yield Static("Number Tower", id="title")
+        yield Input(placeholder="Search: type / and a word", id="search", compact=True)
+        with VerticalScroll(id="choices", can_focus=False):
+            yield Static("Play", classes="section")
+            with ItemGrid(id="games", min_column_width=36):
+                for number, book in enumerate(catalogue.load_all(), 1):
+                    yield Choice(_draw_card(book), book, key=f"{number}", classes="card")
+            yield Static("Go on", classes="section", id="unfinished-title")
+            yield ItemGrid(id="unfinished", min_column_width=36)
+            yield Static("More", classes="section")
+            with ItemGrid(id="more", min_column_width=36):
+                for name, (key, title, about, _) in SCREENS.items():
+                    yield Choice(Content.assemble((title, "bold"), f": {about}"), name, key=key)
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Start on the first game."""
+        self.query_one("#unfinished-title").display = False
+        self.query(Choice).first().focus()
+
+    def on_screen_resume(self) -> None:
+        """Read the unfinished games, after this screen is shown."""
+        self.call_after_refresh(self._load_unfinished)
+
+    @work(exclusive=True)
+    async def _load_unfinished(self) -> None:
+        """Read the unfinished games in a thread; that loads the database library."""
+        database = self.tower.choose_database()
+        if database is not None:
+            await self._show_unfinished(await asyncio.to_thread(_find_unfinished, database))
+
+    async def _show_unfinished(self, found: tuple[StoredGame, ...]) -> None:
+        from number_tower.session.listing import describe_game  # noqa: PLC0415 - after the first frame
+
+        grid = self.query_one("#unfinished")
+        await grid.remove_children()
+        first = len(catalogue.list_names()) + 1
+        await grid.mount_all(
+            Choice(describe_game(game), Unfinished(game), key=f"{number}" if number < 10 else "")
+            for number, game in enumerate(found, first)
+        )
+        self.query_one("#unfinished-title").display = bool(found)
+
+    def action_search(self) -> None:
+        """Type a word to search for."""
+        self.query_one("#search", Input).focus()
+
+    def action_clear_search(self) -> None:
+        """Show everything again."""
+        self.query_one("#search", Input).value = ""
+        self.query(Choice).first().focus()
+
+    @on(Input.Changed, "#search")
+    def _filter(self, event: Input.Changed) -> None:
+        words = event.value.lower().split()
+        for choice in self.query(Choice):
+            choice.display = all(word in choice.text.plain.lower() for word in words)
+
+    @on(Input.Submitted, "#search")
+    def _choose_found(self) -> None:
+        for choice in self.query(Choice):
+            if choice.display:
+                choice.action_choose()
+                return
+
+    @on(Choice.Chosen)
+    def _open(self, event: Choice.Chosen) -> None:
+        value = event.choice.value
+        if isinstance(value, Rulebook):
+            from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - after the first frame
+
+            self.app.push_screen(NewGameScreen(value))
+        elif isinstance(value, Unfinished):
+            self._resume(value.game)
+        elif isinstance(value, str):
+            module, name = SCREENS[value].screen
+            self.app.push_screen(getattr(import_module(f"number_tower.tui.{module}"), name)())
+
+    def _resume(self, saved: StoredGame) -> None:
+        from number_tower.tui.board import open_saved_game  # noqa: PLC0415 - after the first frame
+
+        open_saved_game(self.tower, saved)
+
+
+def _find_unfinished(database: GameDatabase) -> tuple[StoredGame, ...]:
+    from number_tower.session.listing import list_unfinished  # noqa: PLC0415 - after the first frame
+
+    return database.find(lambda opened: list_unfinished(opened, _MOST_UNFINISHED)) or ()
+
+
+def _draw_card(book: Rulebook) -> Content:
+    """Return a game's name, its rules in one line, and the picture of a game after a few moves."""
+    *_, game = play_randomly(Game(book.rules), Random(book.name), 3)  # noqa: S311 - a picture
+    return Content("\n").join(
+        [Content.styled(book.name, "bold"), Content(book.summary), draw_sample(game, _PICTURE_WIDTH)]
+    )

@@ -1,0 +1,148 @@
+"""A new game: against whom, who starts, how many games, and the options of its rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import ItemGrid, VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer, Input, Static
+
+from number_tower import catalogue
+from number_tower.brief import describe_rules
+from number_tower.catalogue import RULE_OPTIONS, CatalogueError, First, GameChoice, Rulebook
+from number_tower.match import Match, Series
+from number_tower.players import LEVELS
+from number_tower.rules import RulesError
+from number_tower.text import make_sentence
+from number_tower.tui.board import BoardScreen
+from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.voice import get_voice
+
+if TYPE_CHECKING:
+    from number_tower.session.game import GameSession
+    from number_tower.session.opponents import Specs
+    from number_tower.tui.app import TowerApp
+
+Value = TypeVar("Value")
+
+STARTERS: dict[First, str] = {1: "you", 2: "the opponent", "random": "a coin toss decides"}
+LENGTHS = {1: "one game", 3: "a match, best of 3", 5: "a match, best of 5", 7: "a match, best of 7"}
+_LABELS = {"target": "Target height", "blocks": "Blocks, such as 1-5", "opening": "Openings, such as 1-5"}
+_PERSON = "a person"
+
+
+class NewGameScreen(ChoiceScreen):
+    """Chooses the opponent and the options of a game; choosing the opponent starts it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+
+    def __init__(self, book: Rulebook) -> None:
+        super().__init__()
+        self._book = book
+        self._first: First = 1
+        self._length = 1
+        self._hidden = False
+
+    @property
+    def tower(self) -> TowerApp:
+        """The app."""
+        return cast("TowerApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        """Show the rules, the opponents and the options."""
+        yield Static(Content(self._book.title), id="title")
+        with VerticalScroll(id="choices", can_focus=False):
+            rules = describe_rules(self._book.rules, get_voice(self._book).noun)
+            yield Static(Content("\n".join(f"- {line}" for line in rules)), classes="about")
+            yield Static("Against whom? Choose one to start.", classes="section")
+            with ItemGrid(min_column_width=36):
+                yield Choice(Content.assemble((_PERSON, "bold"), ": two at this keyboard"), _PERSON, key="1")
+                for number, level in enumerate(LEVELS.values(), 2):
+                    text = Content.assemble((level.name, "bold"), f": {level.about}")
+                    yield Choice(text, level.name, key=f"{number}")
+            yield Static("Options", classes="section")
+            yield Choice("", self._change_starter, key="s")
+            yield Choice("", self._change_length, key="m")
+            if "hidden" in self._book.options:
+                yield Choice("", self._change_hidden, key="h")
+            for option in RULE_OPTIONS:
+                if option in self._book.options:
+                    given = self._book.rules.written().get(option, "")
+                    yield Static(Content(_LABELS[option]), classes="label")
+                    yield Input(placeholder=f"{given}", id=option, compact=True)
+            yield Static("", id="problem")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Offer the level of the settings first."""
+        self._show_options()
+        for choice in self.query(Choice):
+            if choice.value == (self.tower.settings.level or _PERSON):
+                choice.focus()
+
+    def _show_options(self) -> None:
+        texts = {
+            self._change_starter: f"who starts: {STARTERS[self._first]}",
+            self._change_length: f"how many games: {LENGTHS[self._length]}",
+            self._change_hidden: f"remaining blocks: {'hidden' if self._hidden else 'shown'}",
+        }
+        for choice in self.query(Choice):
+            for change, text in texts.items():
+                if choice.value == change:
+                    choice.set_text(text)
+
+    def _change_starter(self) -> None:
+        self._first = _follow(list(STARTERS), self._first)
+
+    def _change_length(self) -> None:
+        self._length = _follow(list(LENGTHS), self._length)
+
+    def _change_hidden(self) -> None:
+        self._hidden = not self._hidden
+
+    @on(Choice.Chosen)
+    def _choose(self, event: Choice.Chosen) -> None:
+        value = event.choice.value
+        if isinstance(value, str):
+            self._start(value)
+        elif callable(value):
+            value()
+            self._show_options()
+
+    def _start(self, opponent: str) -> None:
+        """Start the game, or say which option is wrong."""
+        given = {option.id: option.value.strip() for option in self.query(Input) if option.value.strip()}
+        try:
+            choice = catalogue.choose(self._book, read_options(given), hidden=self._hidden, first=self._first)
+        except (CatalogueError, RulesError) as error:
+            self.query_one("#problem", Static).update(Content(make_sentence(str(error))))
+            self.query_one("#problem").scroll_visible()
+            return
+        specs: Specs = (None, None if opponent == _PERSON else opponent)
+        session = create_session(self.tower, choice, specs, self._length)
+        self.app.switch_screen(BoardScreen(session, coin_tossed=self._first == "random"))
+
+
+def create_session(app: TowerApp, choice: GameChoice, specs: Specs, best_of: int) -> GameSession:
+    """Return a new game, or the first game of a match."""
+    if best_of == 1:
+        return app.create_session(choice, specs)
+    opponents = app.create_opponents(specs)
+    person, people = app.settings.name, get_voice(choice.book).players
+    names = None if opponents is None else opponents.choose_names(people if person is None else (person, person))
+    series = Series((choice,), Match(best_of, choice.first), names, hidden=choice.hidden)
+    return app.open_match_game(app.create_course(series, specs))
+
+
+def read_options(given: dict[str | None, str]) -> dict[str, object]:
+    """Return the options of the rules as they were typed: a target is a number."""
+    return {key: int(text) if key == "target" and text.isdecimal() else text for key, text in given.items() if key}
+
+
+def _follow(values: list[Value], value: Value) -> Value:
+    """Return the next value in a circle."""
+    return values[(values.index(value) + 1) % len(values)]

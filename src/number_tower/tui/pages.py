@@ -1,0 +1,90 @@
+"""Pages of text: the rules of a game, the levels of the computer, the keys; and a question with yes and no."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Footer, Static
+
+from number_tower.brief import describe_rules
+from number_tower.players import LEVELS
+from number_tower.table import Table
+from number_tower.tui.choice import Choice
+from number_tower.voice import get_voice
+
+
+class PageScreen(Screen[None]):
+    """A title and a text that can be scrolled."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+
+    def __init__(self, title: str, text: Content | str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = Content(text) if isinstance(text, str) else text
+
+    def compose(self) -> ComposeResult:
+        """Show the text."""
+        yield Static(Content(self._title), id="title")
+        with VerticalScroll():
+            yield Static(self._text, id="text")
+        yield Footer(show_command_palette=False)
+
+
+class LevelsScreen(PageScreen):
+    """The levels of the computer."""
+
+    def __init__(self) -> None:
+        levels = [Content.assemble((level.name, "bold"), f": {level.about}.") for level in LEVELS.values()]
+        end = Content("If a game is too large to work out, strong and perfect say so, and play as well as they can.")
+        super().__init__("The computer plays at five levels, from the weakest to the strongest", _join([*levels, end]))
+
+
+class RulesScreen(PageScreen):
+    """The rules of the game at a table."""
+
+    def __init__(self, table: Table) -> None:
+        lines = [Content(f"- {line}") for line in describe_rules(table.game.rules, get_voice(table.book).noun)]
+        about = [Content(table.book.about)] if table.book.about else []
+        super().__init__(table.book.title, _join([*about, *lines]))
+
+
+def _join(parts: list[Content]) -> Content:
+    return Content("\n\n").join(parts)
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """A question that is answered by yes or no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes"),
+        Binding("n,escape,q", "answer(False)", "no"),
+        Binding("left,up", "app.focus_previous", "previous", show=False),
+        Binding("right,down", "app.focus_next", "next", show=False),
+    ]
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._question = question
+
+    def compose(self) -> ComposeResult:
+        """Show the question; No has the focus."""
+        with Vertical(id="question"):
+            yield Static(Content(self._question))
+            with Horizontal():
+                yield Choice("no", value=False, key="n")
+                yield Choice("yes", value=True, key="y")
+
+    @on(Choice.Chosen)
+    def _choose(self, event: Choice.Chosen) -> None:
+        self.dismiss(bool(event.choice.value))
+
+    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - the argument of an action
+        """Answer the question."""
+        self.dismiss(answer)
