@@ -13,8 +13,9 @@ from number_tower.catalogue import GameChoice
 from number_tower.cli.database import Autosave, choose_store, make_key, make_seats
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
+from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_count
-from number_tower.cli.play import choose_game, create_opponents, read_names, seat_players
+from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names, seat_players
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.table import StaleError, Table
@@ -34,6 +35,7 @@ DEFAULT_GAMES = 3
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
     parser.add_game_options("GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor")
+    parser.add_level_argument()
     parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
     parser.add_player_options("who starts the first game: 1, 2, or random")
     parser.add_hidden_option()
@@ -43,6 +45,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play a match from its start."""
+    if not ask_for_game(args, terminal):
+        return
+    choose_opponent(args)
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)

@@ -98,6 +98,10 @@ class CommandParser(argparse.ArgumentParser):
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
         self.add_value("--opening", "1-5", "the blocks that may start a tower")
 
+    def add_level_argument(self) -> None:
+        """Add the opponent that may be named after the game."""
+        self.add_value("level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?")
+
     def add_player_options(self, first: str) -> None:
         """Add the players' names, who starts, and who plays for the computer."""
         self.add_value("--names", "ANN,BEN", "the players' names; with --vs, only yours: ANN")

@@ -12,7 +12,7 @@ from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_g
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
 from number_tower.cli.options import CommandParser
-from number_tower.cli.play import create_dialogue, open_savefile
+from number_tower.cli.play import create_dialogue, follow_up, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM, is_command
@@ -54,6 +54,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
     dialogue.play()
     if table.outcome is not None:
         terminal.show("\nThis game is over, so there is nothing to resume.\n")
+    else:
+        follow_up(dialogue, call, terminal)
 
 
 def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:
