@@ -98,7 +98,7 @@ $(VENV)/bin/python:
 	  echo "Setting up in $(VENV)/ (once) ..."; "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.play: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tui]'
 	@touch $@
 
 $(VENV)/.web: pyproject.toml | $(VENV)/bin/python

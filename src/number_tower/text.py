@@ -6,7 +6,7 @@ Nothing that these functions return can control a terminal.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from shlex import quote
@@ -16,6 +16,9 @@ LONGEST_LIST = 60
 """Entries of a list that people still read."""
 
 _LONGEST_FORMAT = 20
+
+_LONGEST_WORD = 60
+"""Characters of a misspelt word that are compared."""
 
 # Values from outside --------------------------------------------------------------------------------------------------
 
@@ -65,6 +68,15 @@ def make_printable(text: str) -> str:
 def make_sentence(text: str) -> str:
     """Return an error's message as a sentence: with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that a misspelt one is most like; None if it is like none of them."""
+    from difflib import get_close_matches  # noqa: PLC0415 - start-up: only mistakes need it
+
+    words = {each.casefold(): each for each in known}
+    nearest = get_close_matches(word.casefold()[:_LONGEST_WORD], words, n=1)
+    return words[nearest[0]] if nearest else None
 
 
 def _escape_text(text: str) -> str:

@@ -519,7 +519,7 @@ def test_two_terminals_play_one_match(db: str) -> None:
     there.type("1\n")
     assert "Player 1: 1, Player 2: 1" in there.until(asked_with(9))
     for terminal in (here, there):
-        terminal.type("quit\n")
+        terminal.type("quit\ny\n")
         assert terminal.end() == 0
     assert [game.table.game.moves for game in played(opened(db))] == [(9, 8, 6), (9, 8, 6)]
 

@@ -124,7 +124,7 @@ def test_a_game_against_the_computer_can_be_recorded(tmp_path: Path) -> None:
 def test_the_commands_are_introduced_to_the_one_who_plays_a_computer() -> None:
     terminal = Terminal("play", "race", "--vs", "gentle", "--seat", "2", "--seed", "1")
     terminal.until("Your turn.")
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0
     assert "(Type at any time: help, moves" in terminal.seen.replace("\r", "")
 
@@ -134,6 +134,7 @@ def test_a_finished_game_offers_its_review() -> None:
     terminal.until("tower: ")
     terminal.type("30\n")
     terminal.until("tower review 'climb(names=Player 1,Gentle):30'")
+    terminal.type("n\n")
     assert terminal.end() == 0
 
 
@@ -237,7 +238,7 @@ def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:
 def test_a_game_that_a_computer_seems_to_have_played_says_how_to_go_on_against_it() -> None:
     terminal = Terminal("resume", "draft(names=Ann,Gentle):9,2")
     terminal.until("Enter the block")
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0
     assert "(To continue against Gentle, add: --vs gentle.)" in terminal.seen
 
@@ -249,5 +250,5 @@ def test_a_hint_that_takes_long_can_be_given_up_and_the_game_goes_on() -> None:
     terminal.until("thinking: ")
     terminal.interrupt()
     terminal.until("Hint cancelled.")
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0

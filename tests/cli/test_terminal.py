@@ -21,6 +21,8 @@ def play_draft(**environment: str) -> str:
     for move in ("9\n", "8\n", "6\n"):
         terminal.until("wish to place: ")
         terminal.type(move)
+    terminal.until("Again? ")
+    terminal.type("n\n")
     assert terminal.end() == 0
     return terminal.seen
 
@@ -54,7 +56,7 @@ def test_the_commands_are_introduced_to_whoever_types() -> None:
     terminal = Terminal("play", "race")
     terminal.until("Select a number")
     assert "(Type at any time: help, moves, show, hint, why, undo, save, resign, quit.)" in terminal.seen
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0
 
 
@@ -94,7 +96,7 @@ def test_impatient_people_who_press_ctrl_c_many_times_are_told_how_to_go_on() ->
 def test_long_lines_are_broken_between_words() -> None:
     terminal = Terminal("play", "draft", "--blocks", "1-40")
     terminal.until("wish to place: ")
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0
     assert all(len(ESCAPES.sub("", line)) <= 80 for line in terminal.seen.splitlines())
 
@@ -112,7 +114,7 @@ def test_the_command_to_go_on_can_be_copied_in_one_piece() -> None:
     terminal.until("wish to place: ")
     terminal.type("9\n")
     terminal.until("wish to place: ")
-    terminal.type("quit\n")
+    terminal.type("quit\ny\n")
     assert terminal.end() == 0
     assert f"tower resume 'draft(target=21,blocks=1-12,names={names}):9'\n" in terminal.seen
 

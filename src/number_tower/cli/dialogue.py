@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from number_tower.session.database import Autosave
     from number_tower.session.opponents import Opponents
 
+_QUESTIONS = {"resign": "Resign? Your opponent then wins.", "quit": "Leave this game?"}
+"""What is asked on a terminal before a command that ends the dialogue."""
+
 
 @dataclass
 class Dialogue:
@@ -54,6 +57,15 @@ class Dialogue:
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
             self.terminal.show(f"(Type at any time: {', '.join(GAME_COMMANDS)}.)\n\n")
         self.narrate()
+        self._play_on(tell_review=not over)
+
+    def undo_and_play(self) -> None:
+        """Take back a person's last move of a game that is over, and play on."""
+        self._undo()
+        self._play_on()
+
+    def _play_on(self, *, tell_review: bool = True) -> None:
+        """Play until the game is over or left; then release what it used, until it is needed again."""
         try:
             with report_stop("the first move", self.format_resume_hint):
                 self._ask_moves()
@@ -61,7 +73,7 @@ class Dialogue:
             for resource in (self.opponents, self.autosave):
                 if resource is not None:
                     resource.close()
-        if self.terminal.interactive and self.table.outcome is not None and not over:
+        if self.terminal.interactive and self.table.outcome is not None and tell_review:
             self.terminal.show(f"\nReview it with: {self.format_command('review')}\n")
 
     def narrate(self, since: int = 0) -> None:
@@ -80,6 +92,8 @@ class Dialogue:
                 self._play_computer_move(self.opponents, player)
                 continue
             answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
+            if answer.command in _QUESTIONS and not self.terminal.confirm(_QUESTIONS[answer.command]):
+                continue
             if answer.command == "quit":
                 self.terminal.write(self.format_resume_hint("No move was made, so there is nothing to save.") + "\n")
                 return

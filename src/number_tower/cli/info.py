@@ -7,8 +7,9 @@ from textwrap import fill
 
 from number_tower.brief import describe_rules
 from number_tower.cli.errors import CommandError
+from number_tower.cli.menu import ask_for_game, show_games
 from number_tower.cli.options import CommandParser
-from number_tower.cli.play import choose_game, format_options, show_games
+from number_tower.cli.play import choose_game, format_options
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
 from number_tower.text import format_argument
@@ -48,6 +49,8 @@ def add_rules_arguments(parser: CommandParser) -> None:
 
 def run_rules(args: Namespace, terminal: Terminal) -> None:
     """Print the rules of a game in brief."""
+    if not ask_for_game(args, terminal):
+        return
     choice = choose_game(args, args.game)
     book = choice.book
     lines = describe_rules(choice.rules, get_voice(book).noun)

@@ -38,6 +38,9 @@ MOST_ROWS = 12
 
 _ALIASES = {"?": "help", "h": "help", "hints": "hint", "q": "quit", "exit": "quit"}
 _READ_ONLY = {"show", "moves", "hint", "why"}
+_CHANGING = {"undo", "save", "resign", "quit"}
+"""Commands that a question mark only asks about."""
+
 _WIDEST = 8
 _EDGES = (("[", "]"), ("(", ")"))
 
@@ -51,7 +54,7 @@ class PlayerInput(NamedTuple):
     problem: str | None = None
     file: str = ""
     topic: str = ""
-    """What `why` asks about: an idea's name, or more."""
+    """What `why` asks about, an idea's name or more; or the command that `help` is about."""
 
 
 def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerInput:
@@ -60,6 +63,8 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
     printable = format_text(text, 40)
     word = text.lower().rstrip("? ") or text
     command = _ALIASES.get(word, word)
+    if command in commands and command in _CHANGING and text.endswith("?"):
+        return PlayerInput(printable, command="help", topic=command)
     if command in commands:
         return PlayerInput(printable, command=command)
     if "why" in commands and (question := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", word)):
@@ -117,6 +122,8 @@ class MovePrompt:
         """Run a command that changes nothing; say whether it was one."""
         voice = get_voice(table.book, self.reader)
         match answer.command:
+            case "help" if answer.topic:
+                self.terminal.show_list({answer.topic: self.commands[answer.topic]})
             case "help":
                 self.terminal.show_event(voice.tell_help(table))
                 self.terminal.show_list(self.commands)

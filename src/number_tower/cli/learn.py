@@ -5,10 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.brief import describe_rules
+from number_tower.cli.app import learn_in_app, opens_app
 from number_tower.cli.errors import report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt
+from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_seed
-from number_tower.cli.play import choose_game, create_dialogue
+from number_tower.cli.play import choose_game, create_dialogue, follow_up
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises
 from number_tower.coach.reasons import explain_move
@@ -34,11 +36,17 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--seed", "N", "the random seed: the same number gives the same lesson", type=parse_seed)
     parser.add_db_option()
     parser.add_no_save_option()
+    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Give the lesson."""
+    if not ask_for_game(args, terminal):
+        return
     choice = choose_game(args, args.game)
+    if opens_app(args):
+        learn_in_app(args, choice)
+        return
     terminal.show_heading(f"A first lesson. {choice.book.title}\n")
     rules = describe_rules(choice.rules, get_voice(choice.book).noun)
     terminal.show("\n" + "".join(f"- {line}\n" for line in rules))
@@ -89,7 +97,9 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
 def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     """Play a game against the weakest level; the learner begins."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
-    dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **opponent}))
+    call = Namespace(**{**vars(args), **opponent})
+    dialogue = create_dialogue(table, terminal, call)
     terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You begin.\n")
     terminal.show("\n")
     dialogue.play()
+    follow_up(dialogue, call, terminal)

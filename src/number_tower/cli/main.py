@@ -18,9 +18,10 @@ import number_tower
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
 from number_tower.cli.options import CommandParser, list_games
 from number_tower.cli.terminal import Terminal
-from number_tower.text import format_text, format_value
+from number_tower.text import format_value
 
 COMMANDS = {
+    "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "play": ("play", "play a game at this keyboard"),
     "match": ("match", "play a series of games; the players take turns to start"),
     "resume": ("resume", "resume a game: the last unfinished one, or any"),
@@ -87,15 +88,17 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         import argcomplete  # noqa: PLC0415 - only for completion
 
         argcomplete.autocomplete(create_parser(os.environ.get("COMP_LINE", "").split()))
-    _check_name(argv)
+    argv = _complete_call(argv)
     try:
         args, unknown = create_parser(argv).parse_known_args(argv, namespace)
     except SystemExit as end:
         return int(end.code or FINISHED)
+    if unknown and not unknown[0].startswith("-") and getattr(args, "level", "") is None:
+        args.level = unknown.pop(0)  # argparse takes the game and what follows it only where they stand side by side
     if unknown:
         call = " ".join(filter(None, ("tower", args.command)))
         raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {call} --help)")
-    run = import_module("number_tower.cli.play").run_menu if args.command is None else _load(args.command, "run")
+    run = import_module("number_tower.cli.menu").run if args.command is None else _load(args.command, "run")
     try:
         return int(run(args, Terminal()) or FINISHED)
     except number_tower.CatalogueError as error:  # imported only when there is an error
@@ -111,7 +114,8 @@ def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
     parser.add_argument("--version", action="version", version=f"Number Tower {number_tower.__version__}")
     parser.add_db_option()
     parser.add_no_save_option()
-    parser.set_defaults(db=None, no_save=False)
+    parser.add_app_option(only_plain=True)
+    parser.set_defaults(db=None, no_save=False, app=None)
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"
     )
@@ -128,11 +132,11 @@ def _load(name: str, verb: str, noun: str = "") -> Any:
     return getattr(module, f"{verb}_{name}{noun}", None) or getattr(module, f"{verb}{noun}")
 
 
-def _check_name(argv: Sequence[str]) -> None:
-    """Refuse a command that does not exist; for a game's name in its place, say how to play the game."""
+def _complete_call(argv: Sequence[str]) -> Sequence[str]:
+    """Return a call with its command, which is `play` where a game stands first; refuse an unknown command."""
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
-        return
+        return argv
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
-        raise CommandError(f"to play it, type: tower play {format_text(' '.join(argv))}")
+        return ["play", *argv]
     known = ", ".join(COMMANDS)
     raise CommandError(f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)")

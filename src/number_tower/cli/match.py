@@ -9,11 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from number_tower.catalogue import GameChoice
+from number_tower.cli.app import opens_app, play_match_in_app
 from number_tower.cli.database import announce_wait, choose_store
 from number_tower.cli.dialogue import Dialogue, format_record
 from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
+from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_count
-from number_tower.cli.play import choose_game, create_opponents, read_names
+from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.session.match import MatchCourse, is_game_saved
@@ -31,15 +33,20 @@ DEFAULT_GAMES = 3
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
     parser.add_game_options("GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor")
+    parser.add_level_argument()
     parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
     parser.add_player_options("who starts the first game: 1, 2, or random")
     parser.add_hidden_option()
     parser.add_db_option()
     parser.add_no_save_option()
+    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play a match from its start."""
+    if not ask_for_game(args, terminal):
+        return
+    choose_opponent(args)
     games = tuple(choose_game(args, name) for name in _split_games(args.game))
     names, person = read_names(args)
     default = DEFAULT_GAMES if len(games) == 1 else len(games)
@@ -48,7 +55,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     opponents = _create_opponents(args)
     names = names or _choose_names(games, opponents, person)
     series = Series(games, match, names, hidden=args.hidden)
-    _MatchSession(args, series, terminal).play(coin_tossed=args.first == "random")
+    session = _MatchSession(args, series, terminal)
+    if opens_app(args):
+        play_match_in_app(args, session.course)
+    else:
+        session.play(coin_tossed=args.first == "random")
 
 
 def _split_games(games: str | None) -> list[str | None]:
@@ -63,7 +74,11 @@ def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> Non
     if args.record is not None:
         problem = "--record is for one game, and this is a match; to save the current game, type: save FILE"
         raise CommandError(problem)
-    _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved).play()
+    session = _MatchSession(args, _update_names(saved, _create_opponents(args)), terminal, saved)
+    if not session.course.series.match.over and opens_app(args):
+        play_match_in_app(args, session.course)
+    else:
+        session.play()
 
 
 def _create_opponents(args: Namespace) -> Opponents | None:

@@ -92,11 +92,33 @@ class CommandParser(argparse.ArgumentParser):
         self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
     ) -> None:
         """Add a game and the options of its rules."""
-        game = self.add_value("game", name, meaning, nargs="?")
-        setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+        self.add_game_argument(name, meaning)
         self.add_value("--target", "N", "the height to reach exactly", type=_parse_target)
         self.add_value("--blocks", "1-5", "the blocks to play with, such as 1-5 or 1,3,5")
         self.add_value("--opening", "1-5", "the blocks that may start a tower")
+
+    def add_game_argument(
+        self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
+    ) -> None:
+        """Add a game."""
+        game = self.add_value("game", name, meaning, nargs="?")
+        setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+
+    def add_app_option(self, *, only_plain: bool = False) -> None:
+        """Add whether to play in the full-screen app or in the dialogue."""
+        if not only_plain:
+            self.add_argument(
+                "--app", action="store_const", const=True, dest="app", default=argparse.SUPPRESS,
+                help="play in the full-screen app",
+            )  # fmt: skip
+        self.add_argument(
+            "--plain", action="store_const", const=False, dest="app", default=argparse.SUPPRESS,
+            help="play line by line, not in the full-screen app",
+        )  # fmt: skip
+
+    def add_level_argument(self) -> None:
+        """Add the opponent that may be named after the game."""
+        self.add_value("level", "LEVEL", "play against the computer: the same as --vs LEVEL", nargs="?")
 
     def add_player_options(self, first: str) -> None:
         """Add the players' names, who starts, and who plays for the computer."""

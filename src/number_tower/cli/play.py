@@ -1,4 +1,4 @@
-"""`tower play`: play a game at this keyboard. `tower` alone shows a menu of the games first."""
+"""`tower play`: play a game at this keyboard, and another one after it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
+from number_tower.cli.app import opens_app, play_in_app
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import CommandError, PlayStoppedError, report_as, report_stop
-from number_tower.cli.input import parse_input
-from number_tower.cli.main import run_command
+from number_tower.cli.errors import CommandError, report_as
+from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.rules import RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
 from number_tower.table import Table, TableError, check_player_name, check_player_names
+from number_tower.text import format_value
 
 if TYPE_CHECKING:
     from number_tower.cli.savefile import SaveFile
     from number_tower.session.opponents import Opponents
     from number_tower.store.rows import StoredGame
-
-_MENU_COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
-"""Commands that can be typed in the menu."""
 
 _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
@@ -32,72 +30,45 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
     parser.add_game_options()
+    parser.add_level_argument()
     parser.add_player_options("who starts: 1, 2, or random for a coin toss")
     parser.add_db_option()
     parser.add_hidden_option()
     parser.add_record_option()
     parser.add_no_save_option()
+    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
     """Play a game from its start."""
+    if not ask_for_game(args, terminal):
+        return
+    choose_opponent(args)
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
     dialogue.savefile = open_savefile(args.record, dialogue.table)
+    if opens_app(args):
+        play_in_app(args, dialogue)
+        return
     dialogue.play()
+    follow_up(dialogue, args, terminal)
 
 
-def run_menu(args: Namespace, terminal: Terminal) -> None:
-    """Show the games, ask which to play, and play it."""
-    terminal.show_heading("Welcome to Number Tower!\n")
-    terminal.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
-    show_games(terminal)
-    choice = (
-        f"Type {', '.join(catalogue.list_names())}, the name of a rule file, or quit.\n"
-        "Add gentle, easy, fair, strong or perfect to play against the computer, as in `draft gentle`.\n"
-        "`learn draft` is a first lesson, `puzzle` is today's puzzle, and `resume` continues your last game.\n"
-    )
-    terminal.show(f"\n{choice}")
-    while True:
-        with report_stop("a game was chosen"):
-            answer = terminal.ask("Which game? ").strip()
-        if parse_input(answer).command == "quit":
-            return
-        try:
-            if answer.split(" ", 1)[0] in _MENU_COMMANDS:
-                run_command(answer.split(), Namespace(db=args.db, no_save=args.no_save))
-                return
-            book, level = _parse_choice(answer)
-            options = {"vs": level and [level], "seat": None, "seed": None, "patience": None}
-            table = Table.start(catalogue.choose(book))
-            dialogue = create_dialogue(table, terminal, Namespace(**{**vars(args), **options}))
-        except PlayStoppedError:
-            raise
-        except catalogue.UnknownGameError:
-            terminal.show(choice)
-        except (catalogue.CatalogueError, CommandError) as error:
-            terminal.show(f"This game cannot be played: {str(error).removeprefix('--vs: ')}.\n")
-        else:
-            dialogue.play()
-            return
+def follow_up(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
+    """After a game that is over, offer another one on a terminal."""
+    if terminal.interactive and dialogue.table.outcome is not None:
+        from number_tower.cli.rematch import offer_rematch  # noqa: PLC0415 - not for the first prompt
+
+        offer_rematch(dialogue, args, terminal)
 
 
-def show_games(terminal: Terminal) -> None:
-    """List the games with their summaries."""
-    terminal.show_list({book.name: book.summary for book in catalogue.load_all()})
-
-
-def _parse_choice(answer: str) -> tuple[catalogue.Rulebook, str | None]:
-    """Return the game that was typed in the menu, at least its beginning, and the opponent typed after it."""
-    game, space, rest = answer.partition(".toml ") if ".toml " in answer else answer.partition(" ")
-    game = (game + space).rstrip(" ,")
-    begun = [name for name in catalogue.list_names() if game and name.startswith(game.lower())]
-    if len(begun) == 1:
-        game = begun[0]
-    elif not game.endswith(".toml"):
-        game, rest = answer, ""
-    return catalogue.load(game), rest.strip().removeprefix("vs ") or None
+def choose_opponent(args: Namespace) -> None:
+    """Take the opponent that is named after the game, as in `tower play draft gentle`."""
+    if args.level is not None:
+        if args.vs is not None:
+            raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
+        args.vs = [args.level]
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
@@ -160,9 +131,10 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
         return None
     from number_tower.players import UnknownPlayerError  # noqa: PLC0415 - two people need none of it
     from number_tower.session.opponents import Opponents  # noqa: PLC0415 - likewise
+    from number_tower.session.search import StoppableSearch  # noqa: PLC0415 - likewise
 
     seed = None if args.seed is None else args.seed + number - 1
-    display = SearchProgress("leaves the game", in_game=True)
+    display = StoppableSearch() if opens_app(args) else SearchProgress("leaves the game", in_game=True)
     with report_as("--vs: ", UnknownPlayerError):
         return Opponents.create(_read_seats(args), display, seed, args.patience)
 

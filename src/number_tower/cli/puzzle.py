@@ -11,10 +11,11 @@ from itertools import islice
 from secrets import randbelow
 from typing import TYPE_CHECKING
 
-from number_tower import record, store
+from number_tower import record
 from number_tower.brief import format_label
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.cli.database import LazyStore, choose_store
+from number_tower.cli.app import ask_puzzles_in_app, opens_app
+from number_tower.cli.database import choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
@@ -25,7 +26,7 @@ from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puz
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import explain_topic, format_introduction, format_reason
 from number_tower.players.knowledge import find_hardest_moves
-from number_tower.session.database import SHORT_TIMEOUT
+from number_tower.session.attempts import AttemptLog
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS
@@ -34,7 +35,7 @@ from number_tower.text import make_sentence
 from number_tower.voice import Reader, get_voice, narrate
 
 if TYPE_CHECKING:
-    from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
+    from number_tower.store.puzzles import PuzzleResult
 
 PUZZLE_COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
@@ -64,6 +65,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--json", "print the puzzles and their answers as one JSON document")
     parser.add_db_option()
     parser.add_no_save_option()
+    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -76,6 +78,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
     source = PuzzleSource(args, choice)
     if args.json:
         _print_json(source, args.count or 1)
+    elif opens_app(args):
+        ask_puzzles_in_app(args, choice)
     else:
         PuzzleSession(source, terminal, args.count, AttemptLog(choose_store(args), name)).run()
 
@@ -237,7 +241,7 @@ class PuzzleQuestion:
             if answer.command == "quit":
                 return None
             if answer.command == "skip":
-                self._log.add(self._table, self._puzzle.grade, "skipped")
+                self._save_result("skipped")
                 self._terminal.show(f"{self._format_solution(short=True)}\n")
                 self._narrate_line(self._puzzle.answer)
                 return "skipped"
@@ -246,9 +250,13 @@ class PuzzleQuestion:
             else:
                 self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
 
+    def _save_result(self, result: PuzzleResult) -> None:
+        if news := self._log.add(self._table, self._puzzle.grade, result):
+            print_error(news)
+
     def _judge_move(self, block: int) -> PuzzleResult:
         """Save the result, and then announce it."""
-        self._log.add(self._table, self._puzzle.grade, "right" if block == self._puzzle.answer else "wrong")
+        self._save_result("right" if block == self._puzzle.answer else "wrong")
         text = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
             self._terminal.show(f"Right! {block} wins. {text}\n")
@@ -342,40 +350,3 @@ def _puzzle_to_json(book: Rulebook, puzzle: Puzzle) -> dict[str, object]:
         "plies": puzzle.plies,
         "line": find_line(puzzle.solve(), puzzle.answer, LONGEST_LINE),
     }
-
-
-# Results -------------------------------------------------------------------------------------------------------------
-
-
-class AttemptLog:
-    """Saves the results of puzzles, if there is a database. What cannot be saved is saved with a later result."""
-
-    def __init__(self, store: LazyStore | None, name: str | None = None) -> None:
-        self._store = store
-        self._name = name
-        self._waiting: list[PuzzleAttempt] = []
-        self._failed = False
-
-    def add(self, table: Table, grade: int, result: PuzzleResult) -> None:
-        """Save a result; report the first failure."""
-        if self._store is None:
-            return
-        line = record.to_line(table, files=True)
-        self._waiting.append(store.puzzles.make_attempt(self._name, table.rulebook, line, grade, result))
-        try:
-            with self._store.open().write() as connection:
-                for attempt in self._waiting:
-                    store.puzzles.insert_attempt(connection, attempt)
-        except store.StoreError as error:
-            self._store.set_timeout(SHORT_TIMEOUT)
-            if not self._failed:
-                print_error(f"{error}. You can continue, but your answers are not saved until this is fixed")
-            self._failed = True
-        else:
-            self._store.set_timeout(None)
-            self._waiting.clear()
-
-    def close(self) -> None:
-        """Close the database."""
-        if self._store is not None:
-            self._store.close()

@@ -7,11 +7,12 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from number_tower import record, store
+from number_tower.cli.app import opens_app, play_in_app
 from number_tower.cli.database import FoundGame, LazyStore, choose_store, find_game, is_game_id, is_match_id
 from number_tower.cli.errors import CommandError
 from number_tower.cli.match import resume_match
 from number_tower.cli.options import CommandParser
-from number_tower.cli.play import create_dialogue, open_savefile
+from number_tower.cli.play import create_dialogue, follow_up, open_savefile
 from number_tower.cli.savefile import SaveFile
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM, is_command
@@ -30,6 +31,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_opponent_options()
     parser.add_record_option()
     parser.add_no_save_option()
+    parser.add_app_option()
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
@@ -51,9 +53,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
     dialogue.savefile = open_savefile(args.record, dialogue.table)
     if dialogue.savefile is None and args.ref is not None and not is_game_id(args.ref):
         dialogue.savefile = SaveFile.from_record(args.ref)
+    if table.outcome is None and opens_app(args):
+        play_in_app(args, dialogue)
+        return
     dialogue.play()
     if table.outcome is not None:
         terminal.show("\nThis game is over, so there is nothing to resume.\n")
+    else:
+        follow_up(dialogue, call, terminal)
 
 
 def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Namespace:

@@ -44,12 +44,16 @@ class Terminal:
                 with suppress(OSError):  # fails for a stream that was read from; it was configured before that
                     reconfigure(errors="replace")
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
-        visible = is_visible(sys.stdout)
-        self.colour = visible and not os.environ.get("NO_COLOR")
-        self.columns = _get_columns(sys.stdout) if visible else sys.maxsize
+        self._visible = is_visible(sys.stdout)
+        self.colour = self._visible and not os.environ.get("NO_COLOR")
         if self.interactive:
             with suppress(ImportError):
                 import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe
+
+    @property
+    def columns(self) -> int:
+        """The width of the terminal now; in a pipe, lines are as long as they need to be."""
+        return _get_columns(sys.stdout) if self._visible else sys.maxsize
 
     def ask(self, prompt: str) -> str:
         """Ask for an answer. One that the terminal does not echo is printed after its prompt."""
@@ -70,6 +74,10 @@ class Terminal:
         if not sys.stdout.isatty():
             print(format_text(answer))
         return answer
+
+    def confirm(self, question: str) -> bool:
+        """Ask once whether to do something; where nobody can be asked, it is done."""
+        return not self.interactive or self.ask(f"{question} (y, n) ").strip().lower() in {"y", "yes"}
 
     def show_event(self, message: Message) -> None:
         """Show a message of the game's voice; the reader's defeat without colour."""

@@ -99,16 +99,16 @@ def make_numbered_puzzle(seed: str, number: int, grade: int | None, game: str | 
 def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
     """Return the positions of a first lesson, the easiest first."""
     exercises = find_exercises(book.rules)
-    return tuple(_make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises)
+    return tuple(make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises)
 
 
 def _make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
     solution = puzzle.solve(MEMORY)
-    question = _make_question(Table(puzzle.game, book=book), solution, hint(solution))
+    question = make_question(Table(puzzle.game, book=book), solution, hint(solution))
     return question._replace(grade=puzzle.grade, plies=puzzle.plies)
 
 
-def _make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestion:
+def make_question(table: Table, solution: Solution, hint: Hint) -> PuzzleQuestion:
     """Make a question of a position: every move wins or does not, and the reason is told."""
     voice = get_voice(table.book)
     opponent = voice.get_name(table, 1 - table.game.to_move)

@@ -16,9 +16,9 @@ from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave, GameDatabase
 from number_tower.session.game import GameSession
+from number_tower.session.search import StoppableSearch
 from number_tower.table import Table
 from number_tower.tui.home import HomeScreen
-from number_tower.tui.thinking import StoppableSearch
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from number_tower.session.opponents import Opponents, Specs
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
-
-MIN_COLUMNS, MIN_ROWS = 40, 16
-"""The smallest terminal that the app is shown in."""
 
 TWO_PEOPLE: Specs = (None, None)
 
@@ -61,7 +58,7 @@ class TowerApp(App[str]):
         Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True, system=True)
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - as the library declares it
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (22, "-high")]  # noqa: RUF012 - likewise
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (22, "-high"), (40, "-tall")]  # noqa: RUF012 - likewise
 
     def __init__(
         self, settings: AppSettings = DEFAULTS, first: Callable[[TowerApp], Screen[None]] | None = None

@@ -10,23 +10,23 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message as TextualMessage
 from textual.widgets import Footer, Static
 
-from number_tower.blocks import parse_number
 from number_tower.brief import describe_height, has_height
 from number_tower.catalogue import GameChoice
 from number_tower.coach import quiz
 from number_tower.coach.hints import HintText
 from number_tower.session.game import GameSession
+from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence, summarize_numbers
 from number_tower.tui.choice import Choice, ChoiceScreen
 from number_tower.tui.pages import ConfirmScreen, RulesScreen
-from number_tower.tui.thinking import SearchStoppedError, StoppableSearch, Thinking
 from number_tower.tui.towers import TowerView
-from number_tower.tui.tray import BlockChoice, Tray
-from number_tower.voice import Message, narrate
+from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
+from number_tower.voice import SPECTATOR, narrate
 
 if TYPE_CHECKING:
     from number_tower.store.rows import StoredGame
@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 MOST_LOG = 200
 """Messages of the log that are shown."""
 
-_LONGEST_NUMBER = 19
+
+class Thinking(TextualMessage):
+    """A search runs for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
 
 
 class BoardScreen(ChoiceScreen):
@@ -58,7 +64,6 @@ class BoardScreen(ChoiceScreen):
         self._coin_tossed = coin_tossed
         self._busy = False
         """Whether a change is being saved, or a computer thinks."""
-        self._typed = ""
         self._step = (-1, 0)
         """The version that a hint was given for, and how many steps of it."""
         self._values: dict[int, Value] | None = None
@@ -102,7 +107,7 @@ class BoardScreen(ChoiceScreen):
                 yield Static("", id="turn")
                 yield Tray(id="tray")
                 yield ItemGrid(id="ending", min_column_width=22)
-                yield Static("", id="entry")
+                yield NumberEntry(id="entry")
                 yield Static("", id="opponent")
                 with VerticalScroll(id="panel", can_focus=False):
                     yield Static("", id="message")
@@ -112,9 +117,8 @@ class BoardScreen(ChoiceScreen):
 
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
-        self._search.watcher = self
-        if self.session.opponents is not None and isinstance(self.session.opponents.progress, StoppableSearch):
-            self.session.opponents.progress.watcher = self
+        for search in self._searches:
+            search.watch = self._watch_search
         await self._show_table()
         self._focus_tray()
         self._continue()
@@ -126,9 +130,18 @@ class BoardScreen(ChoiceScreen):
 
     def stop(self) -> None:
         """Stop whatever is being searched for."""
-        self._search.stop()
-        if self.session.opponents is not None and isinstance(self.session.opponents.progress, StoppableSearch):
-            self.session.opponents.progress.stop()
+        for search in self._searches:
+            search.stop()
+
+    @property
+    def _searches(self) -> list[StoppableSearch]:
+        """The searches of the coach and of the computers."""
+        display = None if self.session.opponents is None else self.session.opponents.progress
+        return [self._search, *([display] if isinstance(display, StoppableSearch) else [])]
+
+    def _watch_search(self, seconds: float) -> None:
+        """Show how long a search takes; this runs in its thread."""
+        self.post_message(Thinking(seconds))
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -150,7 +163,7 @@ class BoardScreen(ChoiceScreen):
             ending.query(Choice).first().focus()
         if not over and ending.children:
             await ending.remove_children()
-        self._show_entry()
+        self.query_one(NumberEntry).clear()
 
     def _set_text(self, selector: str, text: str) -> None:
         widget = self.query_one(selector, Static)
@@ -192,23 +205,16 @@ class BoardScreen(ChoiceScreen):
         return f"{self.names[1 - self.seat]} has left: {summarize_numbers(left, ' ') or 'none'}"
 
     def _list_messages(self) -> list[str]:
-        messages = list(narrate(self.table, reader=self.session.reader, turns=False))
+        reader = SPECTATOR if self.session.reader.shared else self.session.reader
+        messages = list(narrate(self.table, reader=reader, turns=False))
         if self._coin_tossed:
             messages.insert(1, self.session.voice.tell_toss(self.table))
-        texts = (self._format_event(message) for message in messages[-MOST_LOG:] if message.kind != "start")
+        texts = (" ".join(message.text.split()) for message in messages[-MOST_LOG:] if message.kind != "start")
         return [text for text in texts if text]
-
-    def _format_event(self, message: Message) -> str:
-        """Return one line of the log."""
-        return " ".join(message.text.split())
 
     def _show_message(self, text: str) -> None:
         self._set_text("#message", text)
         self.query_one("#panel").scroll_home(animate=False)
-
-    def _show_entry(self) -> None:
-        text = f"Number: {self._typed}_  (Enter places it, Backspace corrects it)" if self._typed else ""
-        self._set_text("#entry", text)
 
     def _focus_tray(self) -> None:
         blocks = [*self.query(BlockChoice)]
@@ -219,32 +225,22 @@ class BoardScreen(ChoiceScreen):
     # Moves ------------------------------------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Read a typed number: a digit places a block at once where no block has two digits."""
-        digit = event.character or ""
-        if self.table.outcome is None and digit.isascii() and digit.isdigit():
-            event.stop()
-            if self.table.game.rules.blocks[-1] < 10:
-                self._place(int(digit))
-            elif len(self._typed) < _LONGEST_NUMBER:
-                self._typed += digit
-        elif self._typed and event.key in {"enter", "backspace", "escape"}:
-            event.stop()
-            typed, self._typed = self._typed, self._typed[:-1] if event.key == "backspace" else ""
-            if event.key == "enter":
-                self._place(parse_number(typed) or 0)
+        """Read a typed number; Enter lets a computer that was stopped think again."""
+        number = None
+        if self.table.outcome is None:
+            number = self.query_one(NumberEntry).read_key(event, self.table.game.rules.blocks[-1])
+        if number is not None:
+            self._place(number)
         elif event.key == "enter" and self.session.computer is not None and not self._busy:
             event.stop()
             self._continue()
         else:
             super().on_key(event)
-            return
-        self._show_entry()
 
     @on(Choice.Chosen)
     def _choose(self, event: Choice.Chosen) -> None:
         if isinstance(event.choice, BlockChoice):
-            self._typed = ""
-            self._show_entry()
+            self.query_one(NumberEntry).clear()
             self._place(event.choice.number)
         elif callable(event.choice.value):
             event.choice.value()

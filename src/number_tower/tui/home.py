@@ -162,6 +162,5 @@ def _find_unfinished(database: GameDatabase) -> tuple[StoredGame, ...]:
 def _draw_card(book: Rulebook) -> Content:
     """Return a game's name, its rules in one line, and the picture of a game after a few moves."""
     *_, game = play_randomly(Game(book.rules), Random(book.name), 3)  # noqa: S311 - a picture
-    return Content("\n").join(
-        [Content.styled(book.name, "bold"), Content(book.summary), draw_sample(game, _PICTURE_WIDTH)]
-    )
+    picture = draw_sample(game, _PICTURE_WIDTH)
+    return Content("\n").join([Content.assemble((book.name, "bold"), f": {book.summary}"), picture])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from textual import events
 from textual.containers import ItemGrid
 from textual.content import Content
+from textual.widgets import Static
 
+from number_tower.blocks import parse_number
 from number_tower.solve.worth import VALUE_VERBS, Value
 from number_tower.table import Table
 from number_tower.tui.choice import Choice
 
 MOST_BLOCKS = 60
 """Blocks in the tray; of more than these, only such as can be placed now."""
+
+_LONGEST_NUMBER = 19
 
 _VALUE_STYLES: dict[Value, str] = {"win": "ansi_green", "draw": "ansi_yellow", "loss": "ansi_red"}
 
@@ -53,6 +58,38 @@ class Tray(ItemGrid):
         for block in self.query(BlockChoice):
             value = values.get(block.number)
             block.show_state(placeable=is_placeable(table, seat, block.number, active=active), value=value)
+
+
+class NumberEntry(Static):
+    """The number that is being typed, where blocks have more than one digit."""
+
+    typed = ""
+
+    def read_key(self, event: events.Key, largest: int) -> int | None:
+        """Read a key, and return the number that it completes; a key that belongs to a number is stopped.
+
+        A digit is a number at once where no block has two.
+        """
+        digit, number = event.character or "", None
+        if digit.isascii() and digit.isdigit():
+            event.stop()
+            number = int(digit) if largest < 10 else None
+            self.typed = "" if largest < 10 else f"{self.typed}{digit}"[:_LONGEST_NUMBER]
+        elif self.typed and event.key in {"enter", "backspace", "escape"}:
+            event.stop()
+            number = parse_number(self.typed) if event.key == "enter" else None
+            self.typed = self.typed[:-1] if event.key == "backspace" else ""
+        self._show()
+        return number
+
+    def clear(self) -> None:
+        """Forget what was typed."""
+        self.typed = ""
+        self._show()
+
+    def _show(self) -> None:
+        self.display = bool(self.typed)
+        self.update(Content(f"Number: {self.typed}_  (Enter places it, Backspace corrects it)"))
 
 
 def list_blocks(table: Table) -> list[int]:

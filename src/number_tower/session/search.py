@@ -1,11 +1,9 @@
-"""Searches in the background: they show how long they take, and can be stopped."""
+"""Searches that run beside the display: it learns how long they take, and can stop them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from textual.message import Message
-from textual.message_pump import MessagePump
 
 if TYPE_CHECKING:
     from number_tower.solve.limits import Progress
@@ -18,29 +16,24 @@ class SearchStoppedError(Exception):
     """The person did not want to wait for the search."""
 
 
-class Thinking(Message):
-    """A search runs for so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
-
-
 class StoppableSearch:
-    """The progress of searches in a thread; `stop` ends the one that runs with a SearchStoppedError."""
+    """The progress of searches in another thread; `stop` ends the one that runs with a SearchStoppedError.
 
-    def __init__(self) -> None:
+    `watch` is called in that thread with the seconds so far, from half a second on.
+    """
+
+    def __init__(self, watch: Callable[[float], object] | None = None) -> None:
+        self.watch = watch
         self._stopped = False
         self._due = _FIRST_SHOWN
-        self.watcher: MessagePump | None = None
 
     def update(self, progress: Progress) -> None:
-        """Tell the watcher how long the search takes, or end it."""
+        """Report how long the search takes, or end it."""
         if self._stopped:
             raise SearchStoppedError
-        if progress.seconds >= self._due and self.watcher is not None:
+        if progress.seconds >= self._due and self.watch is not None:
             self._due = progress.seconds + _INTERVAL
-            self.watcher.post_message(Thinking(progress.seconds))
+            self.watch(progress.seconds)
 
     def stop(self) -> None:
         """End the search that runs."""

@@ -1,0 +1,132 @@
+"""`tower app`: the full-screen app; and when the other commands open it instead of the dialogue."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from number_tower.cli.config import load_config
+from number_tower.cli.errors import FAILED, CommandError, require_extra
+from number_tower.cli.options import CommandParser
+from number_tower.cli.terminal import Terminal, is_visible
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from number_tower.catalogue import GameChoice, Rulebook
+    from number_tower.cli.dialogue import Dialogue
+    from number_tower.session.match import MatchCourse
+    from number_tower.tui.app import TowerApp
+
+MIN_COLUMNS, MIN_ROWS = 40, 16
+"""The smallest terminal that the app is shown in."""
+
+_LIGHT_BACKGROUNDS = {"7", "15"}
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower app`."""
+    parser.add_game_argument()
+    parser.add_db_option()
+    parser.add_no_save_option()
+
+
+def run(args: Namespace, _: Terminal) -> None:
+    """Open the app, on its first screen or on that of a new game."""
+    from number_tower import catalogue  # noqa: PLC0415 - the menu of a pipe needs none of it
+
+    book = None if args.game is None else catalogue.load(args.game)
+    _require_terminal()
+    open_app(args, None if book is None else lambda _: _create_new_game(book))
+
+
+def opens_app(args: Namespace, *, default: bool = False) -> bool:
+    """Say whether a call opens the app: by its option, else by the settings, else by default.
+
+    It is an error only if an option asks for it where it cannot be shown.
+    """
+    wanted = args.app
+    if wanted is None:
+        if find_problem() is not None:
+            return False
+        settings = load_config().app
+        wanted = default if settings is None else settings
+    elif wanted:
+        _require_terminal()
+    return bool(wanted)
+
+
+def find_problem() -> str | None:
+    """Say why the app cannot be shown here; None if it can."""
+    if sys.stdin is None or not sys.stdin.isatty() or not is_visible(sys.stdout):
+        return "the app needs a terminal that shows whole screens"
+    try:
+        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    except OSError:
+        columns = rows = 0
+    if columns < MIN_COLUMNS or rows < MIN_ROWS:
+        small = f"{MIN_COLUMNS} columns and {MIN_ROWS} rows"
+        return f"the app needs a terminal of at least {small}; this one has {columns} and {rows}"
+    return None if find_spec("textual") else "the app needs the package textual"
+
+
+def _require_terminal() -> None:
+    with require_extra("the app", "tui"):
+        import textual  # noqa: F401, PLC0415 - only to see whether it is installed
+    if (problem := find_problem()) is not None:
+        raise CommandError(f"{problem}; play in the dialogue with: tower --plain", code=FAILED)
+
+
+def open_app(args: Namespace, first: Callable[[TowerApp], Screen[None]] | None = None) -> None:
+    """Show the app until it is left, and then print how to resume what was left."""
+    from number_tower.tui.app import AppSettings, TowerApp  # noqa: PLC0415 - only now is Textual needed
+
+    config = load_config()
+    if not config.colours:
+        os.environ["NO_COLOR"] = "1"
+    database = config.database if args.db is None else args.db
+    light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
+    settings = AppSettings(config.name, config.level, database, save=not args.no_save, light=light)
+    if hint := TowerApp(settings, first).run():
+        print(hint)
+
+
+def _create_new_game(book: Rulebook) -> Screen[None]:
+    from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - Textual
+
+    return NewGameScreen(book)
+
+
+def play_in_app(args: Namespace, dialogue: Dialogue) -> None:
+    """Play the game of a dialogue in the app."""
+    from number_tower.session.game import GameSession  # noqa: PLC0415 - only for the app
+    from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - Textual
+
+    session = GameSession(dialogue.table, dialogue.opponents, dialogue.autosave, dialogue.savefile)
+    open_app(args, lambda _: BoardScreen(session, coin_tossed=dialogue.coin_tossed))
+
+
+def play_match_in_app(args: Namespace, course: MatchCourse) -> None:
+    """Play a match in the app."""
+    from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - Textual
+
+    open_app(args, lambda app: BoardScreen(app.open_match_game(course)))
+
+
+def learn_in_app(args: Namespace, choice: GameChoice) -> None:
+    """Give a first lesson in the app."""
+    from number_tower.tui.question import LessonScreen  # noqa: PLC0415 - Textual
+
+    open_app(args, lambda _: LessonScreen(choice.book))
+
+
+def ask_puzzles_in_app(args: Namespace, choice: GameChoice | None) -> None:
+    """Ask puzzles in the app."""
+    from number_tower.tui.question import PuzzleScreen  # noqa: PLC0415 - Textual
+
+    book = None if choice is None else choice.book
+    open_app(args, lambda _: PuzzleScreen(book, grade=args.grade, day=args.day, seed=args.seed))

@@ -1,0 +1,208 @@
+"""What was played: the games in the database, and the results of their players."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import closing
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import DataTable, Footer, Input, Static
+
+from number_tower.match import Tally
+from number_tower.session.listing import format_local_time, format_result, get_player_names, label_game
+from number_tower.store import StoreError, statistics
+from number_tower.store.database import Store
+from number_tower.store.games import DamagedEntry, GameFilter, list_games
+from number_tower.store.rows import StoredGame
+from number_tower.store.statistics import Statistics
+from number_tower.text import format_count
+from number_tower.tui.board import open_saved_game
+from number_tower.tui.review import ReviewScreen
+
+if TYPE_CHECKING:
+    from number_tower.session.database import GameDatabase
+    from number_tower.tui.app import TowerApp
+
+MOST_GAMES = 500
+"""Games that are listed; the search looks among them."""
+
+PATIENCE = 10.0
+"""Seconds that games are judged for before the statistics are shown."""
+
+
+class HistoryScreen(Screen[None]):
+    """The games that were played; Enter resumes one, or reviews it if it is over."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "search"),
+        Binding("escape,q", "app.pop_screen", "back"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._games: dict[str, StoredGame] = {}
+
+    def compose(self) -> ComposeResult:
+        """Show a table of games, and a search above it."""
+        yield Static("Your games: Enter resumes or reviews one", id="title")
+        yield Input(placeholder="Search: type / and a word", id="search", compact=True)
+        yield DataTable[str](cursor_type="row", id="games")
+        yield Static("", id="text")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Read the games."""
+        self.query_one(DataTable).focus()
+
+    def on_screen_resume(self) -> None:
+        """Read the games again: one of them may have gone on."""
+        self._load()
+
+    @work(exclusive=True)
+    async def _load(self) -> None:
+        database = cast("TowerApp", self.app).choose_database()
+        found = () if database is None else await asyncio.to_thread(_find_games, database)
+        self._games = {f"{game.id}": game for game in found}
+        self._show()
+
+    def _show(self) -> None:
+        table = cast("DataTable[str]", self.query_one(DataTable))
+        words = self.query_one("#search", Input).value.lower().split()
+        table.clear(columns=True)
+        table.add_columns("id", "game", "players", "result", "last move")
+        for key, game in self._games.items():
+            row = format_row(game)
+            if all(word in " ".join(row).lower() for word in words):
+                table.add_row(key, *row, key=key)
+        empty = "No games are saved yet." if not self._games else "No game matches." if not table.row_count else ""
+        self.query_one("#text", Static).update(Content(empty))
+
+    @on(Input.Changed, "#search")
+    def _filter(self) -> None:
+        self._show()
+
+    @on(Input.Submitted, "#search")
+    def action_list(self) -> None:
+        """Go from the search to the table."""
+        self.query_one(DataTable).focus()
+
+    def action_search(self) -> None:
+        """Type a word to search for."""
+        self.query_one("#search", Input).focus()
+
+    @on(DataTable.RowSelected)
+    def _open(self, event: DataTable.RowSelected) -> None:
+        game = self._games[event.row_key.value or ""]
+        if game.table.outcome is None:
+            open_saved_game(cast("TowerApp", self.app), game)
+        else:
+            self.app.push_screen(ReviewScreen(game.table))
+
+
+def _find_games(database: GameDatabase) -> tuple[StoredGame, ...]:
+    def look_up(store: Store) -> tuple[StoredGame, ...]:
+        with store.read() as connection:
+            found, _ = list_games(connection, GameFilter(), MOST_GAMES)
+        return tuple(game for game in found if not isinstance(game, DamagedEntry))
+
+    return database.find(look_up) or ()
+
+
+def format_row(game: StoredGame) -> tuple[str, str, str, str]:
+    """Return a saved game as cells of a table."""
+    names = " - ".join(get_player_names(game))
+    return label_game(game), names, format_result(game), format_local_time(game.changed)
+
+
+class StatsScreen(Screen[None]):
+    """Results, accuracy and puzzles of all players."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+
+    def compose(self) -> ComposeResult:
+        """Show the tables when they are counted."""
+        yield Static("Stats", id="title")
+        with VerticalScroll():
+            yield Static("Counting ...", id="text")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Count."""
+        self._load()
+
+    @work(exclusive=True)
+    async def _load(self) -> None:
+        database = cast("TowerApp", self.app).choose_database()
+        found = None if database is None else await asyncio.to_thread(database.find, _count)
+        text = Content("No games are saved yet.") if found is None or found.empty else format_statistics(found)
+        self.query_one("#text", Static).update(text)
+
+
+def _count(store: Store) -> Statistics:
+    """Judge games for a while, and return the statistics."""
+    deadline = monotonic() + PATIENCE
+    try:
+        with closing(statistics.judge_games(store, None)) as progress:
+            for _ in progress:
+                if monotonic() > deadline:
+                    break
+    except StoreError:
+        pass  # the accuracies cannot be saved; the results can still be counted
+    with store.read() as connection:
+        return statistics.compute_statistics(connection, None)
+
+
+def format_statistics(found: Statistics) -> Content:
+    """Write the statistics: players, games, the best streak, and puzzles."""
+    best, by, _ = found.streak
+    parts = [
+        Content(f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished."),
+        _format_table(
+            ("player", "games", "won", "drawn", "lost", "right moves"),
+            [
+                (each.name, *_format_tally(each.tally), _format_share(each.accuracy.fraction))
+                for each in found.players[:20]
+            ],
+        ),
+        _format_table(
+            ("game", "games", "seat 1 won", "drawn", "seat 2 won"),
+            [(each.game, *_format_tally(each.seats[0])) for each in found.results],
+        ),
+        Content(f"Best streak: {format_count(best, 'win')}, by {by}." if best else ""),
+        _format_table(
+            ("puzzles", "tried", "right", "wrong", "skipped"),
+            [
+                (f"grade {each.grade}", *map(str, (each.tried, each.right, each.wrong, each.skipped)))
+                for each in found.puzzles
+            ],
+        ),
+    ]
+    return Content("\n\n").join(part for part in parts if part)
+
+
+def _format_tally(tally: Tally) -> tuple[str, ...]:
+    return (f"{tally.games}", *(f"{count}" for count in tally))
+
+
+def _format_share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
+
+
+def _format_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Content:
+    """Write a table with columns as wide as they need to be; nothing without rows."""
+    if not rows:
+        return Content()
+    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
+    lines = [
+        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells))
+        for cells in (zip(row, widths, strict=True) for row in (heads, *rows))
+    ]
+    return Content("\n").join([Content.styled(lines[0], "bold"), *map(Content, lines[1:])])

@@ -1,0 +1,298 @@
+"""Positions with something to find: puzzles, and the first lesson of a game."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from datetime import date
+from secrets import randbelow
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Footer, Static
+
+from number_tower import catalogue
+from number_tower.brief import describe_rules, format_label
+from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.coach import puzzles, quiz
+from number_tower.coach.hints import find_exercises, hint
+from number_tower.coach.quiz import PuzzleQuestion
+from number_tower.players import LEVELS
+from number_tower.session.attempts import AttemptLog
+from number_tower.table import Table
+from number_tower.tui.board import BoardScreen
+from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.pages import RulesScreen
+from number_tower.tui.towers import TowerView
+from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
+from number_tower.voice import Reader, get_voice
+
+if TYPE_CHECKING:
+    from number_tower.store.puzzles import PuzzleResult
+    from number_tower.tui.app import TowerApp
+
+TRIES = 3
+"""Wrong moves in a lesson after which the right one is shown."""
+
+
+class PosedQuestion(NamedTuple):
+    """A question with its position and heading."""
+
+    table: Table
+    question: PuzzleQuestion
+    heading: str
+
+
+class QuestionScreen(ChoiceScreen):
+    """Asks one question after another."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("h", "hint", "hint"),
+        Binding("s", "skip", "show the answer"),
+        Binding("n,enter", "next", "next"),
+        Binding("question_mark", "rules", "rules", key_display="?"),
+        Binding("escape,q", "app.pop_screen", "leave"),
+    ]
+
+    tries = 1
+    """Answers after which the right one is shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.posed: PosedQuestion | None = None
+        self.number = 0
+        self._wrong = 0
+        self._done = True
+
+    @property
+    def tower(self) -> TowerApp:
+        """The app."""
+        return cast("TowerApp", self.app)
+
+    @abstractmethod
+    def pose(self, number: int) -> PosedQuestion | None:
+        """Return a question by its number, from 1 on; None if there is no more. This runs in a thread."""
+
+    def count_result(self, _: PuzzleResult, /) -> str:
+        """Note the result of a question; return what to say about it. This runs in a thread."""
+        return ""
+
+    def finish(self) -> None:
+        """Go on after the last question."""
+        self.app.pop_screen()
+
+    def compose(self) -> ComposeResult:
+        """Show the towers, the question, and the blocks."""
+        with Container(id="body"):
+            yield TowerView(id="towers")
+            with Vertical(id="side"):
+                yield Static("", id="heading")
+                yield Static("Looking for a position ...", id="turn")
+                yield Tray(id="tray")
+                yield NumberEntry(id="entry")
+                yield ItemGrid(id="ending", min_column_width=22)
+                with VerticalScroll(id="log", can_focus=False):
+                    yield Static("", id="message")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Ask the first question."""
+        self._ask()
+
+    @work(exclusive=True)
+    async def _ask(self) -> None:
+        self.number += 1
+        posed = await asyncio.to_thread(self.pose, self.number)
+        if posed is None:
+            self.finish()
+            return
+        self.posed, self._wrong, self._done = posed, 0, False
+        await self.query_one("#ending").remove_children()
+        table = posed.table
+        voice = get_voice(table.book, Reader(table.game.to_move))
+        names = voice.address(table, 0), voice.address(table, 1)
+        self.query_one(TowerView).show_table(table, names)
+        self._set("#heading", posed.heading)
+        self._set("#turn", "You are to move. Which block wins?")
+        self._set("#message", "")
+        await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
+        next(block for block in self.query(BlockChoice) if not block.has_class("unplaceable")).focus()
+
+    def _set(self, selector: str, text: str) -> None:
+        self.query_one(selector, Static).update(Content(text))
+
+    @on(Choice.Chosen)
+    async def _choose(self, event: Choice.Chosen) -> None:
+        if isinstance(event.choice, BlockChoice):
+            await self._answer(event.choice.number)
+        elif callable(event.choice.value):
+            event.choice.value()
+
+    def on_key(self, event: events.Key) -> None:
+        """Read a typed number."""
+        number = None
+        if self.posed is not None and not self._done:
+            number = self.query_one(NumberEntry).read_key(event, self.posed.table.game.rules.blocks[-1])
+        if number is not None:
+            self.run_worker(self._answer(number))
+        else:
+            super().on_key(event)
+
+    async def _answer(self, block: int) -> None:
+        if self.posed is None or self._done:
+            return
+        table, question, _ = self.posed
+        choice = next((each for each in question.choices if each.block == block), None)
+        if choice is None:
+            reason = table.refusal(block)
+            self._set("#message", "" if reason is None else self._refuse(table, reason, block))
+            return
+        self._wrong += not choice.is_right
+        idea = "" if choice.idea is None else f"\n\n{choice.idea.introduction}"
+        text = f"{choice.feedback}{idea}"
+        if choice.is_right:
+            await self._end(text, "right" if not self._wrong else "wrong")
+        elif self._wrong >= self.tries:
+            await self._end(f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong")
+        else:
+            self._set("#message", f"{text}\n\nTry again.")
+
+    @staticmethod
+    def _refuse(table: Table, reason: str, block: int) -> str:
+        voice = get_voice(table.book, Reader(table.game.to_move))
+        return voice.refuse(table, reason, f"{block}", block).text.strip()
+
+    async def _end(self, text: str, result: PuzzleResult) -> None:
+        """Save the result, then show it."""
+        self._done = True
+        said = await asyncio.to_thread(self.count_result, result)
+        self._set("#message", "\n\n".join(filter(None, [text, said])))
+        await self.query_one("#ending").mount(Choice("next", self.action_next, key="n"))
+        self.query_one("#ending").query(Choice).first().focus()
+
+    def action_hint(self) -> None:
+        """Say what kind of move to look for."""
+        if self.posed is not None and not self._done:
+            self._set("#message", self.posed.question.nudge)
+
+    async def action_skip(self) -> None:
+        """Show the answer."""
+        if self.posed is not None and not self._done:
+            question = self.posed.question
+            await self._end(f"The answer is {question.answer}. {question.solution_text}", "skipped")
+
+    def action_next(self) -> None:
+        """Ask the next question, once this one is answered."""
+        if self._done:
+            self._ask()
+
+    def action_rules(self) -> None:
+        """Show the rules of the game."""
+        if self.posed is not None:
+            self.app.push_screen(RulesScreen(self.posed.table))
+
+
+class PuzzleScreen(QuestionScreen):
+    """Puzzles: today's first, or those of one game."""
+
+    def __init__(
+        self,
+        book: Rulebook | None = None,
+        *,
+        grade: int | None = None,
+        day: str | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._book = book
+        self._grade = grade
+        self._day = day or (date.today().isoformat() if book is None and seed is None else None)  # noqa: DTZ011 - here
+        self._seed = f"{randbelow(100_000) if seed is None else seed}"
+        self._log: AttemptLog | None = None
+        self._right = self._streak = 0
+
+    def pose(self, number: int) -> PosedQuestion:
+        """Return the puzzle of the day, and then others."""
+        if number == 1 and self._day is not None and self._book is None:
+            book, puzzle = puzzles.find_daily_puzzle(self._day, grade=self._grade)
+            day = date.fromisoformat(self._day)
+            which = f"Puzzle of the day, {day.day} {day:%B} {day.year}"
+        else:
+            book, puzzle = puzzles.find_numbered_puzzle(self._seed, number, grade=self._grade, book=self._book)
+            which = f"Puzzle {number}"
+        table, solution = Table(puzzle.game, book=book), puzzle.solve()
+        question = quiz.make_question(table, solution, hint(solution))._replace(grade=puzzle.grade)
+        return PosedQuestion(table, question, f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}")
+
+    def count_result(self, result: PuzzleResult, /) -> str:
+        """Save the result, and return the score."""
+        if self._log is None:
+            self._log = AttemptLog(self.tower.choose_database(), self.tower.settings.name)
+        self._right += result == "right"
+        self._streak = self._streak + 1 if result == "right" else 0
+        news = None
+        if self.posed is not None:
+            news = self._log.add(self.posed.table, self.posed.question.grade or 1, result)
+        streak = f", {self._streak} in a row" if self._streak > 1 else ""
+        return "\n\n".join(filter(None, [f"{self._right} of {self.number} right{streak}.", news]))
+
+    def on_unmount(self) -> None:
+        """Close the database."""
+        if self._log is not None:
+            self._log.close()
+
+
+class LessonScreen(QuestionScreen):
+    """The positions of a first lesson, and then a game against the weakest level."""
+
+    tries = TRIES
+
+    def __init__(self, book: Rulebook) -> None:
+        super().__init__()
+        self._book = book
+        self._questions: list[PosedQuestion] | None = None
+
+    def pose(self, number: int) -> PosedQuestion | None:
+        """Return a position of the lesson."""
+        if self._questions is None:
+            exercises = find_exercises(self._book.rules)
+            self._questions = []
+            for place, each in enumerate(exercises, 1):
+                table = Table(each.game, book=self._book)
+                question = quiz.make_question(table, each.solution, each.hint)
+                heading = f"A first lesson. {self._book.title}\nPosition {place} of {len(exercises)}. {question.nudge}"
+                self._questions.append(PosedQuestion(table, question, heading))
+        return self._questions[number - 1] if number <= len(self._questions) else None
+
+    def finish(self) -> None:
+        """Play a game against the weakest level; the learner begins."""
+        session = self.tower.create_session(GameChoice(self._book, self._book.rules), (None, next(iter(LEVELS))))
+        self.app.switch_screen(BoardScreen(session))
+
+
+class LearnScreen(ChoiceScreen):
+    """Chooses the game of a first lesson."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+
+    def compose(self) -> ComposeResult:
+        """List the games with their rules."""
+        yield Static("Which game do you want to learn?", id="title")
+        with VerticalScroll(id="choices", can_focus=False), ItemGrid(min_column_width=36):
+            for number, book in enumerate(catalogue.load_all(), 1):
+                rules = "\n".join(f"- {line}" for line in describe_rules(book.rules, get_voice(book).noun))
+                yield Choice(Content.assemble((book.name, "bold"), f"\n{rules}"), book, key=f"{number}")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Start on the first game."""
+        self.query(Choice).first().focus()
+
+    @on(Choice.Chosen)
+    def _choose(self, event: Choice.Chosen) -> None:
+        if isinstance(event.choice.value, Rulebook):
+            self.app.switch_screen(LessonScreen(event.choice.value))
