@@ -114,7 +114,7 @@ def play_match_in_app(args: Namespace, course: MatchCourse) -> None:
     """Play a match in the app."""
     from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - Textual
 
-    open_app(args, lambda app: BoardScreen(app.open_match_game(course)))
+    open_app(args, lambda _: BoardScreen(course.open_session()))
 
 
 def learn_in_app(args: Namespace, choice: GameChoice) -> None:

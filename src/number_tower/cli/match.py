@@ -167,12 +167,12 @@ class _MatchSession:
 
     def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
         """Return the next game, as it stands if it was started already."""
-        table, opponents, autosave = self.course.open_game()
+        session = self.course.open_session()
         return _MatchDialogue(
-            table,
+            session.table,
             self._terminal,
-            autosave=autosave,
-            opponents=opponents,
+            autosave=session.autosave,
+            opponents=session.opponents,
             coin_tossed=coin_tossed,
             introduced=introduced,
             session=self,

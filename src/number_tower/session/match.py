@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from number_tower import store
 from number_tower.match import Series
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave, GameDatabase, make_key, make_seats
+from number_tower.session.game import GameSession
 from number_tower.table import StaleError, Table
 from number_tower.voice import MatchMoment, MatchStanding
 
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
     from number_tower.session.opponents import Opponents
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import MatchSlot, StoredGame
-
-
-class MatchGame(NamedTuple):
-    """A game of a match: its table when it was opened here, the computers that play, and where it is saved."""
-
-    table: Table
-    opponents: Opponents | None
-    autosave: Autosave | None
 
 
 class MatchCourse:
@@ -64,16 +57,16 @@ class MatchCourse:
         """Whether every game that is over is saved as part of the match."""
         return self.id is not None and not self._unsaved and not self._diverged
 
-    def open_game(self) -> MatchGame:
+    def open_session(self) -> GameSession:
         """Return the next game, as it stands if it was started already."""
         saved, series = self._load_started_game(), self.series
         table = series.table if saved is None else replace(saved.table, names=series.names)
         opponents = self._create_opponents(series.match.number)
         table = seat_players(table, opponents)
-        if self.database is None:
-            return MatchGame(table, opponents, None)
-        claim_slot = partial(self._claim_slot, opponents, series)
-        return MatchGame(table, opponents, Autosave(self.database, opponents, saved, claim_slot))
+        autosave = None
+        if self.database is not None:
+            autosave = Autosave(self.database, opponents, saved, partial(self._claim_slot, opponents, series))
+        return GameSession(table, opponents, autosave, course=self)
 
     def _load_started_game(self) -> StoredGame | None:
         """Return the next game if it was started, before the match was left or meanwhile elsewhere."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.app import App
 from textual.binding import Binding, BindingType
 
-from number_tower import catalogue, store
-from number_tower.catalogue import GameChoice, Rulebook
+from number_tower import store
+from number_tower.catalogue import GameChoice
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave, GameDatabase
 from number_tower.session.game import GameSession
@@ -137,12 +137,3 @@ class TowerApp(App[str]):
             return self.create_opponents(specs, seed + number - 1)
 
         return MatchCourse(series, self.choose_database(), create, saved)
-
-    def open_match_game(self, course: MatchCourse) -> GameSession:
-        """Return the next game of a match."""
-        table, opponents, autosave = course.open_game()
-        return GameSession(table, opponents, autosave, course=course)
-
-    def list_books(self) -> list[Rulebook]:
-        """Return the games of the catalogue."""
-        return catalogue.load_all()

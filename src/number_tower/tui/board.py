@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widgets import Footer, Static
 
+from number_tower import store
 from number_tower.brief import describe_height, has_height
 from number_tower.catalogue import GameChoice
 from number_tower.coach import quiz
@@ -36,6 +37,20 @@ MOST_LOG = 200
 """Messages of the log that are shown."""
 
 
+KEYS = {
+    "1-9": "place a block; a larger number with Enter",
+    "arrows": "walk over the blocks; Enter places the one with the focus, as a click does",
+    "h": "a hint: what to look for, then the move, then why",
+    "w": "why the block with the focus is good or not",
+    "u": "undo your last move, and the computer's answer",
+    "v": "show what every block is worth, for practice",
+    "g": "give up; asks once",
+    "Escape": "stop a search, or leave",
+    "q": "leave; the game is saved, and goes on from the first screen",
+    "Ctrl+Q": "quit the app",
+}
+
+
 class Thinking(TextualMessage):
     """A search runs for so many seconds."""
 
@@ -48,13 +63,13 @@ class BoardScreen(ChoiceScreen):
     """One game while it is played, and its end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "leave", "leave"),
+        Binding("question_mark", "rules", "help", key_display="?"),
         Binding("h", "hint", "hint"),
         Binding("w", "why", "why"),
         Binding("u", "undo", "undo"),
         Binding("g", "resign", "give up"),
         Binding("v", "values", "values"),
-        Binding("question_mark", "rules", "rules", key_display="?"),
-        Binding("q", "leave", "leave"),
         Binding("escape", "stop", "stop", show=False),
     ]
 
@@ -113,7 +128,7 @@ class BoardScreen(ChoiceScreen):
                     yield Static("", id="message")
                 with VerticalScroll(id="log", can_focus=False):
                     yield Static("", id="told")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
@@ -342,8 +357,8 @@ class BoardScreen(ChoiceScreen):
         self.app.push_screen(ConfirmScreen(f"Give up this game? {other} wins then."), resign)
 
     def action_rules(self) -> None:
-        """Show the rules."""
-        self.app.push_screen(RulesScreen(self.table))
+        """Show the rules, and the keys."""
+        self.app.push_screen(RulesScreen(self.table, KEYS))
 
     def action_stop(self) -> None:
         """Stop a search that runs; if there is none, leave the game."""
@@ -444,9 +459,10 @@ class BoardScreen(ChoiceScreen):
             endings.append(Choice("new game", self._choose_other, key="n"))
         return [*endings, Choice("home", self.action_leave, key="b"), Choice("quit", self.tower.action_leave, key="x")]
 
-    def _play_next(self) -> None:
+    @work(exclusive=True, group="next")
+    async def _play_next(self) -> None:
         if self.session.course is not None:
-            self.app.switch_screen(BoardScreen(self.tower.open_match_game(self.session.course)))
+            self.app.switch_screen(BoardScreen(await asyncio.to_thread(self.session.course.open_session)))
 
     def _play_again(self) -> None:
         table = self.table
@@ -466,6 +482,18 @@ class BoardScreen(ChoiceScreen):
         self.app.push_screen(ReviewScreen(self.table))
 
 
-def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
-    """Show a saved game: in its match, if it is the current game of one."""
-    app.push_screen(BoardScreen(app.restore_session(saved)))
+async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
+    """Show a saved game: as part of its match, if it is the current game of one."""
+    session = await asyncio.to_thread(_restore_match_game, app, saved) or app.restore_session(saved)
+    app.push_screen(BoardScreen(session))
+
+
+def _restore_match_game(app: TowerApp, saved: StoredGame) -> GameSession | None:
+    """Return the current game of a match; None if this game is not one."""
+    slot, database = saved.slot, app.choose_database()
+    if slot is None or database is None:
+        return None
+    match = database.find(lambda opened: store.matches.get_match(opened, slot.match))
+    if match is None or match.current is None or match.current.id != saved.id:
+        return None
+    return app.create_course(match.series, match.seats.players, match).open_session()

@@ -56,7 +56,7 @@ class HistoryScreen(Screen[None]):
         yield Input(placeholder="Search: type / and a word", id="search", compact=True)
         yield DataTable[str](cursor_type="row", id="games")
         yield Static("", id="text")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Read the games."""
@@ -102,7 +102,7 @@ class HistoryScreen(Screen[None]):
     def _open(self, event: DataTable.RowSelected) -> None:
         game = self._games[event.row_key.value or ""]
         if game.table.outcome is None:
-            open_saved_game(cast("TowerApp", self.app), game)
+            self.app.run_worker(open_saved_game(cast("TowerApp", self.app), game))
         else:
             self.app.push_screen(ReviewScreen(game.table))
 
@@ -132,7 +132,7 @@ class StatsScreen(Screen[None]):
         yield Static("Stats", id="title")
         with VerticalScroll():
             yield Static("Counting ...", id="text")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Count."""

@@ -82,7 +82,7 @@ class HomeScreen(ChoiceScreen):
             with ItemGrid(id="more", min_column_width=36):
                 for name, (key, title, about, _) in SCREENS.items():
                     yield Choice(Content.assemble((title, "bold"), f": {about}"), name, key=key)
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Start on the first game."""
@@ -150,7 +150,7 @@ class HomeScreen(ChoiceScreen):
     def _resume(self, saved: StoredGame) -> None:
         from number_tower.tui.board import open_saved_game  # noqa: PLC0415 - after the first frame
 
-        open_saved_game(self.tower, saved)
+        self.app.run_worker(open_saved_game(self.tower, saved))
 
 
 def _find_unfinished(database: GameDatabase) -> tuple[StoredGame, ...]:

@@ -75,7 +75,7 @@ class NewGameScreen(ChoiceScreen):
                     yield Static(Content(_LABELS[option]), classes="label")
                     yield Input(placeholder=f"{given}", id=option, compact=True)
             yield Static("", id="problem")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Offer the level of the settings first."""
@@ -135,7 +135,7 @@ def create_session(app: TowerApp, choice: GameChoice, specs: Specs, best_of: int
     person, people = app.settings.name, get_voice(choice.book).players
     names = None if opponents is None else opponents.choose_names(people if person is None else (person, person))
     series = Series((choice,), Match(best_of, choice.first), names, hidden=choice.hidden)
-    return app.open_match_game(app.create_course(series, specs))
+    return app.create_course(series, specs).open_session()
 
 
 def read_options(given: dict[str | None, str]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual import on
@@ -34,7 +35,7 @@ class PageScreen(Screen[None]):
         yield Static(Content(self._title), id="title")
         with VerticalScroll():
             yield Static(self._text, id="text")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
 
 class LevelsScreen(PageScreen):
@@ -47,12 +48,14 @@ class LevelsScreen(PageScreen):
 
 
 class RulesScreen(PageScreen):
-    """The rules of the game at a table."""
+    """The rules of the game at a table, and what keys do there."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, keys: Mapping[str, str] | None = None) -> None:
         lines = [Content(f"- {line}") for line in describe_rules(table.game.rules, get_voice(table.book).noun)]
         about = [Content(table.book.about)] if table.book.about else []
-        super().__init__(table.book.title, _join([*about, *lines]))
+        named = [Content.assemble((key, "bold"), f": {meaning}") for key, meaning in (keys or {}).items()]
+        shown = [Content.styled("Keys", "bold underline"), Content("\n").join(named)] if named else []
+        super().__init__(table.book.title, _join([*about, Content("\n").join(lines), *shown]))
 
 
 def _join(parts: list[Content]) -> Content:

@@ -97,7 +97,7 @@ class QuestionScreen(ChoiceScreen):
                 yield ItemGrid(id="ending", min_column_width=22)
                 with VerticalScroll(id="log", can_focus=False):
                     yield Static("", id="message")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Ask the first question."""
@@ -286,7 +286,7 @@ class LearnScreen(ChoiceScreen):
             for number, book in enumerate(catalogue.load_all(), 1):
                 rules = "\n".join(f"- {line}" for line in describe_rules(book.rules, get_voice(book).noun))
                 yield Choice(Content.assemble((book.name, "bold"), f"\n{rules}"), book, key=f"{number}")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Start on the first game."""

@@ -54,7 +54,7 @@ class ReviewScreen(ChoiceScreen):
                 yield ItemGrid(id="moves", min_column_width=9)
                 with VerticalScroll(id="log", can_focus=False):
                     yield Static("", id="told")
-        yield Footer(show_command_palette=False)
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Show the game at once, and work out its values."""

@@ -232,9 +232,7 @@ def _describe_next(table: Table) -> str:
         return f"On top: {top}" if top else "The tower is empty"
     if table.legal is None:
         return f"Next: {describe_fit(game.rules, top)}"
-    return (
-        f"May follow: {summarize_numbers(table.legal, ', ')}" if top else "The tower is empty: any number may start it"
-    )
+    return f"{'May follow' if top else 'May start it'}: {summarize_numbers(table.legal, ', ')}"
 
 
 def _wrap_words(text: str, width: int) -> Iterator[Content]:

@@ -1,0 +1,110 @@
+"""The full-screen app under test: keys and mouse go in, and what is on the screen is read."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from number_tower.tui.app import AppSettings, TowerApp
+from number_tower.tui.board import BoardScreen
+from number_tower.tui.choice import Choice
+from number_tower.tui.tray import BlockChoice
+from support.clocks import SLOW
+
+Script = Callable[["Visit"], Awaitable[None]]
+
+
+class Visit:
+    """Somebody who uses the app: presses, clicks and looks."""
+
+    def __init__(self, app: TowerApp, pilot: Pilot[str]) -> None:
+        self.app = app
+        self._pilot = pilot
+
+    @property
+    def screen(self) -> Screen[object]:
+        return self.app.screen
+
+    @property
+    def board(self) -> BoardScreen:
+        assert isinstance(self.screen, BoardScreen)
+        return self.screen
+
+    @property
+    def seen(self) -> str:
+        """All text on the screen."""
+        strips = self.screen._compositor.render_strips()  # noqa: SLF001 - the library has no other way to read it
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    def is_over(self) -> bool:
+        """Say whether the game on the board is over."""
+        return self.board.table.outcome is not None
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other, each when all that the one before it caused is shown."""
+        for key in keys:
+            await self._pilot.press(key)
+            await self.settle()
+
+    async def press_at_once(self, key: str) -> None:
+        """Press a key while something runs in the background."""
+        await self._pilot.press(key)
+
+    async def type(self, number: int) -> None:
+        """Type a number as a person does: with Enter where blocks have two digits."""
+        table = self.board.table
+        await self.press(*str(number), *["enter"] * (table.game.rules.blocks[-1] > 9))
+
+    async def click(self, choice: Choice) -> None:
+        await self.settle()
+        choice.scroll_visible(animate=False)
+        await self._pilot.pause()
+        assert await self._pilot.click(choice)
+        await self.settle()
+
+    def find(self, text: str) -> Choice:
+        """Return the choice with a text."""
+        return next(each for each in self.screen.query(Choice) if text in each.text.plain)
+
+    def block(self, number: int) -> BlockChoice:
+        return next(each for each in self.screen.query(BlockChoice) if each.number == number)
+
+    async def resize(self, columns: int, rows: int) -> None:
+        await self._pilot.resize_terminal(columns, rows)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until nothing runs in the background, and all of it is shown."""
+        deadline = time.monotonic() + SLOW
+        await self._pilot.pause()
+        while any(worker.is_running for worker in self.app.workers):
+            assert time.monotonic() < deadline
+            await self._pilot.pause(0.005)
+        await self._pilot.pause()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + SLOW
+        while not condition():
+            assert time.monotonic() < deadline
+            await self._pilot.pause(0.005)
+
+
+def visit(
+    script: Script, *, file: Path | None = None, size: tuple[int, int] = (80, 24), app: TowerApp | None = None
+) -> str:
+    """Run the app with somebody who uses it; return what it says at its end."""
+
+    async def run() -> str:
+        used = app or TowerApp(AppSettings(database="none" if file is None else str(file)))
+        async with used.run_test(size=size) as pilot:
+            visitor = Visit(used, pilot)
+            await visitor.settle()
+            await script(visitor)
+        return used.return_value or ""
+
+    return asyncio.run(run())

@@ -1,0 +1,299 @@
+"""Games in the full-screen app, by keyboard and by mouse, from the first screen to the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from number_tower import catalogue, store
+from number_tower.catalogue import GameChoice
+from number_tower.store.rows import StoredGame
+from number_tower.tui.app import AppSettings, TowerApp
+from number_tower.tui.board import BoardScreen
+from support.pilots import Visit, visit
+
+GAMES = catalogue.list_names()
+
+
+def stored(file: Path, number: int = 1) -> StoredGame:
+    opened = store.open_store(str(file))
+    try:
+        return opened.get(number)
+    finally:
+        opened.close()
+
+
+async def open_game(at: Visit, game: str, opponent: str = "1") -> None:
+    await at.press(str(1 + GAMES.index(game)))
+    await at.press(opponent)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_two_people_play_a_game_to_its_end_by_keyboard(game: str, tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def play(at: Visit) -> None:
+        await open_game(at, game)
+        while not at.is_over():
+            legal = at.board.table.game.legal
+            await at.type(legal[len(legal) // 2])
+        assert "again" in at.seen
+        assert stored(file).table == at.board.table
+
+    visit(play, file=file)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_person_plays_the_computer_to_the_end_by_mouse(game: str, tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def play(at: Visit) -> None:
+        await at.click(at.find(f"{game}:"))
+        await at.click(at.find("gentle"))
+        while not at.is_over():
+            assert at.board.session.computer is None
+            await at.click(at.block(at.board.table.game.legal[-1]))
+        assert "You win" in at.seen or "Gentle wins" in at.seen or "draw" in at.seen
+        assert stored(file).seats.players == (None, "gentle")
+        assert stored(file).table == at.board.table
+
+    visit(play, file=file)
+
+
+def test_a_move_is_saved_before_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "games.db"
+    shown = BoardScreen._show_change  # noqa: SLF001 - the moment between saving and showing
+
+    async def check(board: BoardScreen, news: str = "") -> None:
+        assert stored(file).table == board.table
+        await shown(board, news)
+
+    monkeypatch.setattr(BoardScreen, "_show_change", check)
+
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft", "2")
+        await at.press("9")
+        assert len(at.board.table.game.moves) == 2
+
+    visit(play, file=file)
+
+
+def test_a_game_that_was_left_goes_on_from_the_first_screen(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def leave(at: Visit) -> None:
+        await open_game(at, "race", "2")
+        await at.press("5", "ctrl+q")
+
+    assert visit(leave, file=file) == f"Game saved. Resume it with: tower resume 1 --db {file}"
+
+    async def go_on(at: Visit) -> None:
+        await at.click(at.find("race, Player 1 - Gentle: unfinished, 2 moves"))
+        assert at.board.table.game.moves[0] == 5
+        assert at.board.session.opponents is not None
+        await at.press("6")
+        assert len(stored(file).table.game.moves) == 4
+
+    visit(go_on, file=file)
+
+
+def test_a_block_that_cannot_be_placed_is_dimmed_and_says_why() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft")
+        await at.press("5", "9")
+        assert at.block(8).has_class("unplaceable")
+        assert not at.block(4).has_class("unplaceable")
+        at.block(8).focus()
+        await at.settle()
+        assert "8" in at.seen.splitlines()[6]
+        before = at.board.table
+        await at.press("8")
+        assert at.board.table is before
+        assert "larger" in at.seen or "cannot" in at.seen
+
+    visit(play)
+
+
+def test_arrow_keys_walk_through_the_tray_and_enter_places() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "summit")
+        await at.press("right", "right", "enter")
+        assert at.board.table.game.moves == (3,)
+
+    visit(play)
+
+
+def test_hidden_blocks_are_neither_dimmed_nor_listed_nor_valued() -> None:
+    async def play(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("summit")), "h", "1")
+        assert at.board.table.hidden
+        await at.press("5", "4")
+        assert not any(block.has_class("unplaceable") for block in at.board.query("BlockChoice"))
+        assert "has left" not in at.seen
+        await at.press("5")
+        assert "not available" in at.seen
+        for key in ("h", "v", "w"):
+            await at.press(key)
+            assert "wins" not in at.seen
+            assert "hidden" in at.seen
+
+    visit(play)
+
+
+def test_a_hint_comes_in_steps_and_why_speaks_of_the_block_with_the_focus() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft", "2")
+        await at.press("h")
+        assert "Play " not in at.seen
+        await at.press("h")
+        assert "Play 8" in at.seen or "Play 7" in at.seen or "Play 9" in at.seen
+        at.block(1).focus()
+        await at.press("w")
+        assert "1 loses" in at.seen
+
+    visit(play)
+
+
+def test_values_are_shown_beside_the_blocks_until_the_next_move() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft")
+        assert "wins" not in at.block(8).text.plain
+        await at.press("v")
+        assert at.block(8).text.plain == "[8] wins"
+        assert at.block(1).text.plain == "[1] loses"
+        await at.press("8")
+        assert "wins" not in at.block(7).text.plain
+
+    visit(play)
+
+
+def test_an_undo_takes_back_the_move_and_the_answer_and_even_the_last_move_of_a_game(tmp_path: Path) -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft", "2")
+        await at.press("9")
+        await at.press("u")
+        assert at.board.table.game.moves == ()
+        await at.press("u")
+        assert at.board.table.version == 3
+        while not at.is_over():
+            await at.type(at.board.table.game.legal[0])
+        await at.press("u")
+        assert not at.is_over()
+        assert at.board.query_one("#tray").display
+
+    visit(play, file=tmp_path / "games.db")
+
+
+def test_giving_up_asks_once() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "race", "2")
+        await at.press("5", "g")
+        assert "Give up this game? Gentle wins then." in at.seen
+        await at.press("n")
+        assert not at.is_over()
+        await at.press("g", "y")
+        assert at.board.table.outcome is not None
+        assert at.board.table.outcome.reason == "resigned"
+        assert "Gentle wins" in at.seen
+
+    visit(play)
+
+
+def test_after_the_end_one_key_starts_a_rematch_with_sides_swapped() -> None:
+    async def play(at: Visit) -> None:
+        await open_game(at, "race")
+        await at.press("g", "y")
+        await at.press("a")
+        assert at.board.table.game.first == 1
+        assert not at.is_over()
+        await at.press("g", "y", "n")
+        assert "Against whom?" in at.seen
+
+    visit(play)
+
+
+def test_a_game_that_was_changed_elsewhere_is_shown_as_it_stands_there(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft")
+        await at.press("9")
+        opened = store.open_store(str(file))
+        game = opened.get(1)
+        opened.save(game, game.table.play(8))
+        opened.close()
+        await at.press("7")
+        assert at.board.table.game.moves == (9, 8)
+        assert "continued elsewhere" in at.seen
+
+    visit(play, file=file)
+
+
+def test_a_match_goes_on_game_by_game_until_it_is_decided(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def play(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("race")), "m", "1")
+        assert "Best of 3, game 1" in at.seen
+        await at.press("5", "6", "g", "y")
+        assert "after game 1" in at.seen
+        await at.press("n")
+        assert at.board.table.game.first == 1
+        await at.press("g", "y")
+        while at.board.session.course is not None and not at.board.session.course.series.match.over:
+            await at.press("n", "5", "g", "y")
+        assert at.find("again").key == "a"
+        assert stored(file).slot is not None
+
+    visit(play, file=file)
+
+
+def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.MonkeyPatch) -> None:
+    from number_tower.players.levels import Computer  # noqa: PLC0415 - to slow it down
+    from number_tower.solve.limits import Progress  # noqa: PLC0415 - likewise
+
+    choose = Computer.choose
+    slow = True
+
+    def think(computer: Computer, game: object) -> int:
+        while slow and computer.progress is not None:
+            computer.progress(Progress(1, 60.0, 0.0))
+        return choose(computer, game)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Computer, "choose", think)
+
+    async def play(at: Visit) -> None:
+        nonlocal slow
+        app = at.app
+        app.push_screen(
+            BoardScreen(
+                app.create_session(GameChoice(catalogue.load("draft"), catalogue.load("draft").rules), ("easy", None))
+            )
+        )
+        await at.until(lambda: "60 s" in at.seen)
+        await at.press_at_once("escape")
+        await at.until(lambda: "was stopped" in at.seen)
+        slow = False
+        await at.press("enter")
+        assert len(at.board.table.game.moves) == 1
+
+    visit(play, app=TowerApp(AppSettings(database="none")))
+
+
+def test_a_match_that_was_left_goes_on_as_a_match(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def leave(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("race")), "m", "2")
+        await at.press("5", "ctrl+q")
+
+    assert visit(leave, file=file) == f"Game saved. Resume it with: tower resume m1 --db {file}"
+
+    async def go_on(at: Visit) -> None:
+        await at.click(at.find("m1 game 1"))
+        assert "Best of 3, game 1" in at.seen
+        await at.press("g", "y", "n")
+        assert "Best of 3, game 2" in at.seen
+
+    visit(go_on, file=file)

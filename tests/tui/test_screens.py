@@ -1,0 +1,275 @@
+"""The other screens of the app: each opens by its key and by the mouse, and shows what there is to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from number_tower import catalogue, record, store
+from number_tower.coach import quiz
+from number_tower.table import Table
+from number_tower.tui.app import AppSettings, TowerApp
+from number_tower.tui.board import BoardScreen
+from number_tower.tui.question import LessonScreen, PuzzleScreen, QuestionScreen
+from number_tower.tui.review import ReviewScreen
+from support.pilots import Visit, visit
+
+SIZES = [(40, 16), (80, 24), (132, 43), (250, 60)]
+GAMES = catalogue.list_names()
+
+
+def save(file: Path, *lines: str) -> None:
+    opened = store.open_store(str(file))
+    for line in lines:
+        table = record.read(line)
+        opened.begin(table, table.book)
+    opened.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_first_screen_shows_the_five_games_at_every_size(size: tuple[int, int]) -> None:
+    async def look(at: Visit) -> None:
+        for game in GAMES:
+            at.find(f"{game}:").focus()
+            await at.settle()
+            assert f" {game}:" in at.seen
+
+    visit(look, size=size)
+
+
+def test_a_search_finds_a_game_by_a_word_of_its_rules_and_enter_opens_it() -> None:
+    async def search(at: Visit) -> None:
+        await at.press("slash", *"divisors", "enter")
+        assert "Against whom?" in at.seen
+        assert "factor" in catalogue.load("factor").name
+
+    visit(search)
+
+
+def test_arrow_keys_walk_over_the_first_screen() -> None:
+    async def walk(at: Visit) -> None:
+        await at.press("right", "down", "enter")
+        assert catalogue.load("race").title in at.seen
+        await at.press("escape")
+        assert "Play" in at.seen
+
+    visit(walk)
+
+
+def test_a_wrong_option_is_explained_and_no_game_starts() -> None:
+    async def choose(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("draft")))
+        target = at.screen.query_one("#target")
+        target.focus()
+        await at.press(*"high")
+        at.find("a person").focus()
+        await at.press("enter")
+        assert not isinstance(at.screen, BoardScreen)
+        assert "Target: expected a whole number" in at.seen
+
+    visit(choose)
+
+
+def test_options_of_the_rules_and_a_coin_toss_make_another_game() -> None:
+    async def choose(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("draft")))
+        at.screen.query_one("#target").focus()
+        await at.press(*"21")
+        at.find("a person").focus()
+        await at.press("s", "enter")
+        assert at.board.table.game.rules.target == 21
+        assert at.board.table.game.first == 1
+
+    visit(choose)
+
+
+async def answer(at: Visit, block: int) -> None:
+    assert isinstance(at.screen, QuestionScreen)
+    posed = at.screen.posed
+    assert posed is not None
+    await at.press(*str(block), *["enter"] * (posed.table.game.rules.blocks[-1] > 9))
+
+
+def test_a_puzzle_that_is_solved_is_saved_and_followed_by_another(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def solve(at: Visit) -> None:
+        await at.press("p")
+        assert isinstance(at.screen, PuzzleScreen)
+        assert at.screen.posed is not None
+        assert "Puzzle of the day" in at.seen
+        await answer(at, at.screen.posed.question.answer)
+        assert "Right!" in at.seen
+        await at.press("n")
+        assert "Puzzle 2" in at.seen
+        await at.press("s")
+        assert "The answer is" in at.seen
+
+    visit(solve, file=file)
+    opened = store.open_store(str(file))
+    with opened.read() as connection:
+        results = [attempt.result for attempt in store.puzzles.load_attempts(connection)]
+    opened.close()
+    assert results == ["right", "skipped"]
+
+
+def test_a_wrong_answer_is_explained_and_the_right_one_shown() -> None:
+    async def miss(at: Visit) -> None:
+        at.app.push_screen(PuzzleScreen(catalogue.load("draft"), seed=1))
+        await at.settle()
+        assert isinstance(at.screen, PuzzleScreen)
+        assert at.screen.posed is not None
+        await at.press("h")
+        assert at.screen.posed.question.nudge.split()[0] in at.seen
+        wrong = next(each for each in at.screen.posed.question.choices if not each.is_right)
+        await answer(at, wrong.block)
+        assert "Not this one." in at.seen
+        assert "0 of 1 right" in at.seen
+
+    visit(miss)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_lesson_asks_its_positions_and_then_a_game_begins(game: str) -> None:
+    questions = quiz.make_lesson(catalogue.load_named(game))
+
+    async def learn(at: Visit) -> None:
+        await at.press("l", str(1 + GAMES.index(game)))
+        for question in questions:
+            assert isinstance(at.screen, LessonScreen)
+            await answer(at, question.answer)
+            assert "Right!" in at.seen
+            await at.press("n")
+        assert at.board.session.opponents is not None
+        assert at.board.names[1] == "Gentle"
+
+    visit(learn)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_review_walks_through_the_moves_with_their_values_and_reasons(size: tuple[int, int]) -> None:
+    async def walk(at: Visit) -> None:
+        at.app.push_screen(ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")))
+        await at.settle()
+        assert "Ben won" in at.seen or "Ben wins" in at.seen
+        await at.press("home")
+        assert "Before the first move." in at.seen
+        await at.press("right")
+        assert "Ann places 2??" in at.seen
+        assert "would have kept the win" in at.seen
+        await at.press("t")
+        assert "Ann places 2" in at.seen
+
+    visit(walk, size=size)
+
+
+def test_the_history_resumes_an_unfinished_game_and_reviews_a_finished_one(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    save(file, "draft(names=Ann,Ben):9,8,6", "race(names=Cid,Dan):5,6")
+
+    async def look(at: Visit) -> None:
+        await at.press("h")
+        assert "Cid - Dan" in at.seen
+        assert "Ann won (exact)" in at.seen
+        await at.press("enter")
+        assert at.board.table.game.moves == (5, 6)
+        await at.press("q")
+        await at.press("slash", *"ann")
+        assert "Cid" not in at.seen
+        await at.press("enter", "enter")
+        assert isinstance(at.screen, ReviewScreen)
+
+    visit(look, file=file)
+
+
+def test_the_stats_count_games_and_right_moves(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+    save(file, "draft(names=Ann,Ben):9,8,6", "draft(names=Ann,Ben,first=2):9,8,6")
+
+    async def look(at: Visit) -> None:
+        await at.press("s")
+        assert "2 finished games" in at.seen
+        assert "Ann" in at.seen
+        assert "right moves" in at.seen
+
+    visit(look, file=file)
+
+
+def test_the_levels_and_the_rules_can_be_read() -> None:
+    async def look(at: Visit) -> None:
+        await at.press("v")
+        assert "never makes a mistake" in at.seen
+        await at.press("escape", "1", "1", "question_mark")
+        assert "The last to place" in at.seen
+        await at.press("escape")
+        assert isinstance(at.screen, BoardScreen)
+
+    visit(look)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("game", GAMES)
+def test_the_board_shows_the_turn_the_towers_and_the_blocks_at_every_size(game: str, size: tuple[int, int]) -> None:
+    async def look(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index(game)), "2")
+        table = at.board.table
+        assert "Your turn" in at.seen
+        assert "hint" in at.seen
+        assert f"[{table.game.legal[0]}]" in at.seen
+        if table.game.rules.target is not None:
+            assert "target" in at.seen
+        else:
+            assert "May start it" in at.seen
+
+    visit(look, size=size)
+
+
+def test_a_window_that_changes_its_size_shows_the_same_game() -> None:
+    async def look(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("summit")), "1", "5", "4")
+        before = at.board.table
+        for size in ((40, 16), (250, 60), (60, 50), (80, 24)):
+            await at.resize(*size)
+            assert at.board.table is before
+            assert "9" in at.seen
+
+    visit(look)
+
+
+def test_without_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    async def look(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("draft")), "1", "9", "8")
+        texts.append(at.seen)
+
+    visit(look)
+    monkeypatch.setenv("NO_COLOR", "1")
+    visit(look, app=TowerApp(AppSettings(database="none")))
+    assert texts[0] == texts[1]
+
+
+def test_a_game_of_a_thousand_blocks_is_played_by_typing() -> None:
+    async def play(at: Visit) -> None:
+        choice = catalogue.choose("race", {"blocks": "1-1000", "target": 2000})
+        at.app.push_screen(BoardScreen(at.app.create_session(choice)))
+        await at.settle()
+        await at.type(999)
+        assert at.board.table.game.moves == (999,)
+
+    visit(play)
+
+
+def test_a_rule_file_is_played_like_the_five_games(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\n[rules]\nblocks = "1-5"\ntarget = 7\n')
+
+    async def play(at: Visit) -> None:
+        at.app.push_screen(BoardScreen(at.app.create_session(catalogue.choose(str(file)))))
+        await at.settle()
+        await at.press("5", "2")
+        assert at.board.table.outcome is not None
+        assert Table(at.board.table.game, book=at.board.table.book).outcome == at.board.table.outcome
+
+    visit(play)
