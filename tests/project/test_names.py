@@ -16,8 +16,8 @@ from support.command import ROOT
 
 SOURCE = ROOT / "src" / "number_tower"
 
-MOST_MODULES = 175
-MOST_LOCAL_IMPORTS = 30
+MOST_MODULES = 180
+MOST_LOCAL_IMPORTS = 35
 MOST_PARTICIPLES = 0.02
 """The part of all functions whose whole name may be one participle."""
 

@@ -11,6 +11,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
+from number_tower.cli.config import load_config
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.table import StaleError
 from number_tower.text import format_argument, format_text
@@ -40,7 +41,7 @@ class LazyStore:
         self._choice = choice
         self._store: Store | None = None
         self._timeout: float | None = None
-        if store.get_choice(choice):
+        if choice is not None or choose_database(choice):
             _ = self.location
 
     @cached_property
@@ -48,9 +49,9 @@ class LazyStore:
         """Where the database is."""
         source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
         with report_as(f"{source}: ", store.LocationError):
-            location = store.find_location(self._choice)
+            location = store.find_location(choose_database(self._choice))
         if location is None:
-            raise CommandError(f"games are not saved: {store.ENVIRONMENT_VARIABLE} or --db says none")
+            raise CommandError(f"games are not saved: {name_disabling()} says none")
         return location
 
     @property
@@ -118,7 +119,23 @@ class LazyStore:
 
 def choose_store(args: Namespace) -> LazyStore | None:
     """Return the database that games are saved in; None if they are not to be saved."""
-    return None if args.no_save or store.is_disabled(args.db) else LazyStore(args.db)
+    return None if args.no_save or is_disabled(args.db) else LazyStore(args.db)
+
+
+def choose_database(given: str | None) -> str | None:
+    """Return the database of a call: as given, from the environment or from the settings; None is the default one."""
+    return load_config().database if given is None else given
+
+
+def is_disabled(given: str | None) -> bool:
+    """Say whether a call uses no database."""
+    return store.is_disabled(choose_database(given))
+
+
+def name_disabling() -> str:
+    """Name what can say that there is no database."""
+    files = "the settings file" if not os.environ.get(store.ENVIRONMENT_VARIABLE) and load_config().database else None
+    return files or f"{store.ENVIRONMENT_VARIABLE} or --db"
 
 
 # Saving a game -------------------------------------------------------------------------------------------------------

@@ -154,6 +154,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""
         self.add_value("--record", "FILE", "save the game in a file, after every move")
+        self.add_force_option()
+
+    def add_force_option(self) -> None:
+        """Add whether a file that exists is replaced."""
+        self.add_flag("--force", "replace FILE if it exists")
 
 
 def list_games() -> tuple[str, ...]:

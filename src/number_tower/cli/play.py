@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
+from number_tower.cli.config import PEOPLE, load_config
 from number_tower.cli.database import Autosave, choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, report_as
@@ -44,7 +45,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
-    dialogue.savefile = open_savefile(args.record, dialogue.table)
+    dialogue.savefile = open_savefile(args, dialogue.table)
     dialogue.play()
     follow_up(dialogue, args, terminal)
 
@@ -58,11 +59,15 @@ def follow_up(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
 
 
 def choose_opponent(args: Namespace) -> None:
-    """Take the opponent that is named after the game, as in `tower play draft gentle`."""
+    """Take the opponent that is named after the game, as in `tower play draft gentle`, or the one of the settings."""
     if args.level is not None:
         if args.vs is not None:
             raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
         args.vs = [args.level]
+    elif args.vs is None and "," not in (args.names or "") and (level := load_config().level) is not None:
+        args.vs = [level]
+    if args.vs is not None and [spec.lower() for spec in args.vs] == [PEOPLE]:
+        args.vs = None
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
@@ -126,7 +131,7 @@ def create_dialogue(
 def seat_players(table: Table, opponents: Opponents | None, person: str | None = None) -> Table:
     """Return the table with these opponents; without any, people play both seats of a game that is not over."""
     if opponents is not None:
-        return opponents.seat(table, person)
+        return opponents.seat(table, person or load_config().name)
     return table if table.outcome is not None else replace(table, automatic=(False, False))
 
 
@@ -141,12 +146,14 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     return Opponents.create(args, None if args.seed is None else args.seed + number - 1)
 
 
-def open_savefile(path: str | None, table: Table) -> SaveFile | None:
+def open_savefile(args: Namespace, table: Table) -> SaveFile | None:
     """Save a game in the file of `--record`, if there is one."""
-    if path is None:
+    if args.record is None:
+        if args.force:
+            raise CommandError("--force is only for --record FILE")
         return None
     from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
 
-    if not path:
+    if not args.record:
         raise CommandError("--record: expected a file name")
-    return SaveFile.create(path, table)
+    return SaveFile.create(args.record, table, force=args.force)

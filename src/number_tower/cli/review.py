@@ -22,8 +22,6 @@ from number_tower.table import Table
 from number_tower.text import format_path
 
 _MISTAKE_COLOUR = "1;31"
-_SNIFFED_BYTES = 1000
-"""Bytes of a file that show whether it is an SVG picture."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -31,6 +29,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_ref_argument()
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
+    parser.add_force_option()
     parser.add_value(
         "--seconds", "S", "seconds to think about each position at most (20)", type=parse_seconds, default=20.0
     )
@@ -40,9 +39,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Review a game, and print the review as text, JSON or a picture."""
     table, _ = find_game(args, args.ref)
     printed = args.svg == "-"
+    if args.force and (args.svg is None or printed):
+        raise CommandError("--force is only for --svg FILE")
     if printed and args.json:
         raise CommandError("--json and --svg - cannot both be printed; give --svg a file name, or leave one out")
-    file = None if args.svg is None or printed else _check_picture_file(args.svg)
+    file = None if args.svg is None or printed else _check_picture_file(args.svg, force=args.force)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
         reviewed = review(table.game, declared=table.declared, seconds=args.seconds, progress=progress.update)
@@ -160,17 +161,8 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
 # Pictures ------------------------------------------------------------------------------------------------------------
 
 
-def _check_picture_file(path: str) -> Path:
+def _check_picture_file(path: str, *, force: bool) -> Path:
     """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
         raise CommandError("--svg: expected a file name, or - to print the picture")
-    file = find_output_file(path, "picture", " (--svg - prints it)")
-    with report_writing("picture", path):
-        if file.exists() and file.stat().st_size and not _holds_picture(file):
-            raise CommandError(f"{format_path(path)} holds something that is not an SVG picture; choose another file")
-    return file
-
-
-def _holds_picture(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return b"<svg" in stream.read(_SNIFFED_BYTES)
+    return find_output_file(path, "picture", " (--svg - prints it)", force=force)
