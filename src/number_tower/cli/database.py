@@ -289,11 +289,16 @@ def is_match_id(ref: str) -> bool:
     return ref[:1] in {"m", "M"} and is_game_id(ref[1:])
 
 
-def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundGame:
-    """Find the game that a REF stands for: by its id, as one line, or in a file.
+def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) -> FoundGame:
+    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game.
 
     `otherwise` is the error if it stands for nothing.
     """
+    if ref is None:
+        last = LazyStore(args.db).query(lambda database: database.find_last(), "game")
+        if last is None:
+            raise CommandError("there is no game yet; to play one: tower play GAME")
+        return FoundGame(last.table, last)
     if is_game_id(ref):
         saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), f"game {int(ref)}")
         return FoundGame(saved.table, saved)

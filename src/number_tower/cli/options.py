@@ -132,14 +132,15 @@ class CommandParser(argparse.ArgumentParser):
         """Add whether the blocks that are left are hidden."""
         self.add_flag("--hidden", "do not show which blocks are left")
 
-    def add_ref_argument(self, *, required: bool = True) -> None:
-        """Add a reference to a game, and the database that it may be in."""
-        match = "" if required else ", a match's such as m3"
+    def add_ref_argument(self, default: str, *, matches: bool = False) -> None:
+        """Add a reference to a game, and the database that it may be in; without it, the default is used."""
+        match = ", a match's such as m3" if matches else ""
         self.add_value(
             "ref",
             "REF",
-            f"""a game's id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record""",
-            nargs=None if required else "?",
+            f"a game's id (see `history`){match}, one line such as draft:9,8,6, or a file with its record "
+            f"(default: {default})",
+            nargs="?",
         )
         self.add_db_option()
 

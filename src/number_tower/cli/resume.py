@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    parser.add_ref_argument(required=False)
+    parser.add_ref_argument("the last unfinished game or match", matches=True)
     parser.add_opponent_options()
     parser.add_record_option()
     parser.add_no_save_option()

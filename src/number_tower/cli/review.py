@@ -22,11 +22,13 @@ from number_tower.table import Table
 from number_tower.text import format_path
 
 _MISTAKE_COLOUR = "1;31"
+_NARROW = 60
+"""Columns of a terminal below which the table of moves has short heads and short names."""
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
-    parser.add_ref_argument()
+    parser.add_ref_argument("your last game")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
     parser.add_force_option()
@@ -81,21 +83,27 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
 
 def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
     """Print a row for each move, and beneath each mistake what would have been better."""
-    width = max(len(_format_value(worth)) for move in reviewed.moves for worth in (move.before, move.after))
+    narrow = terminal.columns < _NARROW
+    unknown = "-" if narrow else "unknown"
+    width = max(len(_format_value(worth, unknown)) for move in reviewed.moves for worth in (move.before, move.after))
     rows = []
     for move in reviewed.moves:
-        before, after = (_format_value(worth) for worth in (move.before, move.after))
+        before, after = (_format_value(worth, unknown) for worth in (move.before, move.after))
         name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
-        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * move.forced
+        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * (move.forced and not narrow)
         values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
-    heading, *lines = format_table(heads, "><><", rows, colour=terminal.colour).splitlines()
+    longest_name = {}
+    if narrow:
+        heads, longest_name = ("move", "player", "block", "value"), {"player": terminal.columns - width * 2 - 23}
+    table = format_table(heads, "><><", rows, colour=terminal.colour, max_widths=longest_name)
+    heading, *lines = table.splitlines()
     terminal.write(f"{heading}\n")
-    indent = " " * 8
+    indent = " " * (6 if narrow else 8)
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in _list_remarks(move, words):
+        for sentence in (*["forced"] * (move.forced and narrow), *_list_remarks(move, words)):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
@@ -107,8 +115,8 @@ def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
         yield f"({words.names[1 - move.player]} cannot place a {words.noun} and skips.)"
 
 
-def _format_value(worth: Worth | None) -> str:
-    return "unknown" if worth is None else worth.value
+def _format_value(worth: Worth | None, unknown: str) -> str:
+    return unknown if worth is None else worth.value
 
 
 def _pad_value(value: str, width: int, terminal: Terminal) -> str:
