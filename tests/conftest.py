@@ -1,4 +1,4 @@
-"""Settings of all tests: no database unless one is named, signals work even if ignored, no time limits, markers."""
+"""Settings of all tests: no database or settings unless named, signals work even if ignored, no limits, markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from support.sizes import examples
 
-os.environ["NUMBER_TOWER_DB"] = "none"
+os.environ["NUMBER_TOWER_DB"] = os.environ["NUMBER_TOWER_CONFIG"] = "none"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 settings.register_profile(

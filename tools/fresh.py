@@ -22,7 +22,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         _copy(copy)
-        environment = {**os.environ, "NUMBER_TOWER_DB": str(Path(folder, "games.db"))}
+        own = {"NUMBER_TOWER_DB": str(Path(folder, "games.db")), "NUMBER_TOWER_CONFIG": "none"}
+        environment = {**os.environ, **own}
         _play(copy, environment)
         _play_in_the_browser(copy, environment)
 

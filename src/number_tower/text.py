@@ -70,6 +70,13 @@ def make_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
+def format_mistakes(where: str, mistakes: Sequence[str]) -> str:
+    """Return an error's message: the one mistake after its place, or each of several in a line of its own."""
+    if len(mistakes) == 1:
+        return f"{where}: {mistakes[0]}"
+    return "\n".join((f"{where} has {len(mistakes)} mistakes:", *(f"  {mistake}" for mistake in mistakes)))
+
+
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that a misspelt one is most like; None if it is like none of them."""
     from difflib import get_close_matches  # noqa: PLC0415 - start-up: only mistakes need it

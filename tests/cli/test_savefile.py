@@ -100,41 +100,44 @@ def test_resuming_from_a_pipe_works_and_keeps_nothing(tmp_path: Path) -> None:
     assert "won the game" in done.stdout
 
 
-def test_an_earlier_game_in_the_file_is_kept_beside_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["draft:9,8,6\n", "my homework\n", ""])
+def test_a_file_that_exists_is_replaced_only_if_that_is_asked_for(tmp_path: Path, content: str) -> None:
     path = tmp_path / "game.json"
-    (tmp_path / "game.json~").write_text("somebody's backup")
-    for moves in ("9\n8\n6\n", "7\n"):
-        tower("play", "draft", "--record", str(path), typed=moves)
-    done = tower("play", "draft", "--record", str(path), typed="1\n")
-    assert f"{path} held an earlier game, which is now in {path}~3" in done.stderr
-    assert (tmp_path / "game.json~").read_text() == "somebody's backup"
-    assert kept(tmp_path / "game.json~2").game.moves == (9, 8, 6)
-    assert kept(tmp_path / "game.json~3").game.moves == (7,)
-    assert kept(path).game.moves == (1,)
-
-
-def test_starting_and_leaving_at_once_disturbs_no_earlier_game(tmp_path: Path) -> None:
-    path = tmp_path / "game.json"
-    for moves in ("9\n8\n6\n", "quit\n", "quit\n", ""):
-        tower("play", "draft", "--record", str(path), typed=moves)
-    assert kept(path).game.moves == (9, 8, 6)
+    path.write_text(content)
+    call = ("play", "draft", "--record", str(path))
+    done = tower(*call, typed="9\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tower: {path} exists already; choose another file, or add --force to replace it\n"
+    assert path.read_text() == content
+    assert tower("resume", "draft:5", "--record", str(path)).stderr == done.stderr
+    tower(*call, "--force", typed="7\n")
+    assert kept(path).game.moves == (7,)
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_no_game_is_never_written_over(tmp_path: Path) -> None:
-    path = tmp_path / "homework.txt"
-    path.write_text("my homework\n")
-    done = tower("play", "draft", "--record", str(path), typed="9\n")
-    assert done.returncode == 2
-    assert "holds something that is not a game; choose another file" in done.stderr
-    assert path.read_text() == "my homework\n"
-
-
-def test_an_empty_file_may_be_used(tmp_path: Path) -> None:
+def test_the_file_that_a_game_is_resumed_from_may_be_named_twice(tmp_path: Path) -> None:
     path = tmp_path / "game.json"
-    path.touch()
-    done = tower("play", "draft", "--record", str(path), typed="9\n8\n6\n")
-    assert (done.returncode, done.stderr) == (0, "")
+    path.write_text("draft:9\n")
+    tower("resume", str(path), "--record", str(path), typed="8\n")
+    assert path.read_text() == "draft:9,8\n"
+
+
+def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    path, other = tmp_path / "my game.json", tmp_path / "other.json"
+    path.write_text("my homework\n")
+    done = tower("play", "draft", typed=f"9\nsave {path}\nquit\n")
+    assert (
+        f"cannot be saved there: {path} exists already; choose another file, or add --force to replace" in done.stdout
+    )
+    assert path.read_text() == "my homework\n"
+    typed = f"9\nsave {path} --force\n8\nsave {path}\nsave --force {other}\nsave {other}\n1\nquit\n"
+    done = tower("play", "draft", typed=typed)
+    assert done.stdout.count("Every new move is saved there too.") == 4, "the game's own file needs no force"
+    assert (kept(path).game.moves, kept(other).game.moves) == ((9, 8), (9, 8, 1))
+
+
+def test_force_needs_a_file() -> None:
+    assert "--force is only for --record FILE" in tower("play", "draft", "--force").stderr
 
 
 def test_a_link_to_a_record_stays_a_link(tmp_path: Path) -> None:
@@ -201,13 +204,6 @@ def test_a_kill_at_any_moment_leaves_the_last_complete_record(tmp_path: Path, se
     assert tower("resume", str(path)).returncode in {0, 1}
 
 
-def test_a_hint_never_names_a_file_with_another_game(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    tower("play", "draft", "--record", str(path), typed="9\n8\nquit\n")
-    left = tower("resume", "draft:5,4", "--record", str(path), typed="quit\n")
-    assert left.stdout.endswith("Resume it with: tower resume draft:5,4\n")
-
-
 def test_a_write_that_fails_leaves_the_last_record_and_does_not_stand_in_the_way_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,23 +228,6 @@ def test_what_a_killed_program_left_behind_stands_in_nobodys_way(tmp_path: Path)
     (tmp_path / f".game.json.{os.getpid()}.part").write_text("half a rec")
     keeper = savefile.SaveFile.create(str(tmp_path / "game.json"), Table(Game(rules("draft")), "draft"))
     assert keeper.up_to_date
-
-
-def test_an_earlier_game_that_vanished_needs_no_second_name(tmp_path: Path) -> None:
-    path = tmp_path / "game.json"
-    tower("play", "draft", "--record", str(path), typed="9\n")
-    table = Table(Game(rules("race")), "race")
-    keeper = savefile.SaveFile.create(str(path), table)
-    path.unlink()
-    assert keeper.save(table.play(7)) is None
-    assert kept(path).game.moves == (7,)
-
-
-def test_a_game_ended_by_word_is_an_earlier_game_too(tmp_path: Path) -> None:
-    path = tmp_path / "game.txt"
-    path.write_text("draft(resigned=1):\n")
-    tower("play", "draft", "--record", str(path), typed="9\n")
-    assert (tmp_path / "game.txt~").read_text() == "draft(resigned=1):\n"
 
 
 # Files that are written whole or not at all --------------------------------------------------------------------------

@@ -71,9 +71,10 @@ def printed(*arguments: str) -> str:
 
 
 def screen_with(**changed: object) -> Terminal:
-    screen = Terminal()
+    screen = type("Screen", (Terminal,), {"columns": changed.pop("columns")} if "columns" in changed else {})()
     for key, value in changed.items():
         setattr(screen, key, value)
+    assert isinstance(screen, Terminal)
     return screen
 
 
@@ -321,7 +322,7 @@ def test_a_game_of_five_hundred_moves_is_gone_through() -> None:
 
 def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = printed("draft:9,5,1,3,2")
-    monkeypatch.setattr(main, "Terminal", lambda: screen_with(colour=True))
+    monkeypatch.setattr(main, "Terminal", lambda **_: screen_with(colour=True))
     text = printed("draft:9,5,1,3,2")
     assert "\033[" in text
     assert text != plain
@@ -329,7 +330,7 @@ def test_colour_is_there_besides_and_tells_nothing_alone(monkeypatch: pytest.Mon
 
 
 def test_long_sentences_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main, "Terminal", lambda: screen_with(columns=60))
+    monkeypatch.setattr(main, "Terminal", lambda **_: screen_with(columns=60))
     assert max(map(len, printed("draft:9,5,1,3,2").splitlines())) <= 60
 
 
@@ -503,9 +504,9 @@ def test_text_is_broken_where_it_would_be_too_wide() -> None:
 def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -> None:
     path = tmp_path / "game.svg"
     text = printed("draft:9,8,6", "--svg", str(path))
-    assert text == printed("draft:9,8,6") + f"\nThe picture is in {path}.\n"
+    assert text == printed("draft:9,8,6") + f"\nPicture saved to {path}.\n"
     assert path.read_text() == printed("draft:9,8,6", "--svg", "-")
-    assert printed("race:7", "--json", "--svg", str(path)) == printed("race:7", "--json")
+    assert printed("race:7", "--json", "--svg", str(path), "--force") == printed("race:7", "--json")
     assert path.read_text() == printed("race:7", "--svg", "-")
     assert os.listdir(tmp_path) == ["game.svg"]
 
@@ -515,8 +516,8 @@ def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -
     [
         ("", "expected a file name"),
         ("nowhere/game.svg", "there is no folder"),
-        ("folder", "is not a file that a picture can be kept in"),
-        ("notes.txt", "holds something that is not an SVG picture; choose another file"),
+        ("folder", "is not a file that a picture can be saved to"),
+        ("notes.txt", "exists already; choose another file, or add --force to replace it"),
     ],
 )
 def test_where_no_picture_can_be_kept_it_is_said_before_any_work(
@@ -540,16 +541,16 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", full)
-    assert main.main(["review", "race:7", "--svg", str(path)]) == 2
+    assert main.main(["review", "race:7", "--svg", str(path), "--force"]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"tower: the picture cannot be kept in {path}: No space left on device\n")
+    assert (out, err) == ("", f"tower: the picture cannot be saved to {path}: No space left on device\n")
     assert path.read_text() == "<svg/>"
     assert os.listdir(tmp_path) == ["game.svg"]
 
 
 def test_two_things_cannot_be_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["review", "race:7", "--json", "--svg", "-"]) == 2
-    assert "would both be printed" in capsys.readouterr().err
+    assert "cannot both be printed" in capsys.readouterr().err
 
 
 def test_the_command_reviews_a_record_in_a_file(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from support.command import ROOT
 
 SOURCE = ROOT / "src" / "number_tower"
 
-MOST_MODULES = 195
-MOST_LOCAL_IMPORTS = 30
+MOST_MODULES = 205
+MOST_LOCAL_IMPORTS = 40
 MOST_PARTICIPLES = 0.02
 """The part of all functions whose whole name may be one participle."""
 

@@ -380,6 +380,10 @@ def test_export_and_import_as_commands(tmp_path: Path) -> None:
     tower("play", "summit", "--vs", "gentle", "--seed", "1", typed="5\nquit\n", NUMBER_TOWER_DB=database)
     file = tmp_path / "games.jsonl"
     assert tower("export", str(file), NUMBER_TOWER_DB=database).stdout == f"Exported 2 games to {file}.\n"
+    again = tower("export", str(file), NUMBER_TOWER_DB=database)
+    refused = f"tower: {file} exists already; choose another file, or add --force to replace it\n"
+    assert (again.returncode, again.stdout, again.stderr) == (2, "", refused)
+    assert tower("export", str(file), "--force", NUMBER_TOWER_DB=database).stdout == f"Exported 2 games to {file}.\n"
     sent = file.read_text()
     assert tower("export", NUMBER_TOWER_DB=database).stdout == sent
     other = str(tmp_path / "other.db")

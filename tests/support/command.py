@@ -33,7 +33,8 @@ def plain_environment(**more: str) -> dict[str, str]:
     """Return an environment in which the command behaves the same everywhere."""
     kept = {key: os.environ[key] for key in ("PATH", "HOME", "SYSTEMROOT") if key in os.environ}
     kept["PATH"] = os.pathsep.join([str(Path(TOWER).parent), kept.get("PATH", "")])
-    return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", "NUMBER_TOWER_DB": "none", **more}
+    own = {"NUMBER_TOWER_DB": "none", "NUMBER_TOWER_CONFIG": "none"}
+    return {**kept, "PYTHONUTF8": "1", "TERM": "xterm-256color", **own, **more}
 
 
 def limited(

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from number_tower import catalogue
 from number_tower.cli.config import load_config
 from number_tower.cli.errors import FAILED, CommandError, require_extra
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal, is_visible
+from number_tower.session.game import GameSession
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
-    from number_tower.catalogue import GameChoice, Rulebook
+    from number_tower.catalogue import GameChoice
     from number_tower.cli.dialogue import Dialogue
     from number_tower.session.match import MatchCourse
-    from number_tower.tui.app import TowerApp
 
 MIN_COLUMNS, MIN_ROWS = 40, 16
 """The smallest terminal that the app is shown in."""
@@ -37,11 +36,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace, _: Terminal) -> None:
     """Open the app, on its first screen or on that of a new game."""
-    from number_tower import catalogue  # noqa: PLC0415 - the menu of a pipe needs none of it
-
     book = None if args.game is None else catalogue.load(args.game)
     _require_terminal()
-    open_app(args, None if book is None else lambda _: _create_new_game(book))
+    open_app(args, None if book is None else _load("start").create_new_game(book))
 
 
 def opens_app(args: Namespace, *, default: bool = False) -> bool:
@@ -76,57 +73,48 @@ def find_problem() -> str | None:
 
 def _require_terminal() -> None:
     with require_extra("the app", "tui"):
-        import textual  # noqa: F401, PLC0415 - only to see whether it is installed
+        import_module("textual")
     if (problem := find_problem()) is not None:
         raise CommandError(f"{problem}; play in the dialogue with: tower --plain", code=FAILED)
 
 
-def open_app(args: Namespace, first: Callable[[TowerApp], Screen[None]] | None = None) -> None:
-    """Show the app until it is left, and then print how to resume what was left."""
-    from number_tower.tui.app import AppSettings, TowerApp  # noqa: PLC0415 - only now is Textual needed
+def open_app(args: Namespace, first: object = None) -> None:
+    """Show the app until it is left, and then print how to resume what was left.
 
+    `first` is the screen that is shown first, as a function of `tui.start` returned it.
+    """
     config = load_config()
     if not config.colours:
         os.environ["NO_COLOR"] = "1"
-    database = config.database if args.db is None else args.db
+    app, database = _load("app"), config.database if args.db is None else args.db
     light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
-    settings = AppSettings(config.name, config.level, database, save=not args.no_save, light=light)
-    if hint := TowerApp(settings, first).run():
+    settings = app.AppSettings(config.name, config.level, database, save=not args.no_save, light=light)
+    if hint := app.TowerApp(settings, first).run():
         print(hint)
 
 
-def _create_new_game(book: Rulebook) -> Screen[None]:
-    from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - Textual
-
-    return NewGameScreen(book)
+def _load(module: str) -> Any:
+    """Import a module of the app; Textual is loaded only then."""
+    return import_module(f"number_tower.tui.{module}")
 
 
 def play_in_app(args: Namespace, dialogue: Dialogue) -> None:
     """Play the game of a dialogue in the app."""
-    from number_tower.session.game import GameSession  # noqa: PLC0415 - only for the app
-    from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - Textual
-
     session = GameSession(dialogue.table, dialogue.opponents, dialogue.autosave, dialogue.savefile)
-    open_app(args, lambda _: BoardScreen(session, coin_tossed=dialogue.coin_tossed))
+    open_app(args, _load("start").create_board(session, coin_tossed=dialogue.coin_tossed))
 
 
 def play_match_in_app(args: Namespace, course: MatchCourse) -> None:
     """Play a match in the app."""
-    from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - Textual
-
-    open_app(args, lambda _: BoardScreen(course.open_session()))
+    open_app(args, _load("start").create_match(course))
 
 
 def learn_in_app(args: Namespace, choice: GameChoice) -> None:
     """Give a first lesson in the app."""
-    from number_tower.tui.question import LessonScreen  # noqa: PLC0415 - Textual
-
-    open_app(args, lambda _: LessonScreen(choice.book))
+    open_app(args, _load("start").create_lesson(choice.book))
 
 
 def ask_puzzles_in_app(args: Namespace, choice: GameChoice | None) -> None:
     """Ask puzzles in the app."""
-    from number_tower.tui.question import PuzzleScreen  # noqa: PLC0415 - Textual
-
     book = None if choice is None else choice.book
-    open_app(args, lambda _: PuzzleScreen(book, grade=args.grade, day=args.day, seed=args.seed))
+    open_app(args, _load("start").create_puzzles(book, args.grade, args.day, args.seed))

@@ -70,7 +70,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.json:
         print(found.to_json())
         return
-    terminal.write(format_report(found, min(MAX_WIDTH, terminal.columns)))
+    terminal.show(format_report(found, min(MAX_WIDTH, terminal.columns)))
     if journal.is_kept:
         terminal.show(f"\nEvery game is saved in {journal.name}, one per line.\n")
 

@@ -50,11 +50,84 @@ def format_table(
     *,
     colour: bool = False,
     max_widths: Mapping[str, int] = MappingProxyType({}),
+    width: int = sys.maxsize,
 ) -> str:
     """Return a table without lines, as wide as it needs to be, without spaces at the ends of lines.
 
-    `alignment` has `<` or `>` for each column; cells may be painted; `max_widths` has columns that are cut.
+    `alignment` has `<` or `>` for each column; cells may be painted; `max_widths` has columns that are cut. Where the
+    table is wider than `width`, those columns are cut to what is left, or each row is written in several lines.
     """
+    rows = list(rows)
+    text = _draw_table(heads, alignment, rows, colour=colour, max_widths=max_widths)
+    excess = measure_width(text) - width
+    if excess <= 0:
+        return text
+    room = _share_room(heads, rows, max_widths, excess)
+    if room is None:
+        return _stack_rows(heads, alignment, rows, width, colour=colour)
+    return _draw_table(heads, alignment, rows, colour=colour, max_widths=room)
+
+
+def measure_width(text: str) -> int:
+    """Return the width of the longest line of a text, which may be painted."""
+    return max((count_cells(Text.from_ansi(line).plain) for line in text.splitlines()), default=0)
+
+
+def _share_room(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], max_widths: Mapping[str, int], excess: int
+) -> dict[str, int] | None:
+    """Return narrower widths for the columns that may be cut, the widest cut first; None if that is not enough."""
+    widths = {}
+    for place, head in enumerate(heads):
+        if head in max_widths:
+            widths[head] = min(max_widths[head], max(measure_width(row[place]) for row in (heads, *rows)))
+    while excess > 0:
+        widest = max(widths, key=lambda head: widths[head], default=None)
+        if widest is None or widths[widest] <= MIN_NAME:
+            return None
+        widths[widest] -= 1
+        excess -= 1
+    return widths
+
+
+def _stack_rows(
+    heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]], width: int, *, colour: bool
+) -> str:
+    """Write each row in as many lines as it needs, with its numbers after their heads."""
+    lines = [paint(heads[0], BOLD) if colour else heads[0]] if alignment[0] == "<" else []
+    first = max(measure_width(row[0]) for row in rows)
+    for row in rows:
+        line = row[0].rjust(first) if alignment[0] == ">" else row[0]
+        for head, side, cell in list(zip(heads, alignment, row, strict=True))[1:]:
+            if not cell:
+                continue
+            piece = f"{head} {cell}" if side == ">" and head else cell
+            if measure_width(f"{line}  {piece}") > width:
+                lines.append(line)
+                line = _cut(" " * (first + 2 if alignment[0] == ">" else 4) + piece, width)
+            else:
+                line += f"  {piece}"
+        lines.append(line)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text that fits into a width; what is cut loses its colour."""
+    if measure_width(text) <= width:
+        return text
+    plain = Text.from_ansi(text)
+    plain.truncate(width, overflow="ellipsis")
+    return plain.plain
+
+
+def _draw_table(
+    heads: Sequence[str],
+    alignment: str,
+    rows: Iterable[Sequence[str]],
+    *,
+    colour: bool,
+    max_widths: Mapping[str, int],
+) -> str:
     table = Grid(box=None, padding=(0, 1), pad_edge=False, header_style="none")
     for head, side in zip(heads, alignment, strict=True):
         justify: JustifyMethod = "left" if side == "<" else "right"
@@ -85,8 +158,13 @@ def render_ranking(players: Sequence[str], heads: Sequence[str], rows: Sequence[
 
     longest_name = max(map(len, players))
     text = build(longest_name)
-    excess = max(map(count_cells, text.splitlines())) - width
-    return text if excess <= 0 else build(longest_name - excess)
+    excess = measure_width(text) - width
+    if excess > 0:
+        text = build(longest_name - excess)
+    if width >= MAX_WIDTH or measure_width(text) <= width:
+        return text
+    named = [(name, *row) for name, row in zip(number_names(players, width - 5), rows, strict=True)]
+    return _stack_rows(["     player", *heads], "<" + ">" * len(heads), named, width, colour=False)
 
 
 def number_names(players: Sequence[str], longest_name: int) -> list[str]:

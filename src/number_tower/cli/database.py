@@ -9,6 +9,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from number_tower import store
+from number_tower.cli.config import load_config
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.session.database import GameDatabase
 from number_tower.text import format_text
@@ -28,12 +29,18 @@ if TYPE_CHECKING:
 class LazyStore(GameDatabase):
     """The database of a call; what is wrong with it is a CommandError."""
 
+    def __init__(self, choice: str | None) -> None:
+        super().__init__(choice)
+        if choose_database(choice):
+            _ = self.location
+
     def _find_location(self) -> store.Location:
         source = store.ENVIRONMENT_VARIABLE if self._choice is None else "--db"
-        if store.is_disabled(self._choice):
-            raise CommandError(f"games are not saved: {store.ENVIRONMENT_VARIABLE} or --db says none")
         with report_as(f"{source}: ", store.LocationError):
-            return super()._find_location()
+            location = store.find_location(choose_database(self._choice))
+        if location is None:
+            raise CommandError(f"games are not saved: {name_disabling()} says none")
+        return location
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
         """Look something up, and close the database; `what` names it where it cannot be found.
@@ -55,7 +62,23 @@ class LazyStore(GameDatabase):
 
 def choose_store(args: Namespace) -> LazyStore | None:
     """Return the database that games are saved in; None if they are not to be saved."""
-    return None if args.no_save or store.is_disabled(args.db) else LazyStore(args.db)
+    return None if args.no_save or is_disabled(args.db) else LazyStore(args.db)
+
+
+def choose_database(given: str | None) -> str | None:
+    """Return the database of a call: as given, from the environment or from the settings; None is the default one."""
+    return load_config().database if given is None else given
+
+
+def is_disabled(given: str | None) -> bool:
+    """Say whether a call uses no database."""
+    return store.is_disabled(choose_database(given))
+
+
+def name_disabling() -> str:
+    """Name what can say that there is no database."""
+    files = "the settings file" if not os.environ.get(store.ENVIRONMENT_VARIABLE) and load_config().database else None
+    return files or f"{store.ENVIRONMENT_VARIABLE} or --db"
 
 
 @contextmanager
@@ -91,11 +114,16 @@ def is_match_id(ref: str) -> bool:
     return ref[:1] in {"m", "M"} and is_game_id(ref[1:])
 
 
-def find_game(args: Namespace, ref: str, otherwise: str | None = None) -> FoundGame:
-    """Find the game that a REF stands for: by its id, as one line, or in a file.
+def find_game(args: Namespace, ref: str | None, otherwise: str | None = None) -> FoundGame:
+    """Find the game that a REF stands for: by its id, as one line, or in a file; without a REF, the last game.
 
     `otherwise` is the error if it stands for nothing.
     """
+    if ref is None:
+        last = LazyStore(args.db).query(lambda database: database.find_last(), "game")
+        if last is None:
+            raise CommandError("there is no game yet; to play one: tower play GAME")
+        return FoundGame(last.table, last)
     if is_game_id(ref):
         saved = LazyStore(args.db).query(lambda database: database.get(int(ref)), f"game {int(ref)}")
         return FoundGame(saved.table, saved)

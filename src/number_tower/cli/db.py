@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from number_tower.cli.console import show_progress
-from number_tower.cli.database import LazyStore
+from number_tower.cli.database import LazyStore, is_disabled, name_disabling
 from number_tower.cli.errors import FAILED, CommandError, report_as
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError, get_data_folder, is_disabled, locate_file
+from number_tower.store import StoreError, get_data_folder, locate_file
 from number_tower.store.backup import DatabaseSummary, create_backup, name_backup, restore_backup
 from number_tower.store.database import count_contents
 from number_tower.store.engine import use_once
@@ -41,7 +41,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
     _check_options(args)
     if args.action is None and is_disabled(args.db):
-        terminal.show("Games are not saved (NUMBER_TOWER_DB or --db says none).\n")
+        terminal.show(f"Games are not saved ({name_disabling()} says none).\n")
         return
     with report_as("", StoreError, end=".", code=FAILED):
         _ACTIONS[args.action](args, terminal)

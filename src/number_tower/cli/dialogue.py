@@ -104,7 +104,7 @@ class Dialogue:
         if answer.command == CHANGED:
             self._catch_up(self._current, self.table)
         elif answer.command == "save":
-            self._start_savefile(answer.file)
+            self._start_savefile(answer.file, force=answer.force)
         elif answer.command == "undo":
             self._undo()
         elif answer.number is None:
@@ -180,8 +180,8 @@ class Dialogue:
         self.table = replace(current, automatic=self.table.automatic)
         self.narrate(since)
 
-    def _start_savefile(self, path: str) -> None:
-        """Write the game to a file, now and after every change."""
+    def _start_savefile(self, path: str, *, force: bool) -> None:
+        """Write the game to a file, now and after every change; with `force`, in place of a file that exists."""
         from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - not for the first prompt
 
         if not path:
@@ -189,12 +189,11 @@ class Dialogue:
             return
         try:
             key = None if self.autosave is None else self.autosave.key
-            self.savefile, news = SaveFile.start(path, self.table, key)
+            again = self.savefile is not None and os.path.realpath(path) == str(self.savefile.file)
+            self.savefile = SaveFile.create(path, self.table, key, force=force or again)
         except CommandError as error:
             self.terminal.show(f"The game cannot be saved there: {str(error).removesuffix('.')}.\n")
             return
-        if news:
-            self.terminal.show(f"({news}.)\n")
         self.terminal.show(f"Game saved to {self.savefile.name}. Every new move is saved there too.\n")
 
     def _undo(self) -> None:

@@ -93,7 +93,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.json:
         print(found.to_json())
         return
-    terminal.write(format_summary(found, min(MAX_WIDTH, terminal.columns)))
+    terminal.show(format_summary(found, min(MAX_WIDTH, terminal.columns)))
     terminal.show(f"\n{_describe_output(args, journal)}{_describe_shortage(args, suite)}\n")
 
 

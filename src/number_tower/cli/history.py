@@ -68,7 +68,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
         rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
         alignment = ">" + "<" * (len(heads) - 1)
-        terminal.write(format_table(heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
+        table = format_table(
+            heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS, width=terminal.columns
+        )
+        terminal.write(table)
         if pages > 1:
             after = f"; next page: --page {args.page + 1}" if args.page < pages else ""
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")

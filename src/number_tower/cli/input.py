@@ -53,6 +53,8 @@ class PlayerInput(NamedTuple):
     number: int | None = None
     problem: str | None = None
     file: str = ""
+    force: bool = False
+    """Whether `save` replaces a file that exists."""
     topic: str = ""
     """What `why` asks about, an idea's name or more; or the command that `help` is about."""
 
@@ -71,7 +73,8 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
         topic = word.removeprefix("why").strip() if not question[1] else ""
         return PlayerInput(printable, command="why", number=parse_number(question[1]), topic=topic)
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
-        return PlayerInput(printable, command="save", file=words[1])
+        file = re.sub(r"(^|\s)--force(\s|$)", " ", words[1]).strip()
+        return PlayerInput(printable, command="save", file=file, force=file != words[1].strip())
     number = parse_number(text)
     if number is not None:
         return PlayerInput(format_text(text.lstrip("0") or "0", 40), number=number)

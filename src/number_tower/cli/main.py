@@ -40,6 +40,7 @@ COMMANDS = {
     "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
     "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
     "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
+    "config": ("config", "show your settings, or change one: name, level, app, colours, database"),
     "games": ("info", "list the games"),
     "levels": ("info", "describe the levels of the computer"),
     "rules": ("info", "print the rules of a game in brief"),
@@ -99,8 +100,9 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
         call = " ".join(filter(None, ("tower", args.command)))
         raise CommandError(f"unexpected argument {format_value(unknown[0])} (see: {call} --help)")
     run = import_module("number_tower.cli.menu").run if args.command is None else _load(args.command, "run")
+    colours = args.command == "config" or import_module("number_tower.cli.config").load_config().colours
     try:
-        return int(run(args, Terminal()) or FINISHED)
+        return int(run(args, Terminal(colours=colours)) or FINISHED)
     except number_tower.CatalogueError as error:  # imported only when there is an error
         raise CommandError(str(error)) from None
 

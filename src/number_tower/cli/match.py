@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.catalogue import GameChoice
 from number_tower.cli.app import opens_app, play_match_in_app
+from number_tower.cli.config import load_config
 from number_tower.cli.database import announce_wait, choose_store
 from number_tower.cli.dialogue import Dialogue, format_record
 from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
@@ -53,7 +54,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     with report_as("--best-of: ", MatchError):
         match = Match(default if args.best_of is None else args.best_of, games[0].first)
     opponents = _create_opponents(args)
-    names = names or _choose_names(games, opponents, person)
+    names = names or _choose_names(games, opponents, person or load_config().name)
     series = Series(games, match, names, hidden=args.hidden)
     session = _MatchSession(args, series, terminal)
     if opens_app(args):

@@ -150,14 +150,15 @@ class CommandParser(argparse.ArgumentParser):
         """Add whether the blocks that are left are hidden."""
         self.add_flag("--hidden", "do not show which blocks are left")
 
-    def add_ref_argument(self, *, required: bool = True) -> None:
-        """Add a reference to a game, and the database that it may be in."""
-        match = "" if required else ", a match's such as m3"
+    def add_ref_argument(self, default: str, *, matches: bool = False) -> None:
+        """Add a reference to a game, and the database that it may be in; without it, the default is used."""
+        match = ", a match's such as m3" if matches else ""
         self.add_value(
             "ref",
             "REF",
-            f"""a game's id (see `history`){match}, one line such as "draft:9,8,6", or a file with its record""",
-            nargs=None if required else "?",
+            f"a game's id (see `history`){match}, one line such as draft:9,8,6, or a file with its record "
+            f"(default: {default})",
+            nargs="?",
         )
         self.add_db_option()
 
@@ -172,6 +173,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""
         self.add_value("--record", "FILE", "save the game in a file, after every move")
+        self.add_force_option()
+
+    def add_force_option(self) -> None:
+        """Add whether a file that exists is replaced."""
+        self.add_flag("--force", "replace FILE if it exists")
 
 
 def list_games() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
 from number_tower.cli.app import opens_app, play_in_app
+from number_tower.cli.config import PEOPLE, load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import CommandError, report_as
@@ -47,7 +48,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
-    dialogue.savefile = open_savefile(args.record, dialogue.table)
+    dialogue.savefile = open_savefile(args, dialogue.table)
     if opens_app(args):
         play_in_app(args, dialogue)
         return
@@ -64,11 +65,15 @@ def follow_up(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> None:
 
 
 def choose_opponent(args: Namespace) -> None:
-    """Take the opponent that is named after the game, as in `tower play draft gentle`."""
+    """Take the opponent that is named after the game, as in `tower play draft gentle`, or the one of the settings."""
     if args.level is not None:
         if args.vs is not None:
             raise CommandError(f"expected one opponent; got {format_value(args.level)} and --vs")
         args.vs = [args.level]
+    elif args.vs is None and "," not in (args.names or "") and (level := load_config().level) is not None:
+        args.vs = [level]
+    if args.vs is not None and [spec.lower() for spec in args.vs] == [PEOPLE]:
+        args.vs = None
 
 
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
@@ -116,7 +121,7 @@ def create_dialogue(
     opponents = create_opponents(args)
     store = choose_store(args)
     return Dialogue(
-        seat_players(table, opponents, person),
+        seat_players(table, opponents, person or load_config().name),
         terminal,
         autosave=None if store is None else Autosave(store, opponents, saved),
         opponents=opponents,
@@ -151,12 +156,14 @@ def _read_seats(args: Namespace) -> tuple[str | None, str | None]:
     return specs[0], specs[1]
 
 
-def open_savefile(path: str | None, table: Table) -> SaveFile | None:
+def open_savefile(args: Namespace, table: Table) -> SaveFile | None:
     """Save a game in the file of `--record`, if there is one."""
-    if path is None:
+    if args.record is None:
+        if args.force:
+            raise CommandError("--force is only for --record FILE")
         return None
     from number_tower.cli.savefile import SaveFile  # noqa: PLC0415 - only games in files need it
 
-    if not path:
+    if not args.record:
         raise CommandError("--record: expected a file name")
-    return SaveFile.create(path, table)
+    return SaveFile.create(args.record, table, force=args.force)

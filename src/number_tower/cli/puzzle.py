@@ -15,6 +15,7 @@ from number_tower import record
 from number_tower.brief import format_label
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.app import ask_puzzles_in_app, opens_app
+from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
@@ -74,7 +75,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.day is not None and args.seed is not None:
         raise CommandError("--day and --seed both choose the puzzles; use only one of them")
     with report_as("--name: ", TableError):
-        name = None if args.name is None else check_player_name(args.name)
+        name = load_config().name if args.name is None else check_player_name(args.name)
     source = PuzzleSource(args, choice)
     if args.json:
         _print_json(source, args.count or 1)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 
 from number_tower.catalogue import GameChoice
+from number_tower.cli.config import PEOPLE, list_levels
 from number_tower.cli.dialogue import Dialogue, format_record
 from number_tower.cli.errors import InputEndedError
 from number_tower.cli.main import run_command
 from number_tower.cli.play import create_dialogue
 from number_tower.cli.terminal import Terminal
-from number_tower.players import ALL_LEVELS, LEVELS
+from number_tower.players import LEVELS
 from number_tower.table import Table
 from number_tower.text import find_nearest, format_value
-
-PEOPLE = "people"
-"""The answer for two people at one keyboard, where a level is asked for."""
 
 _ANSWERS = {
     "y": "y",
@@ -40,7 +38,7 @@ def offer_rematch(dialogue: Dialogue, args: Namespace, terminal: Terminal) -> No
     while terminal.interactive and dialogue.table.outcome is not None and not all(dialogue.table.automatic):
         try:
             answer = _ask(dialogue, terminal)
-            level = _ask_level(terminal) if answer == "level" else answer if answer in _list_levels() else None
+            level = _ask_level(terminal) if answer == "level" else answer if answer in list_levels() else None
         except InputEndedError:
             return
         if answer == "n" or (answer == "level" and level is None):
@@ -69,7 +67,7 @@ def may_undo_end(table: Table) -> bool:
 def _ask(dialogue: Dialogue, terminal: Terminal) -> str:
     """Return y, n, level, review, undo or a level's name."""
     choices = ["y", "n", "other level", "review", *["undo"] * may_undo_end(dialogue.table)]
-    levels = _list_levels()
+    levels = list_levels()
     while True:
         typed = terminal.ask(f"\nAgain? ({', '.join(choices)}) ").strip().lower()
         answer = _ANSWERS.get(typed, typed)
@@ -90,16 +88,12 @@ def _ask_level(terminal: Terminal) -> str | None:
     """Ask for a level, until it is one; None if there is to be no other game."""
     while True:
         typed = terminal.ask(f"Which level? ({', '.join(LEVELS)}, or {PEOPLE} for two players) ").strip().lower()
-        if typed in _list_levels():
+        if typed in list_levels():
             return typed
         if _ANSWERS.get(typed) == "n":
             return None
-        nearest = find_nearest(typed, _list_levels())
+        nearest = find_nearest(typed, list_levels())
         terminal.show(f"There is no level {format_value(typed)}.{f' Did you mean {nearest}?' if nearest else ''}\n")
-
-
-def _list_levels() -> tuple[str, ...]:
-    return (*ALL_LEVELS, PEOPLE)
 
 
 def _find_ref(dialogue: Dialogue) -> str:

@@ -13,7 +13,7 @@ from number_tower.voice import BOTH, SPECTATOR
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower replay`."""
-    parser.add_ref_argument()
+    parser.add_ref_argument("your last game")
 
 
 def run(args: Namespace, terminal: Terminal) -> None:

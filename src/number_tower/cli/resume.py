@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
-    parser.add_ref_argument(required=False)
+    parser.add_ref_argument("the last unfinished game or match", matches=True)
     parser.add_opponent_options()
     parser.add_record_option()
     parser.add_no_save_option()
@@ -50,9 +51,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     dialogue = create_dialogue(table, terminal, call, saved=saved)
     if saved is None and args.vs is None and table.outcome is None and table.names is not None:
         _mention_levels(table.names, terminal)
-    dialogue.savefile = open_savefile(args.record, dialogue.table)
-    if dialogue.savefile is None and args.ref is not None and not is_game_id(args.ref):
-        dialogue.savefile = SaveFile.from_record(args.ref)
+    source = None if args.ref is None or is_game_id(args.ref) else SaveFile.from_record(args.ref)
+    same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
+    dialogue.savefile = source if same else open_savefile(args, dialogue.table) or source
     if table.outcome is None and opens_app(args):
         play_in_app(args, dialogue)
         return

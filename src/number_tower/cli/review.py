@@ -22,15 +22,16 @@ from number_tower.table import Table
 from number_tower.text import format_path
 
 _MISTAKE_COLOUR = "1;31"
-_SNIFFED_BYTES = 1000
-"""Bytes of a file that show whether it is an SVG picture."""
+_NARROW = 60
+"""Columns of a terminal below which the table of moves has short heads and short names."""
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
-    parser.add_ref_argument()
+    parser.add_ref_argument("your last game")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
+    parser.add_force_option()
     parser.add_value(
         "--seconds", "S", "seconds to think about each position at most (20)", type=parse_seconds, default=20.0
     )
@@ -40,9 +41,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Review a game, and print the review as text, JSON or a picture."""
     table, _ = find_game(args, args.ref)
     printed = args.svg == "-"
+    if args.force and (args.svg is None or printed):
+        raise CommandError("--force is only for --svg FILE")
     if printed and args.json:
         raise CommandError("--json and --svg - cannot both be printed; give --svg a file name, or leave one out")
-    file = None if args.svg is None or printed else _check_picture_file(args.svg)
+    file = None if args.svg is None or printed else _check_picture_file(args.svg, force=args.force)
     words = ReviewText.for_table(table)
     with SearchProgress() as progress:
         reviewed = review(table.game, declared=table.declared, seconds=args.seconds, progress=progress.update)
@@ -80,21 +83,27 @@ def _print_text(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> 
 
 def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) -> None:
     """Print a row for each move, and beneath each mistake what would have been better."""
-    width = max(len(_format_value(worth)) for move in reviewed.moves for worth in (move.before, move.after))
+    narrow = terminal.columns < _NARROW
+    unknown = "-" if narrow else "unknown"
+    width = max(len(_format_value(worth, unknown)) for move in reviewed.moves for worth in (move.before, move.after))
     rows = []
     for move in reviewed.moves:
-        before, after = (_format_value(worth) for worth in (move.before, move.after))
+        before, after = (_format_value(worth, unknown) for worth in (move.before, move.after))
         name = terminal.paint(words.names[move.player], SEAT_COLOURS[move.player])
-        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * move.forced
+        note = terminal.paint(move.mark, _MISTAKE_COLOUR) if move.mark else "forced" * (move.forced and not narrow)
         values = f"{_pad_value(before, width, terminal)} -> {_pad_value(after, width, terminal)}  {note}"
         rows.append((str(move.ply), name, str(move.block), values.rstrip()))
     heads = ("  move", "player", "block", "value before -> after")
-    heading, *lines = format_table(heads, "><><", rows, colour=terminal.colour).splitlines()
+    longest_name = {}
+    if narrow:
+        heads, longest_name = ("move", "player", "block", "value"), {"player": terminal.columns - width * 2 - 23}
+    table = format_table(heads, "><><", rows, colour=terminal.colour, max_widths=longest_name)
+    heading, *lines = table.splitlines()
     terminal.write(f"{heading}\n")
-    indent = " " * 8
+    indent = " " * (6 if narrow else 8)
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in _list_remarks(move, words):
+        for sentence in (*["forced"] * (move.forced and narrow), *_list_remarks(move, words)):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
@@ -106,8 +115,8 @@ def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
         yield f"({words.names[1 - move.player]} cannot place a {words.noun} and skips.)"
 
 
-def _format_value(worth: Worth | None) -> str:
-    return "unknown" if worth is None else worth.value
+def _format_value(worth: Worth | None, unknown: str) -> str:
+    return unknown if worth is None else worth.value
 
 
 def _pad_value(value: str, width: int, terminal: Terminal) -> str:
@@ -160,17 +169,8 @@ def _move_to_json(move: JudgedMove, words: ReviewText) -> dict[str, object]:
 # Pictures ------------------------------------------------------------------------------------------------------------
 
 
-def _check_picture_file(path: str) -> Path:
+def _check_picture_file(path: str, *, force: bool) -> Path:
     """Return the file for a picture, or report why it cannot hold one, before any work is done."""
     if not path:
         raise CommandError("--svg: expected a file name, or - to print the picture")
-    file = find_output_file(path, "picture", " (--svg - prints it)")
-    with report_writing("picture", path):
-        if file.exists() and file.stat().st_size and not _holds_picture(file):
-            raise CommandError(f"{format_path(path)} holds something that is not an SVG picture; choose another file")
-    return file
-
-
-def _holds_picture(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return b"<svg" in stream.read(_SNIFFED_BYTES)
+    return find_output_file(path, "picture", " (--svg - prints it)", force=force)

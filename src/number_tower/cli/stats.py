@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -231,11 +232,17 @@ def _print_table(heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[
     bare = _format_bars(heads, rows, marks, 0)
     room = min(MAX_WIDTH, terminal.columns) - max(map(count_cells, bare.splitlines())) - 4
     size = min(BAR_WIDTH, room) if room >= max(_SHORTEST_BAR, len(heads[-1]) - 2) else 0
-    terminal.write(f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour)}")
+    terminal.write(f"\n{_format_bars(heads, rows, marks, size, colour=terminal.colour, width=terminal.columns)}")
 
 
 def _format_bars(
-    heads: tuple[str, ...], rows: Sequence[BarRow], marks: Mapping[str, str], size: int, *, colour: bool = False
+    heads: tuple[str, ...],
+    rows: Sequence[BarRow],
+    marks: Mapping[str, str],
+    size: int,
+    *,
+    colour: bool = False,
+    width: int = sys.maxsize,
 ) -> str:
     *titles, bar_head = heads
     cells = []
@@ -246,7 +253,7 @@ def _format_bars(
         cells.append((f"  {label}", *figures, *[bar] * bool(size), share))
     sides = "".join("<" if not head or not place else ">" for place, head in enumerate(titles))
     bars = [bar_head] * bool(size)
-    return format_table((*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour)
+    return format_table((*titles, *bars, ""), f"{sides}{'<' * len(bars)}>", cells, colour=colour, width=width)
 
 
 def draw_bar(parts: Sequence[int], marks: Mapping[str, str], width: int, *, colour: bool = False) -> str:

@@ -37,7 +37,7 @@ _COLOURS = {"refused": "33", "skipped": "33", "unreachable": "33", "end": "1;32"
 class Terminal:
     """Standard input and output."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, colours: bool = True) -> None:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -45,7 +45,7 @@ class Terminal:
                     reconfigure(errors="replace")
         self.interactive = sys.stdin is not None and sys.stdin.isatty()
         self._visible = is_visible(sys.stdout)
-        self.colour = self._visible and not os.environ.get("NO_COLOR")
+        self.colour = self._visible and colours and not os.environ.get("NO_COLOR")
         if self.interactive:
             with suppress(ImportError):
                 import readline  # noqa: F401, PLC0415 - gives input() its line editing; of no use in a pipe

@@ -15,6 +15,7 @@ from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import FAILED, print_error, report_as
 from number_tower.cli.history import normalize_game_name
 from number_tower.cli.options import CommandParser
+from number_tower.cli.savefile import refuse_existing
 from number_tower.cli.terminal import Terminal
 from number_tower.files import open_replacing
 from number_tower.store.database import Store
@@ -29,6 +30,7 @@ LONGEST_LINE = 16 * 1024 * 1024
 def add_export_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower export`."""
     parser.add_value("file", "FILE", "the file to write (default: standard output)", nargs="?")
+    parser.add_force_option()
     parser.add_value("--game", "GAME", "only this game; a match is exported as a whole")
     parser.add_value("--player", "NAME", "only games of this player")
     parser.add_db_option()
@@ -37,6 +39,8 @@ def add_export_arguments(parser: CommandParser) -> None:
 def run_export(args: Namespace, terminal: Terminal) -> None:
     """Write games, a line each, to a file or to standard output."""
     store = LazyStore(args.db)
+    if args.file is not None and not args.force and not _is_stream(args.file):
+        refuse_existing(args.file)
     wanted = GameFilter(normalize_game_name(args.game), args.player and args.player.strip())
     number = 0
     with _open_output(args.file) as stream:
@@ -44,6 +48,11 @@ def run_export(args: Namespace, terminal: Terminal) -> None:
             number = store.query(lambda database: _write_games(database, wanted, stream), "game")
     if args.file is not None:
         terminal.show(f"Exported {format_count(number, 'game')} to {format_path(args.file)}.\n")
+
+
+def _is_stream(path: str) -> bool:
+    """Say whether a path is a pipe or a device, such as /dev/stdout, which writing does not replace."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _write_games(store: Store, wanted: GameFilter, stream: TextIO) -> int:

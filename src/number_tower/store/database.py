@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from number_tower.catalogue import Rulebook
@@ -228,7 +228,14 @@ class Store:
 
     def find_unfinished(self) -> StoredGame | None:
         """Return the unfinished game that was changed last, without damaged ones and those without a move."""
-        query = select(games.c.id).where(games.c.reason.is_(None), games.c.version > 0)
+        return self._find_last(games.c.reason.is_(None), games.c.version > 0)
+
+    def find_last(self) -> StoredGame | None:
+        """Return the game that was changed last, without damaged ones and those without a move."""
+        return self._find_last(games.c.version > 0)
+
+    def _find_last(self, *conditions: ColumnElement[bool]) -> StoredGame | None:
+        query = select(games.c.id).where(*conditions)
         with self.read() as connection:
             for found in connection.execute(query.order_by(games.c.changed.desc(), games.c.id.desc())).scalars():
                 with suppress(StoreError):

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable
+from random import SystemRandom
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.app import App
@@ -13,19 +14,21 @@ from textual.binding import Binding, BindingType
 
 from number_tower import store
 from number_tower.catalogue import GameChoice
+from number_tower.match import Series
+from number_tower.players import LEVELS, RANDOM
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave, GameDatabase
 from number_tower.session.game import GameSession
+from number_tower.session.match import MatchCourse
+from number_tower.session.opponents import Opponents, Specs
 from number_tower.session.search import StoppableSearch
 from number_tower.table import Table
+from number_tower.tui.choice import ChoiceScreen
 from number_tower.tui.home import HomeScreen
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from number_tower.match import Series
-    from number_tower.session.match import MatchCourse
-    from number_tower.session.opponents import Opponents, Specs
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
 
@@ -80,12 +83,10 @@ class TowerApp(App[str]):
 
     def action_leave(self) -> None:
         """Leave the app; everything that was shown is saved already."""
-        from number_tower.tui.board import BoardScreen  # noqa: PLC0415 - not for the first frame
-
         hint = ""
         for screen in self.screen_stack:
-            if isinstance(screen, BoardScreen):
-                hint = screen.format_resume_hint()
+            if isinstance(screen, ChoiceScreen):
+                hint = screen.format_resume_hint() or hint
                 screen.stop()
         self.exit(hint)
 
@@ -101,8 +102,6 @@ class TowerApp(App[str]):
         """Return the computer players of these seats."""
         if specs == TWO_PEOPLE:
             return None
-        from number_tower.session.opponents import Opponents  # noqa: PLC0415 - two people need none
-
         return Opponents.create(specs, StoppableSearch(), seed)
 
     def create_session(
@@ -116,8 +115,6 @@ class TowerApp(App[str]):
 
     def restore_session(self, saved: StoredGame) -> GameSession:
         """Return a saved game; programs are never started, so people play in their place."""
-        from number_tower.players import LEVELS, RANDOM  # noqa: PLC0415 - not for the first frame
-
         known = all(spec is None or spec in {*LEVELS, RANDOM.name} for spec in saved.seats.players)
         opponents = self.create_opponents(saved.seats.players, saved.seats.seed) if known else None
         database = self.choose_database()
@@ -126,10 +123,6 @@ class TowerApp(App[str]):
 
     def create_course(self, series: Series, specs: Specs, saved: StoredMatch | None = None) -> MatchCourse:
         """Return the course of a match, new or saved."""
-        from random import SystemRandom  # noqa: PLC0415 - not for the first frame
-
-        from number_tower.session.match import MatchCourse  # noqa: PLC0415 - likewise
-
         stored = None if saved is None else saved.seats.seed
         seed = SystemRandom().randrange(1_000_000) if stored is None else stored
 

@@ -25,6 +25,7 @@ from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence, summarize_numbers
 from number_tower.tui.choice import Choice, ChoiceScreen
 from number_tower.tui.pages import ConfirmScreen, RulesScreen
+from number_tower.tui.review import ReviewScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
 from number_tower.voice import SPECTATOR, narrate
@@ -477,8 +478,6 @@ class BoardScreen(ChoiceScreen):
         self.app.switch_screen(NewGameScreen(self.table.book))
 
     def _review(self) -> None:
-        from number_tower.tui.review import ReviewScreen  # noqa: PLC0415 - only when it is asked for
-
         self.app.push_screen(ReviewScreen(self.table))
 
 

@@ -88,6 +88,13 @@ class ChoiceScreen(Screen[None]):
                 scrolled.scroll_relative(y=step[1], animate=False)
                 return
 
+    def format_resume_hint(self) -> str:
+        """Say how to resume what is left on this screen, once the app is left; mostly nothing."""
+        return ""
+
+    def stop(self) -> None:
+        """Stop whatever runs in the background; mostly nothing."""
+
     def on_key(self, event: events.Key) -> None:
         """Choose by a key, unless text is being typed."""
         if isinstance(self.focused, Input):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -101,13 +101,13 @@ class HomeScreen(ChoiceScreen):
             await self._show_unfinished(await asyncio.to_thread(_find_unfinished, database))
 
     async def _show_unfinished(self, found: tuple[StoredGame, ...]) -> None:
-        from number_tower.session.listing import describe_game  # noqa: PLC0415 - after the first frame
-
         grid = self.query_one("#unfinished")
         await grid.remove_children()
         first = len(catalogue.list_names()) + 1
         await grid.mount_all(
-            Choice(describe_game(game), Unfinished(game), key=f"{number}" if number < 10 else "")
+            Choice(
+                _load("session.listing").describe_game(game), Unfinished(game), key=f"{number}" if number < 10 else ""
+            )
             for number, game in enumerate(found, first)
         )
         self.query_one("#unfinished-title").display = bool(found)
@@ -138,25 +138,21 @@ class HomeScreen(ChoiceScreen):
     def _open(self, event: Choice.Chosen) -> None:
         value = event.choice.value
         if isinstance(value, Rulebook):
-            from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - after the first frame
-
-            self.app.push_screen(NewGameScreen(value))
+            self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
         elif isinstance(value, Unfinished):
-            self._resume(value.game)
+            self.app.run_worker(_load("tui.board").open_saved_game(self.tower, value.game))
         elif isinstance(value, str):
             module, name = SCREENS[value].screen
-            self.app.push_screen(getattr(import_module(f"number_tower.tui.{module}"), name)())
-
-    def _resume(self, saved: StoredGame) -> None:
-        from number_tower.tui.board import open_saved_game  # noqa: PLC0415 - after the first frame
-
-        self.app.run_worker(open_saved_game(self.tower, saved))
+            self.app.push_screen(getattr(_load(f"tui.{module}"), name)())
 
 
 def _find_unfinished(database: GameDatabase) -> tuple[StoredGame, ...]:
-    from number_tower.session.listing import list_unfinished  # noqa: PLC0415 - after the first frame
+    return database.find(lambda opened: _load("session.listing").list_unfinished(opened, _MOST_UNFINISHED)) or ()
 
-    return database.find(lambda opened: list_unfinished(opened, _MOST_UNFINISHED)) or ()
+
+def _load(module: str) -> Any:
+    """Import a module when it is needed: nothing that can wait is loaded before the first frame."""
+    return import_module(f"number_tower.{module}")
 
 
 def _draw_card(book: Rulebook) -> Content:

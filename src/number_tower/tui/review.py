@@ -63,6 +63,10 @@ class ReviewScreen(ChoiceScreen):
 
     def on_unmount(self) -> None:
         """Stop the search."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop the search."""
         self._search.stop()
 
     @work(exclusive=True)
