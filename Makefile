@@ -48,6 +48,7 @@ SOAK := 600
 SCRIPT := PYTHONPATH=tests $(BIN)/python
 soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and watch a server for SOAK seconds; nothing may be lost
 	$(SCRIPT) tests/soak/kill_games.py
+	$(SCRIPT) tests/soak/kill_app.py
 	$(SCRIPT) tests/soak/kill_servers.py
 	$(SCRIPT) tests/soak/faults.py
 	$(SCRIPT) tests/soak/history.py 60

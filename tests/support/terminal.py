@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -21,8 +24,13 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 class Terminal:
     """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
 
+    size: tuple[int, int] | None = None
+    """Columns and rows; without them, a terminal that does not know its size."""
+
     def __init__(self, *arguments: str, **environment: str) -> None:
         self._near, far = pty.openpty()
+        if self.size is not None:
+            self._set_size(*self.size)
         self._process = subprocess.Popen(
             [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
             cwd=ROOT, env=plain_environment(**environment),
@@ -38,6 +46,28 @@ class Terminal:
                 pytest.fail(f"never saw {text!r} in {self.seen[start:]!r}")
             self.seen += self._read()
         return self.seen[start:]
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._near, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the window."""
+        self._set_size(columns, rows)
+        self._process.send_signal(signal.SIGWINCH)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the command has ended."""
+        self._process.send_signal(number)
+
+    def close(self) -> None:
+        """Close the window while the command runs; a shell tells it so."""
+        os.close(self._near)
+        self._near = -1
+        self._process.send_signal(signal.SIGHUP)
+
+    def wait(self) -> int:
+        """Wait for the end of a command whose window is closed."""
+        return self._process.wait(timeout=SLOW)
 
     def type(self, text: str) -> None:
         os.write(self._near, text.encode())
@@ -65,3 +95,11 @@ class Terminal:
             return os.read(self._near, 65536).decode().replace("\r\n", "\n")
         except OSError:
             return ""
+
+
+class Window(Terminal):
+    """A terminal of some size, in which the full-screen app can be shown."""
+
+    def __init__(self, size: tuple[int, int], *arguments: str, **environment: str) -> None:
+        self.size = size
+        super().__init__(*arguments, **environment)

@@ -21,7 +21,6 @@ from number_tower.cli.terminal import Terminal
 from number_tower.text import format_value
 
 COMMANDS = {
-    "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "play": ("play", "play a game at this keyboard"),
     "match": ("match", "play a series of games; the players take turns to start"),
     "resume": ("resume", "resume a game: the last unfinished one, or any"),
@@ -38,6 +37,7 @@ COMMANDS = {
     "solve": ("solve", "show the exact value of a position and of each move"),
     "arena": ("arena", "let players play each other, and compare how strong they are"),
     "eval": ("eval", "measure how well a player plays, by results and by the exact value lost"),
+    "app": ("app", "play in the full-screen app, as `tower` alone does on a terminal"),
     "serve": ("serve", "play in the browser: on this machine, in a class, on the web"),
     "mcp": ("mcp", "let a language model play, with tools of the Model Context Protocol (stdio)"),
     "config": ("config", "show your settings, or change one: name, level, app, colours, database"),
