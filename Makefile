@@ -78,8 +78,9 @@ eval: $(VENV)/.dev ## ask random and all levels anew; the report is kept in docs
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
 	mv docs/evaluation/report.md docs/evaluation/README.md
 
-screenshots: $(VENV)/.dev browser ## take the pictures of every page anew, in docs/pictures; look at them
+screenshots: $(VENV)/.dev browser ## take the pictures of every page and of the app anew, in docs/pictures; look at them
 	$(BIN)/python tools/screenshots.py
+	$(BIN)/python tools/app_screenshots.py
 
 golden: $(VENV)/.dev ## record the sessions that the tests compare with anew; read the difference
 	$(SCRIPT) tests/support/command.py

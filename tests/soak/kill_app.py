@@ -21,7 +21,7 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from support.terminal import Window
 
-SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "close")
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close")
 SIZES = ((40, 16), (80, 24), (132, 43))
 _ESCAPES = re.compile(r"\x1b(\[[0-9;:?<>=$]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
 

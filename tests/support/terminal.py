@@ -12,6 +12,7 @@ import struct
 import subprocess
 import termios
 import time
+from codecs import getincrementaldecoder
 
 import pytest
 
@@ -37,6 +38,7 @@ class Terminal:
         )  # fmt: skip
         os.close(far)
         self.seen = ""
+        self._decoder = getincrementaldecoder("utf-8")()
 
     def until(self, text: str, *, seconds: float = SLOW) -> str:
         """Look until a text has appeared that was not there before."""
@@ -92,7 +94,7 @@ class Terminal:
 
     def _read(self) -> str:
         try:
-            return os.read(self._near, 65536).decode().replace("\r\n", "\n")
+            return self._decoder.decode(os.read(self._near, 65536)).replace("\r\n", "\n")
         except OSError:
             return ""
 

@@ -71,9 +71,12 @@ class TowerApp(App[str]):
         self.theme = "ansi-light" if settings.light else "ansi-dark"
         self._first = first
 
+    def get_default_screen(self) -> Screen[None]:
+        """Return the first screen."""
+        return HomeScreen()
+
     def on_mount(self) -> None:
-        """Show the first screen: home, and above it the one that was asked for."""
-        self.push_screen(HomeScreen())
+        """Show the screen that was asked for above the first one."""
         if self._first is not None:
             self.push_screen(self._first(self))
         if not self.is_headless and threading.current_thread() is threading.main_thread():

@@ -23,7 +23,7 @@ from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence, summarize_numbers
-from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import ConfirmScreen, RulesScreen
 from number_tower.tui.review import ReviewScreen
 from number_tower.tui.towers import TowerView
@@ -63,6 +63,7 @@ class Thinking(TextualMessage):
 class BoardScreen(ChoiceScreen):
     """One game while it is played, and its end."""
 
+    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "leave", "leave"),
         Binding("question_mark", "rules", "help", key_display="?"),

@@ -12,7 +12,9 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
+
+GAME_CSS = "game.tcss"
+"""The styles of screens with towers; those of all screens are in app.tcss."""
 
 DIRECTIONS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 
@@ -97,7 +99,7 @@ class ChoiceScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Choose by a key, unless text is being typed."""
-        if isinstance(self.focused, Input):
+        if self.focused is not None and not isinstance(self.focused, Choice):
             return
         for choice in self.query(Choice):
             if choice.key and choice.key == event.character and choice.display and not choice.disabled:

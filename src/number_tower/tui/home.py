@@ -68,37 +68,44 @@ class HomeScreen(ChoiceScreen):
         return cast("TowerApp", self.app)
 
     def compose(self) -> ComposeResult:
-        """Show the games and all else; unfinished games follow when the database has been read."""
+        """Show the games; the first frame has nothing else."""
         yield Static("Number Tower", id="title")
-        yield Input(placeholder="Search: type / and a word", id="search", compact=True)
         with VerticalScroll(id="choices", can_focus=False):
             yield Static("Play", classes="section")
             with ItemGrid(id="games", min_column_width=36):
                 for number, book in enumerate(catalogue.load_all(), 1):
                     yield Choice(_draw_card(book), book, key=f"{number}", classes="card")
-            yield Static("Go on", classes="section", id="unfinished-title")
-            yield ItemGrid(id="unfinished", min_column_width=36)
-            yield Static("More", classes="section")
-            with ItemGrid(id="more", min_column_width=36):
-                for name, (key, title, about, _) in SCREENS.items():
-                    yield Choice(Content.assemble((title, "bold"), f": {about}"), name, key=key)
-        yield Footer(show_command_palette=False, compact=True)
-
-    def on_mount(self) -> None:
-        """Start on the first game."""
-        self.query_one("#unfinished-title").display = False
-        self.query(Choice).first().focus()
 
     def on_screen_resume(self) -> None:
-        """Read the unfinished games, after this screen is shown."""
-        self.call_after_refresh(self._load_unfinished)
+        """Show all else after the games, and read the unfinished games."""
+        self.call_after_refresh(self._complete)
 
     @work(exclusive=True)
-    async def _load_unfinished(self) -> None:
-        """Read the unfinished games in a thread; that loads the database library."""
+    async def _complete(self) -> None:
+        """Add what is below and around the games, and the unfinished ones, which loads the database library."""
+        if not self.query("#more"):
+            await self._add_rest()
+            self.query(Choice).first().focus()
         database = self.tower.choose_database()
         if database is not None:
             await self._show_unfinished(await asyncio.to_thread(_find_unfinished, database))
+
+    async def _add_rest(self) -> None:
+        choices = self.query_one("#choices")
+        more = [
+            Choice(Content.assemble((entry.title, "bold"), f": {entry.about}"), name, key=entry.key)
+            for name, entry in SCREENS.items()
+        ]
+        search = Input(placeholder="Search: type / and a word", id="search", compact=True)
+        await self.mount(search, before=choices)
+        await choices.mount(
+            Static("Go on", classes="section", id="unfinished-title"),
+            ItemGrid(id="unfinished", min_column_width=36),
+            Static("More", classes="section"),
+            ItemGrid(*more, id="more", min_column_width=36),
+        )
+        self.query_one("#unfinished-title").display = False
+        await self.mount(Footer(show_command_palette=False, compact=True))
 
     async def _show_unfinished(self, found: tuple[StoredGame, ...]) -> None:
         grid = self.query_one("#unfinished")

@@ -16,7 +16,7 @@ from textual.widgets import Footer, Static
 from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
 from number_tower.table import Table
-from number_tower.tui.choice import Choice
+from number_tower.tui.choice import GAME_CSS, Choice
 from number_tower.voice import get_voice
 
 
@@ -65,6 +65,7 @@ def _join(parts: list[Content]) -> Content:
 class ConfirmScreen(ModalScreen[bool]):
     """A question that is answered by yes or no."""
 
+    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes"),
         Binding("n,escape,q", "answer(False)", "no"),

@@ -25,7 +25,7 @@ from number_tower.players import LEVELS
 from number_tower.session.attempts import AttemptLog
 from number_tower.table import Table
 from number_tower.tui.board import BoardScreen
-from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import RulesScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
@@ -50,6 +50,7 @@ class PosedQuestion(NamedTuple):
 class QuestionScreen(ChoiceScreen):
     """Asks one question after another."""
 
+    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "hint", "hint"),
         Binding("s", "skip", "show the answer"),

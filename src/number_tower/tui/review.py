@@ -16,7 +16,7 @@ from textual.widgets import Footer, Static
 from number_tower.coach.review import GameReview, JudgedMove, ReviewText, review
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.table import Table
-from number_tower.tui.choice import Choice, ChoiceScreen
+from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.towers import SEAT_STYLES, TowerView
 
 SECONDS = 5.0
@@ -26,6 +26,7 @@ SECONDS = 5.0
 class ReviewScreen(ChoiceScreen):
     """Walks through the moves of a game."""
 
+    CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,p", "step(-1)", "back", key_display="←"),
         Binding("right,n", "step(1)", "forward", key_display="→"),
