@@ -169,7 +169,7 @@ class BoardScreen(ChoiceScreen):
         self._set_text("#turn", self._format_turn())
         self._set_text("#opponent", self._format_opponent())
         self._set_text("#told", "\n".join(self._list_messages()))
-        self.query_one("#log").scroll_end(animate=False)
+        self.call_after_refresh(self._scroll_log)
         over = table.outcome is not None
         tray, ending = self.query_one(Tray), self.query_one("#ending")
         tray.display, ending.display = not over, over
@@ -181,6 +181,15 @@ class BoardScreen(ChoiceScreen):
         if not over and ending.children:
             await ending.remove_children()
         self.query_one(NumberEntry).clear()
+
+    def _scroll_log(self) -> None:
+        """Lay the log out again, and show its end: a window that changes its size meanwhile may hide the last line."""
+        self.refresh(layout=True)
+        self.query_one("#log").scroll_end(animate=False)
+
+    def on_resize(self) -> None:
+        """Lay everything out again once the new size is known."""
+        self.call_after_refresh(self._scroll_log)
 
     def _set_text(self, selector: str, text: str) -> None:
         widget = self.query_one(selector, Static)
