@@ -17,7 +17,7 @@ from support.terminal import ESCAPES, Terminal
 
 
 def play_draft(**environment: str) -> str:
-    terminal = Terminal("play", "draft", **environment)
+    terminal = Terminal("play", "draft", columns=None, **environment)
     for move in ("9\n", "8\n", "6\n"):
         terminal.until("wish to place: ")
         terminal.type(move)

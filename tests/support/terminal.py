@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -21,8 +22,10 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 class Terminal:
     """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, columns: int | None = None, **environment: str) -> None:
         self._near, far = pty.openpty()
+        if columns is not None:
+            self.resize(columns)
         self._process = subprocess.Popen(
             [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
             cwd=ROOT, env=plain_environment(**environment),
@@ -38,6 +41,10 @@ class Terminal:
                 pytest.fail(f"never saw {text!r} in {self.seen[start:]!r}")
             self.seen += self._read()
         return self.seen[start:]
+
+    def resize(self, columns: int, rows: int = 24) -> None:
+        """Make the terminal another size, as somebody who drags its edge does."""
+        termios.tcsetwinsize(self._near, (rows, columns))
 
     def type(self, text: str) -> None:
         os.write(self._near, text.encode())

@@ -38,6 +38,10 @@ _COLUMN = 5
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
+    parser.add_examples(
+        ("tower arena draft --players gentle,easy,fair", "each against each, 100 games"),
+        ("tower arena race climb --players fair,./my-bot --games 20", "your program against a level"),
+    )
     parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
     parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
     parser.add_value(

@@ -209,6 +209,10 @@ SETTINGS = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower config`."""
+    parser.add_examples(
+        ("tower config", "show all settings, and where each comes from"),
+        ("tower config level easy", "play against the level easy unless a call says otherwise"),
+    )
     parser.add_value("key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?")
     parser.add_value("value", "VALUE", "the new value", nargs="?")
     parser.add_flag("--unset", "remove the setting from the file")

@@ -44,6 +44,10 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
+    parser.add_examples(
+        ("tower eval --player ./my-bot --baselines", "measure a program, with the levels for comparison"),
+        ("tower eval draft --player strong --games 10 --positions 50", "a short one, in one game"),
+    )
     parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
     parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")
     parser.add_value(

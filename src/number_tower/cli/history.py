@@ -17,7 +17,7 @@ from number_tower.cli.terminal import Terminal
 from number_tower.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
-from number_tower.store.games import DamagedEntry, GameFilter, list_games
+from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time, is_timestamp
 from number_tower.text import pluralize
@@ -28,6 +28,10 @@ _MAX_WIDTHS = {"game": 28, "players": 31}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower history`."""
+    parser.add_examples(
+        ("tower history --player Ann --result won", "the games that Ann won"),
+        ("tower history --matches", "your matches and their scores"),
+    )
     parser.add_value("--game", "GAME", "only this game")
     parser.add_value("--player", "NAME", "only games of this player")
     parser.add_argument(
@@ -122,6 +126,17 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
         "over": match.over,
         "winner": match.leader + 1 if match.over and match.leader is not None else None,
     }
+
+
+def list_ids(
+    store: Store, count: int, result: ResultFilter | None = None, *, with_matches: bool = False
+) -> dict[str, str]:
+    """Return the ids of the last games, and perhaps of the last matches, each with a description."""
+    with store.read() as connection:
+        rows = [_format_row(each) for each in list_games(connection, GameFilter(result=result), count)[0]]
+        if with_matches:
+            rows += [_format_match_row(each) for each in matches.list_matches(connection, count)[0]]
+    return {identity: ", ".join(cells) for identity, _, *cells in rows}
 
 
 def normalize_game_name(game: str | None) -> str | None:

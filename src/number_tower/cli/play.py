@@ -28,6 +28,10 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
+    parser.add_examples(
+        ("tower play draft gentle", "play draft against the easiest level; `tower draft gentle` does the same"),
+        ("tower play race --target 21 --names Ann,Ben", "two people play race to 21 at one keyboard"),
+    )
     parser.add_game_options()
     parser.add_level_argument()
     parser.add_player_options("who starts: 1, 2, or random for a coin toss")

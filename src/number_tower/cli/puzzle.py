@@ -52,6 +52,10 @@ LONGEST_LINE = 100
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
+    parser.add_examples(
+        ("tower puzzle", "today's puzzle"),
+        ("tower puzzle race --grade 3 --count 5", "five puzzles of medium grade"),
+    )
     parser.add_game_options()
     parser.add_value(
         "--grade", "1-5", "how hard the puzzles are, from 1 (easy) to 5 (hard)", type=int, choices=range(1, 6)

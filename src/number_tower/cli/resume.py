@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
+    parser.add_examples(
+        ("tower resume", "continue the last unfinished game or match"),
+        ("tower resume m3", "continue match m3 (see: tower history --matches)"),
+    )
     parser.add_ref_argument("the last unfinished game or match", matches=True)
     parser.add_opponent_options()
     parser.add_record_option()

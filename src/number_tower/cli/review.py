@@ -28,6 +28,10 @@ _NARROW = 60
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
+    parser.add_examples(
+        ("tower review", "review your last game"),
+        ("tower review 12 --svg game.svg", "review game 12, and draw it as a picture"),
+    )
     parser.add_ref_argument("your last game")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")

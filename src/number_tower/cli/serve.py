@@ -22,13 +22,17 @@ LONGEST_DRAIN = 5
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
+    parser.add_examples(
+        ("tower serve", "play in the browser on this machine"),
+        ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
+    )
     parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
     parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
     parser.add_value(
         "--host", "HOST", "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)"
     )
     parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
-    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB)")
+    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)")
     parser.add_value(
         "--proxy",
         "ADDRESSES",

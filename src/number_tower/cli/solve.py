@@ -31,6 +31,10 @@ LONGEST_LINE = 10_000
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
+    parser.add_examples(
+        ("tower solve draft", "the value of every opening in draft"),
+        ("tower solve draft --moves 9,8 --line", "a position, and a best line to the end"),
+    )
     parser.add_game_options(
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',

@@ -43,6 +43,10 @@ _LONGEST_NAME = 20
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
+    parser.add_examples(
+        ("tower stats", "everybody and every game"),
+        ("tower stats Ann", "only Ann: results, accuracy and puzzles"),
+    )
     parser.add_value("name", "NAME", "only this player's", nargs="?")
     parser.add_flag("--json", "print one JSON document instead of bars")
     parser.add_db_option()
