@@ -160,7 +160,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (["resume", "tests/data/rulefiles/wrong-voice.toml:1"], 2, "wrong-voice.toml: voice.start: unknown field"),
         (["rules", "tests/data/rulefiles/wrong-voice.toml"], 2, "wrong-voice.toml: voice.start: unknown field"),
         (["play", "tests/data/rulefiles/high.toml", "--blocks", "1-5"], 2, "so add --opening too"),
-        (["replay"], 2, "REF"),
+        (["replay"], 2, "games are not saved: NUMBER_TOWER_DB or --db says none"),
         (["replay", "draft"], 2, "'draft' is neither a game's id, a file, nor a record such as draft:9,8,6"),
         (["replay", "draft:9,9"], 1, "the record cannot be read: move 2 (9): that block had been used"),
         (["resume", "draft:9,8,7"], 1, "the record cannot be read: move 3 (7): it passes the target 15"),

@@ -100,7 +100,9 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     colours = args.command == "config" or import_module("number_tower.cli.config").load_config().colours
     try:
         return int(run(args, Terminal(colours=colours)) or FINISHED)
-    except number_tower.CatalogueError as error:  # imported only when there is an error
+    except number_tower.RuleFileError as error:  # imported only when there is an error
+        raise CommandError(str(import_module("number_tower.voice").add_voice_mistakes(error))) from None
+    except number_tower.CatalogueError as error:
         raise CommandError(str(error)) from None
 
 

@@ -12,6 +12,7 @@ from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
 from number_tower.text import find_nearest, format_text, format_value, make_sentence
+from number_tower.voice import add_voice_mistakes
 
 _COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
 """Commands that can be typed in the menu."""
@@ -45,6 +46,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
             else:
                 terminal.show(help_text)
         except (catalogue.CatalogueError, CommandError) as error:
+            if isinstance(error, catalogue.RuleFileError):
+                error = add_voice_mistakes(error)
             problem = str(error).removeprefix("--vs: ")
             terminal.show(
                 f"{make_sentence(problem)}\n"
