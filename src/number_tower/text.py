@@ -83,11 +83,15 @@ def format_mistakes(where: str, mistakes: Sequence[str]) -> str:
 
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that a misspelt one is most like; None if it is like none of them."""
+    return next(iter(find_similar(word, known)), None)
+
+
+def find_similar(word: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known words that a misspelt one is like, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - start-up: only mistakes need it
 
     words = {each.casefold(): each for each in known}
-    nearest = get_close_matches(word.casefold()[:_LONGEST_WORD], words, n=1)
-    return words[nearest[0]] if nearest else None
+    return [words[each] for each in get_close_matches(word.casefold()[:_LONGEST_WORD], words)]
 
 
 def suggest_nearest(word: object, known: Iterable[str]) -> str:

@@ -19,7 +19,16 @@ from number_tower.catalogue import Rulebook, RuleFileError, parse_toml
 from number_tower.game import Event, Game
 from number_tower.rules import EMPTY
 from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import MOST_MISTAKES, Template, Value, format_path, format_text, format_value, summarize_numbers
+from number_tower.text import (
+    MOST_MISTAKES,
+    Template,
+    Value,
+    find_similar,
+    format_path,
+    format_text,
+    format_value,
+    summarize_numbers,
+)
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
 _WORDS = {"players", "noun"}
@@ -497,9 +506,7 @@ def _parse_text(
 
 
 def _suggest_moments(key: str, moments: Collection[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - start-up: only a wrong rule file needs it
-
-    near = get_close_matches(key[:40], moments)
+    near = find_similar(key, moments)
     return (
         f"did you mean {' or '.join(near)}?" if near else "expected a moment such as start, turn, placed or end_exact"
     )

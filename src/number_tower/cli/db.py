@@ -45,7 +45,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
     _check_options(args)
     if args.action is None and is_disabled(args.db):
-        terminal.show(f"Games are not saved ({name_disabling()} says none).\n")
+        terminal.show(f"Games are not saved ({name_disabling(args.db)} says none).\n")
         return
     with report_as("", StoreError, end=".", code=FAILED):
         _ACTIONS[args.action](args, terminal)

@@ -11,7 +11,7 @@ from number_tower.cli.database import LazyStore, is_disabled, name_disabling
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError
+from number_tower.store import ENVIRONMENT_VARIABLE, StoreError
 from number_tower.web import settings
 
 T = TypeVar("T")
@@ -90,7 +90,8 @@ def run(args: Namespace, _: Terminal) -> int:
 
 def _read_settings(args: Namespace) -> settings.Settings:
     if is_disabled(args.db):
-        advice = f"leave out --db for the default one, or name a file ({name_disabling()} says none)"
+        source = name_disabling(args.db, f"--db or {ENVIRONMENT_VARIABLE}")
+        advice = f"leave out --db for the default one, or name a file ({source} says none)"
         raise CommandError(f"a server saves every game, and needs a database for that: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:

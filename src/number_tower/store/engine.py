@@ -142,7 +142,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
             return _make_server_engine(url, timeout)
         engine = create_engine(url.set(query={"timeout": str(timeout), **url.query}))
     except ImportError:
-        needed = "pip install 'number-tower[postgres]'"
+        from number_tower.installation import format_install_command  # noqa: PLC0415 - only where it is missing
+
+        needed = format_install_command("postgres")
         raise StoreError(f"the database {location.name} cannot be used without psycopg: {needed}") from None
     except (SQLAlchemyError, ValueError):
         raise StoreError(f"{location.name} names no database; {EXPECTED}") from None
