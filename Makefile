@@ -12,10 +12,10 @@ help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 play: $(VENV)/.play ## set up everything and start a game
-	@$(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game is no error of make's
+	@trap : INT; $(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game, or Ctrl-C, is no error of make's
 
 play-web: $(VENV)/.web ## set up everything and play in the browser, at the address that it prints
-	@$(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
+	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
 	@$(MAKE) --no-print-directory -j 3 lint types imports unit fresh

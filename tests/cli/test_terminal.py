@@ -61,7 +61,7 @@ def test_the_commands_are_introduced_to_whoever_types() -> None:
 
 
 def test_the_welcome_starts_a_game() -> None:
-    terminal = Terminal()
+    terminal = Terminal(TERM="dumb")
     terminal.until("Which game? ")
     terminal.type("factor\n")
     terminal.until("Select a number")
