@@ -191,14 +191,14 @@ def test_a_report_says_what_was_asked_and_what_it_means(small: Evaluation) -> No
     text = build_report(small.scores, "tower eval --seed=5")["report.md"]
     assert "```sh\ntower eval --seed=5\n```" in text
     assert "16 games against fair, half of them in each seat, and moved in 32 positions" in text
-    assert "4 games made from the seed. Seed 5" in text
+    assert "4 games made from the seed. Random seed 5" in text
     assert "A decision loses the difference between the best block and the one that was placed" in text
     assert "Nobody gave an illegal answer." in text
-    assert text.count("**Whoever starts wins") == text.count("**Whoever starts loses") > 0
+    assert text.count("**The player who starts wins") == text.count("**The player who starts loses") > 0
     for score in small.scores.players:
         mean, low, high, _ = score.overall.regret
         assert f"{mean:.3f} ({low:.3f} to {high:.3f})" in text
-    assert "**random**: as player" in text
+    assert "**random**: as Player" in text
     assert "**perfect**: " not in text
     assert str(ROOT) not in text
     assert "would have kept the win" in text
@@ -224,7 +224,7 @@ def test_a_report_says_why_answers_were_illegal_and_what_failed(hostile: Scores)
     text = build_report(hostile)["report.md"]
     spoilt = next(score for score in hostile.players if score.failure)
     assert spoilt.reasons["failed"] == 2 * spoilt.reasons["no_number"] > 0
-    assert "Illegal answers, by what was wrong with them:" in text
+    assert "Why answers were illegal:" in text
     assert re.search(r"\| +without a number \| did not come \|", text)
     assert f": {spoilt.reasons['failed']} times; " in text
 
@@ -257,7 +257,7 @@ def test_of_a_tie_nobody_is_said_to_have_lost_the_least(small: Evaluation) -> No
 
     assert ", the least; " in first("random", "perfect")
     assert ", the least" not in first("random", "perfect", "twin")
-    assert ", the most." in first("random", "perfect", "twin")
+    assert ", the most (" in first("random", "perfect", "twin")
 
 
 def test_named_games_are_called_by_their_names() -> None:
@@ -351,8 +351,8 @@ def test_the_command_keeps_everything_and_prints_the_scores(
     first = capsys.readouterr()
     assert first.err == ""
     lines = first.out.splitlines()
-    assert lines[0] == "8 games and 16 positions for each player, over 4 new games; seed 1."
-    assert lines[2].split() == ["player", "lost", "(95%)", "guess", "kept", "points", "(95%)"]
+    assert lines[0] == "8 games and 16 positions for each player, over 4 new games; random seed 1."
+    assert lines[2].split() == ["player", "lost", "(95%)", "guess", "right", "points", "(95%)"]
     assert lines[3].split()[:3] == ["1", "perfect", "0.000"]
     assert max(map(len, lines)) <= 80
     kept, text = Path("eval.jsonl").read_bytes(), Path("out/report.md").read_bytes()

@@ -191,7 +191,7 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClie
         ({"game": "chess"}, "no_such_rulebook", "draft"),
         ({"game": "draft", "hidden": True}, "bad_rules", "has no option hidden"),
         ({"game": "climb", "options": {"target": 3}}, "bad_rules", "has no option target"),
-        ({"record": "draft:9,9"}, "bad_record", "that block had been used"),
+        ({"record": "draft:9,9"}, "bad_record", "that block was already used"),
         ({"record": "draft:9,8,6"}, "over", "That game is over"),
         ({"record": "draft:9", "options": {"target": 9}}, "bad_request", "expected none beside it"),
         ({"record": "../../etc/passwd:1"}, "bad_record", "no game called"),

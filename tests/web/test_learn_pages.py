@@ -188,7 +188,7 @@ def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client:
 
 def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestClient) -> None:
     for line, words in {
-        "draft:9,9": "Move 2 (9): that block had been used.",
+        "draft:9,9": "Move 2 (9): that block was already used.",
         "nonsense": "That is not the line of a game",
         "chess:1": "There is no game called",
         "rules(blocks=1-1000000):1": "at most 1,000 blocks",

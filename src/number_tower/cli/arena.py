@@ -102,7 +102,7 @@ def format_report(found: ArenaResults, width: int) -> str:
     contest, standings = found.contest, found.standings
     share = standings[0].score.games
     played = format_count(len(contest), "game")
-    text = f"{played}, {share:,} for each player; seed {contest.seed}.\n\n{_format_standings(standings, width)}"
+    text = f"{played}, {share:,} for each player; random seed {contest.seed}.\n\n{_format_standings(standings, width)}"
     text += "\nA win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.\n"
     if len(standings) > 2:
         columns = {

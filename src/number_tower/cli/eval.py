@@ -173,7 +173,7 @@ def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
 
 
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
-    """Say that fewer positions were found than the call args for."""
+    """Say that fewer positions were found than the call asks for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
     found = len(suite.position_specs)
     if found >= expected:
@@ -189,7 +189,7 @@ def format_summary(found: Scores, width: int) -> str:
     suite, players = found.suite, [score.player for score in found.players]
     games = format_count(len(suite.games), "new game" if suite.fresh else "game")
     tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.position_specs), 'position')}"
-    text = f"{tasks} for each player, over {games}; seed {suite.seed}.\n\n"
+    text = f"{tasks} for each player, over {games}; random seed {suite.seed}.\n\n"
     text += render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
     if not any(score.overall.troubled.mean for score in found.players):
         return f"{text}Nobody gave an illegal answer.\n"
@@ -198,12 +198,12 @@ def format_summary(found: Scores, width: int) -> str:
     return text + "\nWhy answers were illegal, and how many:\n\n" + "".join(_format_reasons(found, width))
 
 
-_HEAD = ("lost (95%)", "guess", "kept", "points (95%)")
+_HEAD = ("lost (95%)", "guess", "right", "points (95%)")
 _ILLEGAL = ("illegal (95%)", "decisions (95%)", "forfeits (95%)")
 
 _LEGEND = """
 Lost: points given away per decision that counts; a win is worth 1. Guess: what
-a blind guess loses there. Kept: decisions that lost nothing. Points: per game.
+a blind guess loses there. Right: decisions that lost nothing. Points: per game.
 """
 
 

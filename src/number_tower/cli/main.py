@@ -133,6 +133,7 @@ def _check_name(argv: Sequence[str]) -> None:
     if not argv or argv[0] in COMMANDS or argv[0].startswith("-"):
         return
     if argv[0].lower() in list_games() or argv[0].endswith(".toml"):
-        raise CommandError(f"to play it, type: tower play {format_text(' '.join(argv))}")
+        call = f"tower play {format_text(' '.join(argv))}"
+        raise CommandError(f"{format_value(argv[0])} is a game, not a command; to play it, type: {call}")
     known = ", ".join(COMMANDS)
     raise CommandError(f"there is no command {format_value(argv[0])}; the commands are {known} (see: tower --help)")

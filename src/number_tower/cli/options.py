@@ -86,6 +86,8 @@ class CommandParser(argparse.ArgumentParser):
             name, given, known = choice.groups()
             one_of = "one of " if "," in known else ""
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
+        message = message.replace("expected one argument", "expected a value; got none")
+        message = message.replace("the following arguments are required", "missing")
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
     def add_game_options(
