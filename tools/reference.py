@@ -42,7 +42,7 @@ def page() -> str:
 def _section(name: str, command: argparse.ArgumentParser) -> str:
     actions = [action for action in command._actions if action.dest != "help"]  # noqa: SLF001 - argparse has no public way
     rows = "".join(f"| `{_call(action)}` | {action.help} |\n" for action in actions)
-    return f"\n## tower {name}\n" + (f"\n| argument | meaning |\n|---|---|\n{rows}" if rows else "\nTakes nothing.\n")
+    return f"\n## tower {name}\n" + (f"\n| argument | meaning |\n|---|---|\n{rows}" if rows else "\nNo arguments.\n")
 
 
 def _call(action: argparse.Action) -> str:

@@ -388,7 +388,7 @@ def test_rules_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
 def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(arranged(), path := tmp_path / "a.jsonl")
     monkeypatch.setattr(logs, "__version__", "99.0")
-    with pytest.raises(BatchError, match=r"it was begun by version \d+\.\d+\.\d+, and not 99.0"):
+    with pytest.raises(BatchError, match=r"it was started with version \d+\.\d+\.\d+, and not 99.0"):
         ArenaJournal(path, arranged(), resume=True)
 
 
@@ -817,7 +817,7 @@ def test_a_report_says_it_all() -> None:
   2  ben      16      0    16    50.0% (33.6-66.4)    +0 ±235        8
   3  cleo      0      0    32      0.0% (0.0-10.7)  -612 ±360       16
 
-A win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.
+A win counts 1, a draw 1/2; brackets and ± are 95% intervals; the mean Elo is 0.
 
 Score of each player against each other, in %:
 

@@ -486,10 +486,10 @@ def test_a_day_and_a_seed_are_one_too_many() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("factor --grade 5", "there is no puzzle of grade 5 in factor; there are 8 of grade 1, 23 of grade 2, "),
-        ("race --target 28 --grade 3", "no puzzle of grade 3 was found in race (target 28); found were "),
-        ("draft --blocks 1-9999 --target 99999", "was found in draft (target 99999, blocks 1-9999): in no position"),
-        ("summit --blocks 1-2", "there is no puzzle in summit (blocks 1,2): nowhere does exactly one of several moves"),
+        ("factor --grade 5", "there is no puzzle of grade 5 in factor, but there are 8 of grade 1, 23 of grade 2, "),
+        ("race --target 28 --grade 3", "no puzzle of grade 3 was found in race (target 28), but the search found "),
+        ("draft --blocks 1-9999 --target 99999", "was found in draft (target 99999, blocks 1-9999): no position "),
+        ("summit --blocks 1-2", "there is no puzzle in summit (blocks 1,2): no position has several moves of which"),
     ],
 )  # fmt: skip
 def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, message: str) -> None:

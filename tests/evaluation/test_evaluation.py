@@ -242,8 +242,8 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
         ("replies.py:largest", "write it without .py, as in replies:largest"),
         ("support.replies:later", "it is an async function"),
         ("support.replies:Text", "it is a class"),
-        ("support.replies:", "cannot be asked"),
-        (":answer", "cannot be asked"),
+        ("support.replies:", "cannot be used"),
+        (":answer", "cannot be used"),
     ],
 )
 def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem: str) -> None:
@@ -505,7 +505,7 @@ def test_players_and_games_may_be_given_in_many_ways() -> None:
     assert named.suite.players == ("My Player", "perfect")
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
     for wrong in (replies.later, replies.Text):
-        with pytest.raises(UnknownPlayerError, match="cannot be asked: it is a"):
+        with pytest.raises(UnknownPlayerError, match="cannot be used: it is a"):
             evaluate(wrong, "factor", **settings)
     for jobs in (0, 1.5, True):
         with pytest.raises(BatchError, match="jobs: expected a whole number from 1"):
@@ -636,7 +636,7 @@ def test_a_task_that_is_there_twice_is_refused(whole: bytes, tmp_path: Path) -> 
         ({"positions": 5}, "its number of positions is 6, and not 5"),
         ({"tries": 2}, "its number of tries is 3, and not 2"),
         ({"against": "easy"}, "its opponent is fair, and not easy"),
-        ({"legal": False}, "that legal blocks are listed is True, and not False"),
+        ({"legal": False}, "its setting for listing legal blocks is True, and not False"),
         ({"games": ["factor"], "positions": 6}, "its games are factor, draft, and not factor"),
     ],
 )

@@ -400,9 +400,9 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("--resume --out text", 1, "text is not the file of an evaluation"),
         ("--resume --out text --seed 2", 2, "--player: expected a command"),
         ("draft --player ./nobot", 2, "./nobot cannot be started: there is no file ./nobot"),
-        ("draft --player nomodule:function", 2, "nomodule:function cannot be asked"),
-        ("draft --player json:nofunction", 2, "json:nofunction cannot be asked"),
-        ("draft --player json:__name__", 2, "json:__name__ cannot be asked"),
+        ("draft --player nomodule:function", 2, "nomodule:function cannot be used"),
+        ("draft --player json:nofunction", 2, "json:nofunction cannot be used"),
+        ("draft --player json:__name__", 2, "json:__name__ cannot be used"),
         ("draft --player random --player random", 2, "players: 'random' is named twice"),
         ("nothing --player random", 2, "'nothing' cannot be played"),
         ("draft --player random --variants 3", 2, "--variants makes new games"),
@@ -594,7 +594,7 @@ def test_a_player_who_is_gone_when_the_file_is_gone_on_with_is_named(
     capsys.readouterr()
     assert tower("--resume", "--out", "eval.jsonl", "--jobs", "1") == 2
     complaint = capsys.readouterr().err
-    assert "here:answer cannot be asked: ModuleNotFoundError" in complaint
+    assert "here:answer cannot be used: ModuleNotFoundError" in complaint
     assert "3 of 4 tasks are saved in eval.jsonl. Resume with: tower eval --resume --out eval.jsonl" in complaint
 
 

@@ -75,7 +75,7 @@ def of_a_newer_form(folder: Path) -> Trouble:
 def no_database(folder: Path) -> Trouble:
     file = folder / "letter.txt"
     file.write_text("Dear Ann,\n" * 100)
-    return unusable(file, "it is a file of another kind")
+    return unusable(file, "it is not a database file")
 
 
 def damaged(folder: Path) -> Trouble:
@@ -551,7 +551,7 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
         ("connection timeout expired", "connection timeout expired"),
         ("permission denied for table games\nLINE 1", "permission denied for table games"),
         ("odd \x1b[2J", r"odd \x1b[2J"),
-        ("", "it says no more"),
+        ("", "it gives no reason"),
     ],
 )
 def test_what_a_server_says_becomes_part_of_a_sentence(tmp_path: Path, message: str, said: str) -> None:

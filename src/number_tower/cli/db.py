@@ -27,7 +27,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check, check FILE, restore FILE, or upgrade (the tables of a server; a file upgrades itself)",
+        "backup FILE, check [FILE], restore FILE, or upgrade (for a server; a database file is upgraded by itself)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )

@@ -45,7 +45,7 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
     parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
-    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")
+    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games)", nargs="*")
     parser.add_value(
         "--player",
         "PLAYER",
@@ -62,11 +62,11 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--tries", "N", "how many answers a player may try for each question (3)", type=parse_count)
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
     parser.add_value("--patience", "S", "seconds that a program or function has for an answer (60)", type=parse_seconds)
-    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; --resume continues there")
-    parser.add_value("--out", "FILE", "save everything there, as lines of JSON (a new eval.jsonl)")
-    parser.add_flag("--resume", "resume the evaluation in that file; without other options, with those saved there")
+    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; continue with --resume")
+    parser.add_value("--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)")
+    parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
     parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
-    parser.add_value("--report", "FOLDER", "write a report there: Markdown, a page, and plots")
+    parser.add_value("--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots")
     parser.add_flag("--json", "print the scores as one JSON document")
 
 

@@ -147,7 +147,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_no_save_option(self) -> None:
         """Add whether the game is kept out of the database."""
-        self.add_flag("--no-save", "do not save this in the database", default=argparse.SUPPRESS)
+        self.add_flag("--no-save", "do not save anything in the database", default=argparse.SUPPRESS)
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""

@@ -55,7 +55,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--grade", "1-5", "how hard the puzzles are, from 1 (easy) to 5 (hard)", type=int, choices=range(1, 6)
     )
-    parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
+    parser.add_value("--day", "DATE", "the puzzle of a date, such as 2027-01-31", type=parse_day)
     parser.add_value("--seed", "N", "the random seed: the same number gives the same puzzles", type=parse_seed)
     parser.add_value("--count", "N", "the number of puzzles", type=parse_count)
     parser.add_value("--name", "ANN", "your name, for `tower stats ANN`")
@@ -132,10 +132,10 @@ class PuzzleSource:
             return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
         none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
         if not found:
-            where = "nowhere" if complete else "in no position that was looked at"
-            return f"{none} in {game}: {where} does exactly one of several moves win"
+            which = "has" if complete else "that was tried has"
+            return f"{none} in {game}: no position {which} several moves of which exactly one wins"
         others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
-        return f"{none} in {game}; {'there are' if complete else 'found were'} {others}"
+        return f"{none} in {game}, but {'there are' if complete else 'the search found'} {others}"
 
 
 # Questions -----------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
         return args
     if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
         terminal.show(
-            f"(The computer that played here, {format_value(unknown[0])}, is unknown to this Number Tower.)\n\n"
+            f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
         )
         return args
     if any(map(is_command, opponents)):

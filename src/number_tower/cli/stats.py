@@ -42,7 +42,7 @@ _LONGEST_NAME = 20
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
-    parser.add_value("name", "NAME", "only this player's", nargs="?")
+    parser.add_value("name", "NAME", "show only this player's results", nargs="?")
     parser.add_flag("--json", "print one JSON document instead of bars")
     parser.add_db_option()
 

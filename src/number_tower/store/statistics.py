@@ -160,7 +160,7 @@ def list_names(connection: Connection) -> list[str]:
             if row.player is not None:
                 names.setdefault(row.player, row.name)
         if not all(isinstance(name, str) for name in names.values()):
-            raise TypeError("a name that is no text")
+            raise TypeError("a name that is not text")
     return list(names.values())
 
 
