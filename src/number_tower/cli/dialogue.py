@@ -64,7 +64,7 @@ class Dialogue:
             self.terminal.show(f"\nReview it with: {self.format_command('review')}\n")
 
     def narrate(self, since: int = 0) -> None:
-        """Tell the game, to both players with prompts and answers, or only what came after so many moves."""
+        """Tell the game, to both players with prompts and answers, or only what came after the first `since` moves."""
         table, reader = replace(self.table, log=()), self.voice.reader
         if since:
             earlier = replace(table, game=table.game.at(since), declared=None)
@@ -155,7 +155,7 @@ class Dialogue:
         return self._current.log != self.table.log
 
     def _catch_up(self, current: Table, mine: Table) -> None:
-        """Go on with a game as it was changed elsewhere."""
+        """Continue with a game as it was changed elsewhere."""
         if mine.version - _count_common(mine.log, current.log) > 1:
             self.terminal.show(f"\n(Your moves since then were not saved. This was your game: {self.format_line()})\n")
         self.terminal.show("\n(This game was continued elsewhere. The moves made there:)\n")

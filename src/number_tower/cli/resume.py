@@ -1,4 +1,4 @@
-"""`tower resume`: go on with a game or a match, against the same opponents."""
+"""`tower resume`: continue a game or a match, against the same opponents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Go on with a game or a match; a game from a file is saved there as well."""
+    """Resume a game or a match; a game from a file is saved there as well."""
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over

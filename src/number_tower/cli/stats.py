@@ -24,7 +24,7 @@ from number_tower.store.statistics import Period, ResultsByGame, Statistics
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
-"""Seconds that games are judged for before the tables are shown; another call goes on with the rest."""
+"""Seconds that games are judged for before the tables are shown; another call continues with the rest."""
 
 MOST_PLAYERS = 20
 """Players in the table; the JSON has them all."""

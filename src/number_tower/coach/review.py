@@ -152,7 +152,7 @@ def review(
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> GameReview:
-    """Judge every move of a game, spending at most so many seconds on each position; `declared` is a result by word.
+    """Judge every move of a game, spending at most `seconds` on each position; `declared` is a declared result.
 
     The positions are solved from the last to the first: the end of a game is solved soonest, and what is learned there
     serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
