@@ -264,8 +264,8 @@ def test_named_games_are_called_by_their_names() -> None:
     found = evaluate(["random"], ["factor", "draft(target=21)"], number=4, positions=4, jobs=1)
     files = build_report(found.scores)
     assert (
-        "4 positions where the legal blocks differ in value, reached by random play and the same for all players; spread "
-        "over 2 named games." in files["report.md"]
+        "4 positions where the legal blocks differ in value, reached by random play and the same for all players; "
+        "spread over 2 named games." in files["report.md"]
     )
     assert "1. `factor`: " in files["report.md"]
     assert "2. `draft(target=21)`: " in files["report.md"]
