@@ -27,7 +27,7 @@ def begin(page: Page, game: str, opponent: str = "table", **wishes: str) -> str:
 
 
 def join(page: Page, link: str, name: str = "") -> None:
-    """Open somebody's link and take the free seat."""
+    """Open a player's link and take the free seat."""
     page.goto(link)
     page.get_by_label("Your name").fill(name)
     page.get_by_role("button", name="Take the seat").click()
