@@ -151,7 +151,7 @@ def rules(given: dict[str, Any]) -> list[str]:
         told.append(f"Bring a tower to a height of exactly {given['target']} to win at once; no tower may pass it.")
     if given["stuck"] == "loses":
         return [*told, "A player who cannot place a block loses."]
-    return [*told, "A player who cannot place a block skips; when neither can, the higher tower wins, and level ones draw."]
+    return [*told, "A player who cannot place a block skips; when neither can, the higher tower wins; level ones draw."]
 
 
 def listed(numbers: list[int]) -> str:
