@@ -159,7 +159,7 @@ def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
         (["--vs", "nobody"], "the levels are gentle, easy, fair, strong, perfect"),
         (["--vs", "./nobody"], "--vs: ./nobody cannot be started: there is no file ./nobody"),
         (["--vs", "gentle", "--vs", "easy", "--seat", "1"], "there is no seat for you"),
-        (["--seat", "1"], "--seat needs --vs"),
+        (["--seat", "1"], "--seat needs an opponent"),
         (["--vs", "gentle", "--patience", "0"], "--patience: expected a number of seconds"),
     ],
 )
