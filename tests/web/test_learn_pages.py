@@ -385,8 +385,8 @@ def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> No
     assert "Next day" not in html
     assert "Next day" in shown(client, "/puzzle?day=2026-01-05")
     assert "is in the future" in shown(client, "/puzzle?day=9999-01-01", 404)
-    assert "Expected a day such as" in shown(client, "/puzzle?day=tomorrow", 404)
-    assert "Expected a day such as" in shown(client, "/puzzle?day=1999-01-01", 404)
+    assert "Write it like" in shown(client, "/puzzle?day=tomorrow", 404)
+    assert "Write it like" in shown(client, "/puzzle?day=1999-01-01", 404)
 
 
 def test_endless_puzzles_have_addresses_of_their_own(client: TestClient) -> None:
