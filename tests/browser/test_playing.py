@@ -7,9 +7,10 @@ from itertools import cycle
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from number_tower import catalogue
+from number_tower.coach.sentences import explain_idea
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
@@ -237,8 +238,28 @@ def test_hints_come_in_three_steps(visitor: Visitor) -> None:
     hint.get_by_role("button", name="Show the move").click()
     expect(hint.get_by_role("paragraph")).to_have_count(2)
     hint.get_by_role("button", name="Explain why").click()
-    expect(hint.get_by_role("paragraph")).to_have_count(3)
+    expect(hint.locator("> p:not([data-idea])")).to_have_count(3)
     expect(hint.get_by_role("button")).to_have_count(0)
+
+
+def test_an_idea_is_introduced_the_first_time_in_a_game(visitor: Visitor) -> None:
+    page = visitor(None)
+
+    def ask_why() -> Locator:
+        for name in ("Hint", "Show the move", "Explain why"):
+            page.get_by_role("button", name=name, exact=True).click()
+        hint = page.get_by_label("Hint", exact=True)
+        expect(hint.get_by_text("What is this?")).to_be_visible()
+        return hint.get_by_text(explain_idea("rounds").introduction)
+
+    begin(page, "climb")
+    place(page, 7)
+    expect(ask_why()).to_be_visible()
+    place(page, 8)
+    expect(ask_why()).to_be_hidden()
+    begin(page, "climb")
+    place(page, 7)
+    expect(ask_why()).to_be_visible()
 
 
 @pytest.mark.parametrize("way", ["hover", "focus"])
