@@ -106,7 +106,7 @@ class RoomView:
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
-        """What happened, in the game's words."""
+        """The last changes, in words for this visitor."""
         return build_log(self.table, self.reader)
 
     @cached_property
