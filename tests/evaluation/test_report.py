@@ -48,7 +48,7 @@ from number_tower.evaluation.suite import (
     arrange_suite,
 )
 from number_tower.evaluation.variants import make_variants
-from support import replies
+from support import command, replies
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
@@ -209,11 +209,9 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
     commands = re.findall(r"`(tower solve '.+?')`", text)
     assert len(commands) == 4
     said = re.findall(r" ([\d, or]+) would have kept the (win|draw)", text)
-    for command, (blocks, value) in zip(commands, said, strict=True):
-        done = subprocess.run(
-            [TOWER, *shlex.split(command)[1:], "--json"],
-            capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=True,
-        )  # fmt: skip
+    for call, (blocks, value) in zip(commands, said, strict=True):
+        done = command.tower(*shlex.split(call)[1:], "--json")
+        assert done.returncode == 0
         document = json.loads(done.stdout)
         kept = [int(block) for block, worth in document["by_move"].items() if worth["value"] == value]
         assert document["value"] == value

@@ -26,12 +26,23 @@ from number_tower import Game, Rules
 from number_tower.cli.main import create_parser, main
 from number_tower.solve import limits, solve
 from support.clocks import SLOW
+from support.forking import Forked
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
 GOLDEN = ROOT / "tests/golden"
 SESSIONS = GOLDEN / "sessions"
 TOWER = str(Path(sys.executable).with_name("tower"))
+
+LIMITED = """
+import resource, runpy, sys
+sys.dont_write_bytecode = True
+most = 1024 * int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a program, the second argument, with all others; none of its files may become larger than so many KiB."""
 
 
 def plain_environment(**more: str) -> dict[str, str]:
@@ -45,11 +56,13 @@ def limited(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command where no file may become larger than so much; Python's own cache is left alone there."""
-    return subprocess.run(
-        ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, *call],
-        input=typed, capture_output=True, text=True, cwd=cwd,
-        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment), timeout=SLOW, check=False,
-    )  # fmt: skip
+    call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
+    with Forked(
+        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment),
+    ) as running:  # fmt: skip
+        shown, complaint = running.communicate(typed, timeout=SLOW)
+    return subprocess.CompletedProcess(call, running.returncode, shown, complaint)
 
 
 def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
