@@ -531,7 +531,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     bot.write_text("#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n")
     bot.chmod(0o755)
     call = ["eval", "draft", "--player", "random", "--player", "./bot.sh", "--games", "20", "--positions", "10"]
-    call += ["--report", "out", "--jobs", "2"]
+    call += ["--report", "out", "--jobs"]
 
     def start(*words: str) -> subprocess.Popen[str]:
         return Forked(
@@ -539,7 +539,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
             cwd=tmp_path, start_new_session=True,
         )  # fmt: skip
 
-    running = start(*call)
+    running = start(*call, "2")
     path, deadline = tmp_path / "eval.jsonl", time.monotonic() + SLOW
     while (not path.exists() or path.read_bytes().count(b"\n") < 5) and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -552,7 +552,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert 4 <= int(found[1]) < 60
     again = start(*shlex.split(found[2])[1:])
     assert "The report is in out" in again.communicate(timeout=SLOW)[0]
-    whole = start(*call, "--out", "whole.jsonl", "--report", "whole")
+    whole = start(*call, "1", "--out", "whole.jsonl", "--report", "whole")
     whole.communicate(timeout=SLOW)
     assert (tmp_path / "whole.jsonl").read_bytes() == path.read_bytes()
     for file in (tmp_path / "out").iterdir():
