@@ -90,7 +90,7 @@ def judge(learner: Learner, env: Any, games: int, seed: int) -> Judged:
         over, reward, kept = False, 0.0, True
         while not over:
             action = learner.best(seen, info["action_mask"])
-            kept = kept and ("value" not in info or bool(info["action_values"][action] == info["value"]))
+            kept &= bool(info["action_values"][action] == info["value"])
             seen, reward, over, _, info = env.step(action)
         won += reward > 0
         clean += kept
@@ -109,7 +109,7 @@ def trained(game: str, seat: int, games: int, seed: int) -> bool:
     """Learn a game, tell how it goes, and say whether the bars were reached from a seat."""
     learner, env = Learner(seed), pettingzoo.raw_env(game)
     easy, hard = (
-        gymnasium.make("NumberTower-v0", game=game, opponent=opponent, seat=seat, values=opponent == "perfect")
+        gymnasium.make("NumberTower-v0", game=game, opponent=opponent, seat=seat, values=True)
         for opponent in ("random", "perfect")
     )
     print(f"{game}, judged in seat {seat + 1}:")
