@@ -258,7 +258,7 @@ async def _complaints(meter: Meter, case: Case, write: Callable[[int], str], uni
 async def _dear(meter: Meter, call: Call) -> AsyncIterator[str]:
     if (cost := await meter.cost(call, MOST_COST)) > MOST_COST:
         yield f"{call.method} {call.path[:40]}: {cost:.0f} times as long as the cheapest request"
-    if (memory := await meter.memory(call)) > MOST_MEMORY:
+    if (memory := await meter.memory(call, MOST_MEMORY)) > MOST_MEMORY:
         yield f"{call.method} {call.path[:40]}: {memory / 1e6:.1f} MB"
 
 
