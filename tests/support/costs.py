@@ -151,8 +151,7 @@ class Meter:
         return least
 
     async def memory(self, call: Call) -> int:
-        """Return the bytes that a request needs at most at one time, after one to warm up."""
-        await self.ask(call, keep=False)
+        """Return the bytes that a request needs at most at one time, when it is not the first of its kind."""
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()
