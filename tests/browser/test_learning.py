@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from number_tower import catalogue
 from number_tower.web import tasks
 from support.browsers import Visitor, forgive
+from support.sizes import size
 from visits import begin, board, game_on, my_turn, status
 
 pytest_plugins = ["support.browsers"]
@@ -107,7 +108,7 @@ def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
     expect(page.get_by_text("Grade 2 of 5")).to_be_visible()
 
 
-@pytest.mark.parametrize("name", ["draft", "climb"])
+@pytest.mark.parametrize("name", ["draft", "climb"][: size(1, 2)])
 def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
     positions = tasks.make_lesson(catalogue.load_named(name))
     page = visitor(f"/games/{name}")

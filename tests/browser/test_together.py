@@ -35,7 +35,7 @@ GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNEC
 def two(visitor: Visitor, game: str = "draft", at: str | None = None, **wishes: str) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""
     ann, ben = visitor(None, at=at), visitor(None, at=at)
-    begin(ann, game, "link", name_1="Ann", **wishes)
+    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
     join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
     expect(my_turn(ann)).to_be_visible()
     for page in (ann, ben):

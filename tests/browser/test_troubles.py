@@ -23,7 +23,7 @@ SAFE = "The server cannot do that just now. Your game is safe; please try again 
 def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""
     ann, ben = visitor(None), visitor(None)
-    begin(ann, game, "link", name_1="Ann", **wishes)
+    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
     join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
     expect(my_turn(ann)).to_be_visible()
     return ann, ben

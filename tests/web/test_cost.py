@@ -282,7 +282,8 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[M
                 await done.wait()
 
         async def wait() -> Meter:
-            await asyncio.wait([serving, ready], return_when=asyncio.FIRST_COMPLETED)
+            either: list[asyncio.Future[Any]] = [serving, ready]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 serving.result()
             return ready.result()
