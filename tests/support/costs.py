@@ -151,11 +151,10 @@ class Meter:
         return least
 
     async def memory(self, call: Call, most: int, tries: int = 5) -> int:
-        """Return the bytes that a request needs at most at one time, after one to warm up.
+        """Return the bytes that a request needs at most at one time, when it is not the first of its kind.
 
         The least of several tries counts, as with the costs: what else the server does at the time is in it.
         """
-        await self.ask(call, keep=False)
         least = await self._measure_memory(call)
         for _ in range(tries):
             if least <= most:
