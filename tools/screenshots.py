@@ -58,8 +58,7 @@ def at_table(game: str, *moves: int, **wishes: str) -> Callable[[Page, Callable[
     """Play some moves at one table."""
 
     def visit(page: Page, _: Callable[[], Page]) -> None:
-        begin(page, game, name_1="Ann", name_2="Ben", **wishes)
-        place(page, *moves)
+        begin(page, game, name_1="Ann", name_2="Ben", moves=moves, **wishes)
 
     return visit
 
@@ -102,8 +101,7 @@ def lost(page: Page, _: Callable[[], Page]) -> None:
 def watching(page: Page, friend: Callable[[], Page]) -> None:
     """Watch two others."""
     ann = friend()
-    begin(ann, "summit", name_1="Ann", name_2="Ben")
-    place(ann, 9, 4)
+    begin(ann, "summit", name_1="Ann", name_2="Ben", moves=(9, 4))
     page.goto(ann.locator("#watch-link").input_value())
 
 

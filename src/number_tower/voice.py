@@ -58,6 +58,11 @@ class Reader(NamedTuple):
             return BOTH
         return SPECTATOR if all(table.automatic) else cls(table.automatic.index(False))
 
+    @classmethod
+    def of_seats(cls, held: Collection[int]) -> Reader:
+        """Return who reads in a room, by the seats that they hold there."""
+        return BOTH if len(held) == 2 else cls(next(iter(held), None))
+
 
 BOTH = Reader(shared=True)
 SPECTATOR = Reader()

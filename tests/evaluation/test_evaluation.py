@@ -41,6 +41,7 @@ from number_tower.rules import Fit, Stuck, Supply, Towers
 from support import replies
 from support.clocks import SLOW
 from support.command import ROOT
+from support.forking import Forked
 
 SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions": 6, "patience": 20.0}
 
@@ -706,11 +707,9 @@ if __name__ == "__main__":
 
 def run(folder: Path, jobs: int, **environment: str) -> int:
     paths = {"PYTHONPATH": str(Path(replies.__file__).parent.parent), replies.COUNT: str(folder / "count")}
-    code = RUN.format(jobs=jobs)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **paths, **environment}, timeout=SLOW, check=False
-    )
-    return done.returncode
+    call = [sys.executable, "-c", RUN.format(jobs=jobs)]
+    with Forked(call, cwd=folder, env={**os.environ, **paths, **environment}) as running:
+        return running.wait(SLOW)
 
 
 def gone(pid: int) -> bool:

@@ -48,7 +48,7 @@ from number_tower.evaluation.suite import (
     arrange_suite,
 )
 from number_tower.evaluation.variants import make_variants
-from support import replies
+from support import command, replies
 from support.clocks import SLOW
 from support.command import ROOT, TOWER, plain_environment
 from support.forking import Forked
@@ -209,11 +209,9 @@ def test_every_example_can_be_solved_with_the_command_beside_it(small: Evaluatio
     commands = re.findall(r"`(tower solve '.+?')`", text)
     assert len(commands) == 4
     said = re.findall(r" ([\d, or]+) would have kept the (win|draw)", text)
-    for command, (blocks, value) in zip(commands, said, strict=True):
-        done = subprocess.run(
-            [TOWER, *shlex.split(command)[1:], "--json"],
-            capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=True,
-        )  # fmt: skip
+    for call, (blocks, value) in zip(commands, said, strict=True):
+        done = command.tower(*shlex.split(call)[1:], "--json")
+        assert done.returncode == 0
         document = json.loads(done.stdout)
         kept = [int(block) for block, worth in document["by_move"].items() if worth["value"] == value]
         assert document["value"] == value
@@ -533,7 +531,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     bot.write_text("#!/bin/sh\nwhile read -r q; do sleep 0.02; q=${q##*\\[}; echo ${q%%[],]*}; done\n")
     bot.chmod(0o755)
     call = ["eval", "draft", "--player", "random", "--player", "./bot.sh", "--games", "20", "--positions", "10"]
-    call += ["--report", "out", "--jobs", "2"]
+    call += ["--report", "out", "--jobs"]
 
     def start(*words: str) -> subprocess.Popen[str]:
         return Forked(
@@ -541,7 +539,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
             cwd=tmp_path, start_new_session=True,
         )  # fmt: skip
 
-    running = start(*call)
+    running = start(*call, "2")
     path, deadline = tmp_path / "eval.jsonl", time.monotonic() + SLOW
     while (not path.exists() or path.read_bytes().count(b"\n") < 5) and time.monotonic() < deadline:
         time.sleep(0.005)
@@ -556,7 +554,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
     assert 4 <= int(found[1]) < 60
     again = start(*shlex.split(found[2])[1:])
     assert "The report is in out" in again.communicate(timeout=SLOW)[0]
-    whole = start(*call, "--out", "whole.jsonl", "--report", "whole")
+    whole = start(*call, "1", "--out", "whole.jsonl", "--report", "whole")
     whole.communicate(timeout=SLOW)
     assert (tmp_path / "whole.jsonl").read_bytes() == path.read_bytes()
     for file in (tmp_path / "out").iterdir():

@@ -48,10 +48,9 @@ def modules() -> dict[Path, ast.Module]:
     return {path.relative_to(SOURCE): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
 
 
-def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    for path, module in modules().items():
-        for node in ast.walk(module):
-            yield path, node
+@cache
+def nodes() -> list[tuple[Path, ast.AST]]:
+    return [(path, node) for path, module in modules().items() for node in ast.walk(module)]
 
 
 def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -590,7 +590,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         ),
         plan_ahead,
     ),
-    (rf"With best play it goes on ({PLACED}(?:, {PLACED})*)\. (.+)", line),
+    (rf"With best play the game goes ({PLACED}(?:, {PLACED})*)\. (.+)", line),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
     (rf"YOU can answer {N}\. (.+)", refuted),

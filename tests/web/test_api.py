@@ -193,7 +193,7 @@ def test_a_game_of_endless_blocks_that_has_to_end_can_be_played(client: TestClie
         ({"game": "climb", "options": {"target": 3}}, "bad_rules", "has no option target"),
         ({"record": "draft:9,9"}, "bad_record", "that block was already used"),
         ({"record": "draft:9,8,6"}, "over", "That game is over"),
-        ({"record": "draft:9", "options": {"target": 9}}, "bad_request", "expected none beside it"),
+        ({"record": "draft:9", "options": {"target": 9}}, "bad_request", "send no others"),
         ({"record": "../../etc/passwd:1"}, "bad_record", "no game called"),
         ({"rules": {"blocks": "1-1001"}}, "too_large", "at most 1,000 blocks"),
         ({"rules": {"blocks": "1-999999999999"}}, "too_large", "at most 1,000 blocks"),

@@ -428,7 +428,8 @@ class OneRoom:
         assert beat
         assert seen is None
         for mark in (b"1.0.0", b"1.1.0"):
-            yield SimpleNamespace(event=mark + address.encode())
+            event = mark + address.encode()
+            yield SimpleNamespace(find_reader=lambda _: None, encode_event=lambda _, event=event: event)
         yield None
 
 

@@ -24,7 +24,7 @@ class MoveValueResponse(ResponseModel):
     block: int
     value: Value | None
     plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
-    reason: str = Field(description="Why, to be read after the number of the block.")
+    reason: str = Field(description="The reason in words, to follow the number of the block.")
 
 
 class AnalysisResponse(ResponseModel):
@@ -112,5 +112,5 @@ async def _read_open_record(request: Request, line: str) -> Table:
     """Read a game that may be analysed: not one whose blocks are still hidden from its players."""
     table = await read_record(request, line)
     if table.secret:
-        raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; look into it then.")
+        raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; analyse it then.")
     return table
