@@ -211,7 +211,7 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
         ({"positions": 2.5}, "positions: expected a whole number from 0; got 2.5"),
         ({"patience": 0}, "patience: expected a number of seconds above 0; got 0"),
         ({"patience": "long"}, "patience: expected a number of seconds above 0; got 'long'"),
-        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which it is known to matter"),
+        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which the choice is known to matter"),
         ({"games": ["summit(hidden=yes)"]}, "blocks are hidden from people only"),
         ({"number": 0, "positions": 0}, "expected games or positions, or both"),
         ({"tries": 0}, "tries: expected a whole number from 1; got 0"),

@@ -89,6 +89,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "leaders": review and [_format_leader(value, names) for value in review.values],
         "description": review and " ".join(_describe_line(review.values, names)),
         "words": ReviewText(names, voice.noun),
+        "introduced": set[str](),
     }
     return render_page(request, "analysis.html", status=status, **context)
 
