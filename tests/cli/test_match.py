@@ -475,7 +475,7 @@ def test_a_match_that_is_killed_again_and_again_is_played_as_if_nothing_had_happ
     whole, killed = str(tmp_path / "whole.db"), str(tmp_path / "killed.db")
     tower(*call, NUMBER_TOWER_DB=whole)
     seen = 0
-    for lines in (30, 60, 90):
+    for lines in (10, 20, 30):
         process = Forked(
             [TOWER, *(("resume",) if seen else call)], env=plain_environment(NUMBER_TOWER_DB=killed),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
