@@ -80,7 +80,8 @@ def check_hint(tree: Tree, solution: Solution) -> None:
     assert given_hint.block in best
     check_nudge(tree, position, given_hint.nudge("block"))
     value, plies = tree.solve(position)
-    named = {1: "it wins", 0: "it keeps the draw", -1: "it holds out longest"}[value]
+    lost = "no move is better" if len(best) == len(position.legal) else "it holds out longest"
+    named = {1: "it wins", 0: "it keeps the draw", -1: lost}[value]
     named = "it is your only move" if len(position.legal) == 1 else named
     assert given_hint.name_move() == f"Play {given_hint.block}: {named}."
     at_once = value == plies == 1 < len(position.legal)
@@ -91,8 +92,10 @@ def check_hint(tree: Tree, solution: Solution) -> None:
 
 
 def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
-    """A nudge names no number, and counts the good moves rightly."""
+    """A nudge names no number, counts the good moves rightly, and speaks of a target only where there is one."""
     assert not re.search(r"\d", nudge)
+    assert not re.search(r"\bthere\b", nudge)
+    assert position.rules.target is not None or "target" not in nudge
     value = tree.solve(position).value
     legal = len(position.legal)
     good = sum(tree.evaluate_move(position, block).value == value for block in position.legal)

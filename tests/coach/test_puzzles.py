@@ -375,7 +375,7 @@ def test_a_run_keeps_score_and_streak(capsys: pytest.CaptureFixture[str]) -> Non
     assert f"The only winning move is {four.answer}. " in person.shown
     assert person.shown.count(" in a row.") == 1
     assert "2 in a row." in person.shown
-    assert person.shown.endswith("\n3 of 5, best streak 2.\n")
+    assert person.shown.endswith("\nSolved 3 of 5, best streak 2.\n")
     assert "for another" not in person.shown
     assert capsys.readouterr() == ("", "")
 
@@ -442,7 +442,7 @@ def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[st
     (puzzle,) = some_of("race", 1, 1)
     assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == FAILED
     assert capsys.readouterr().err == (
-        "tower: the input ended before the puzzle was solved. 1 of 1, best streak 1.\n"
+        "tower: the input ended before the puzzle was solved. Solved 1 of 1, best streak 1.\n"
     )  # fmt: skip
     assert hold("race --seed 1", Person()) == FAILED
     assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved.\n"
@@ -450,7 +450,7 @@ def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[st
 
 def test_ctrl_c_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert hold("race --seed 1", Person("skip", "", "^C")) == INTERRUPTED
-    assert capsys.readouterr().err == "tower: stopped. 0 of 1, best streak 0.\n"
+    assert capsys.readouterr().err == "tower: stopped. Solved 0 of 1, best streak 0.\n"
 
 
 def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> None:

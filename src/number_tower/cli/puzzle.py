@@ -201,7 +201,7 @@ class PuzzleSession:
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
             return ""
-        return f"{before}{self._right} of {self._asked}, best streak {self._best}.{after}"
+        return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}.{after}"
 
 
 class PuzzleQuestion:
