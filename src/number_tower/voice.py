@@ -22,6 +22,7 @@ from number_tower.table import Table, TableError, check_player_names
 from number_tower.text import Template, Value, format_path, format_text, format_value, summarize_numbers
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
+_FALLBACKS["refused_signed"] = "refused_not_whole"
 _WORDS = {"players", "noun"}
 
 View = Literal["you", "opponent", "spectator"]

@@ -154,8 +154,8 @@ def test_a_takeback_is_asked_for_and_accepted(visitor: Visitor) -> None:
     expect(ann.get_by_role("main")).to_contain_text("Ben has not answered yet.")
     ben.get_by_role("button", name="Accept").click()
     expect(my_turn(ann)).to_be_visible()
-    expect(log(ann)).to_contain_text("You take 9 back.")
-    expect(log(ben)).to_contain_text("Ann takes 9 back.")
+    expect(log(ann)).to_contain_text("Your 9 is taken back.")
+    expect(log(ben)).to_contain_text("Ann's 9 is taken back.")
     assert game_on(ann).moves == ()
     assert never_reloaded(ann, ben)
 

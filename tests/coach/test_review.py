@@ -503,7 +503,7 @@ def test_text_is_broken_where_it_would_be_too_wide() -> None:
 def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -> None:
     path = tmp_path / "game.svg"
     text = printed("draft:9,8,6", "--svg", str(path))
-    assert text == printed("draft:9,8,6") + f"\nThe picture is in {path}.\n"
+    assert text == printed("draft:9,8,6") + f"\nPicture saved to {path}.\n"
     assert path.read_text() == printed("draft:9,8,6", "--svg", "-")
     assert printed("race:7", "--json", "--svg", str(path)) == printed("race:7", "--json")
     assert path.read_text() == printed("race:7", "--svg", "-")
@@ -515,7 +515,7 @@ def test_the_picture_is_kept_in_a_file_and_the_text_says_where(tmp_path: Path) -
     [
         ("", "expected a file name"),
         ("nowhere/game.svg", "there is no folder"),
-        ("folder", "is not a file that a picture can be kept in"),
+        ("folder", "is not a file that a picture can be saved to"),
         ("notes.txt", "holds something that is not an SVG picture; choose another file"),
     ],
 )
@@ -542,14 +542,14 @@ def test_a_picture_that_cannot_be_written_leaves_the_one_before(
     monkeypatch.setattr("os.replace", full)
     assert main.main(["review", "race:7", "--svg", str(path)]) == 2
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"tower: the picture cannot be kept in {path}: No space left on device\n")
+    assert (out, err) == ("", f"tower: the picture cannot be saved to {path}: No space left on device\n")
     assert path.read_text() == "<svg/>"
     assert os.listdir(tmp_path) == ["game.svg"]
 
 
 def test_two_things_cannot_be_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["review", "race:7", "--json", "--svg", "-"]) == 2
-    assert "would both be printed" in capsys.readouterr().err
+    assert "cannot both be printed" in capsys.readouterr().err
 
 
 def test_the_command_reviews_a_record_in_a_file(tmp_path: Path) -> None:

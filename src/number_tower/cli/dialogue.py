@@ -188,10 +188,10 @@ class Dialogue:
 
     def format_resume_hint(self, otherwise: str) -> str:
         """Say that the game is saved and how to resume it; `otherwise` is the text for a game without a move."""
-        if not self.table.game.moves:
+        if not self.table.game.moves and not self.has_autosaved:
             return otherwise
-        saved = "Game saved. " if self.has_autosaved or self.has_saved_file else ""
-        return f"{saved}Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
+        saved = "Game saved." if self.has_autosaved or self.has_saved_file else "Game not saved."
+        return f"{saved} Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
 
     @property
     def has_autosaved(self) -> bool:

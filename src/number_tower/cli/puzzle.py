@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PUZZLE_COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
-    "why": "what an idea is: why pairs",
+    "why": "more about an idea: why, and then its name",
     "skip": "show the answer",
     "quit": "stop",
 }
@@ -201,7 +201,7 @@ class PuzzleSession:
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
             return ""
-        return f"{before}{self._right} of {self._asked}, best streak {self._best}.{after}"
+        return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}.{after}"
 
 
 class PuzzleQuestion:
@@ -222,7 +222,8 @@ class PuzzleQuestion:
         self._voice = get_voice(book, Reader(puzzle.game.to_move))
         self._terminal = terminal
         self._solution = puzzle.solve()
-        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=self._voice.reader)
+        reader = self._voice.reader
+        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=reader, introduced=self._introduced)
 
     def ask(self) -> PuzzleResult | None:
         """Show the position, and ask until there is an answer; return None if the player quits."""
@@ -291,7 +292,7 @@ class PuzzleQuestion:
         winner = mover if rest.value == "win" else 1 - mover
         wins = "you win" if self._voice.reader.seat == winner else f"{self._voice.get_name(table, winner)} wins"
         end = "it is a draw" if rest.value == "draw" else wins
-        return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
+        return end if rest.plies is None else f"{rest.plies:,} more moves, and {end}"
 
 
 def _shorten_reason(reason: Reason) -> Reason:
