@@ -289,7 +289,7 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str)
     assert done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         0,
-        "Resume it with: tower resume draft:9,8,5",
+        "Game not saved. Resume it with: tower resume draft:9,8,5",
     )
 
 
