@@ -203,7 +203,7 @@ def test_a_folder_that_may_not_be_written_to(play: Command, tmp_path: Path) -> N
     folder = tmp_path / "theirs"
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):
-        pytest.skip("whoever runs this may write everywhere")
+        pytest.skip("this user may write everywhere")
     said = unusable(folder / "games.db", "it cannot be opened; perhaps you may not write there").said
     done = play("play", "draft", "--db", str(folder / "games.db"), answers=["9", "8", "quit"])
     assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
@@ -217,7 +217,7 @@ def test_a_file_that_may_not_be_written_to(play: Command, tmp_path: Path) -> Non
     play("play", "draft", "--db", str(file), answers=["9", "8", "quit"])
     file.chmod(0o444)
     if os.access(file, os.W_OK):
-        pytest.skip("whoever runs this may write everywhere")
+        pytest.skip("this user may write everywhere")
     done = play("resume", "--db", str(file), answers=["5", "quit"])
     assert (done.code, done.err) == (0, f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n")
     assert done.out.endswith("Resume it with: tower resume draft:9,8,5\n")

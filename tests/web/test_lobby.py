@@ -419,7 +419,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
         await lobby.act(address, ann, MakeOffer("takeback"))
         known = await lobby.act(address, ben, Accept())
         assert known.room.table.game.moves == ()
-        assert b"Ann takes 9 back." in known.encode_state()
+        assert b"Ann's 9 is taken back." in known.encode_state()
 
     at(tmp_path, do)
 
