@@ -31,6 +31,7 @@ from number_tower.text import (
 )
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
+_FALLBACKS["refused_signed"] = "refused_not_whole"
 _WORDS = {"players", "noun"}
 
 View = Literal["you", "opponent", "spectator"]
@@ -66,6 +67,11 @@ class Reader(NamedTuple):
         if not any(table.automatic):
             return BOTH
         return SPECTATOR if all(table.automatic) else cls(table.automatic.index(False))
+
+    @classmethod
+    def of_seats(cls, held: Collection[int]) -> Reader:
+        """Return who reads in a room, by the seats that they hold there."""
+        return BOTH if len(held) == 2 else cls(next(iter(held), None))
 
 
 BOTH = Reader(shared=True)

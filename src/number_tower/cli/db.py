@@ -31,7 +31,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check, check FILE, restore FILE, or upgrade (the tables of a server; a file upgrades itself)",
+        "backup FILE, check [FILE], restore FILE, or upgrade (for a server; a database file is upgraded by itself)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )
@@ -55,7 +55,7 @@ def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action is None:
         raise CommandError("a file name needs backup, check, restore or upgrade before it (see: tower db --help)")
     if args.file is None and args.action in {"backup", "restore"}:
-        raise CommandError(f"which file? As in: tower db {args.action} games-backup.db")
+        raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
         raise CommandError("--force is only for backup and restore")
     if args.no_backup and args.action != "upgrade":
@@ -130,7 +130,7 @@ def _run_check(args: Namespace) -> tuple[str, DatabaseSummary]:
     elif Path(args.file).is_file():
         location = locate_file(args.file)
     else:
-        problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
+        problem = f"there is no file {format_path(args.file)}; expected a backup that tower db backup saved"
         raise CommandError(problem)
     with show_progress("games", "stops") as update:
         return location.name, check_database(location, update)

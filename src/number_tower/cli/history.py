@@ -40,9 +40,9 @@ def add_arguments(parser: CommandParser) -> None:
         help="only games with this result; won and lost need --player",
     )
     parser.add_flag("--matches", "list matches and their scores instead of games")
-    parser.add_value("--since", "DATE", "only games played on or after that day", type=parse_day)
-    parser.add_value("--until", "DATE", "only games played on or before that day", type=parse_day)
-    parser.add_value("--page", "N", "which page to show (1)", type=parse_count, default=1)
+    parser.add_value("--since", "DATE", "only games played on DATE or later", type=parse_day)
+    parser.add_value("--until", "DATE", "only games played on DATE or earlier", type=parse_day)
+    parser.add_value("--page", "N", "the page to show (1)", type=parse_count, default=1)
     parser.add_value("--count", "N", "how many games to show on a page (20)", type=parse_count, default=20)
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_db_option()

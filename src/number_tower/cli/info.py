@@ -43,7 +43,7 @@ def run_levels(_: Namespace, terminal: Terminal) -> None:
     terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
     terminal.show(
         "\nIf a game is too large to work out, strong and perfect say so, and play as well as they can.\n"
-        "For comparison there is also:\n\n"
+        "There is also:\n\n"
     )
     terminal.show_list({RANDOM.name: f"{RANDOM.about}."})
     terminal.show(

@@ -72,7 +72,7 @@ def _split_games(games: str | None) -> list[str | None]:
 
 
 def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
-    """Go on with a match."""
+    """Resume a match."""
     if args.record is not None:
         problem = "--record is for one game, and this is a match; to save the current game, type: save FILE"
         raise CommandError(problem)

@@ -114,6 +114,8 @@ class CommandParser(argparse.ArgumentParser):
             name, given, known = choice.groups()
             one_of = "one of " if "," in known else ""
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
+        message = message.replace("expected one argument", "expected a value; got none")
+        message = message.replace("the following arguments are required", "missing")
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
     def add_game_options(
@@ -177,7 +179,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_no_save_option(self) -> None:
         """Add whether the game is kept out of the database."""
-        self.add_flag("--no-save", "do not save this in the database", default=argparse.SUPPRESS)
+        self.add_flag("--no-save", "do not save anything in the database", default=argparse.SUPPRESS)
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""

@@ -143,7 +143,7 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
-            raise CommandError("--seat needs --vs LEVEL: against whom do you play? (see: tower levels)")
+            raise CommandError("--seat needs an opponent: add --vs LEVEL (see: tower levels)")
         return None
     from number_tower.cli.computer import Opponents  # noqa: PLC0415 - two people need none of it
 

@@ -1,4 +1,4 @@
-"""`tower resume`: go on with a game or a match, against the same opponents."""
+"""`tower resume`: continue a game or a match, against the same opponents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Go on with a game or a match; a game from a file is saved there as well."""
+    """Resume a game or a match; a game from a file is saved there as well."""
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over
@@ -70,7 +70,7 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
         return args
     if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
         terminal.show(
-            f"(The computer that played here, {format_value(unknown[0])}, is unknown to this Number Tower.)\n\n"
+            f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
         )
         return args
     if any(map(is_command, opponents)):

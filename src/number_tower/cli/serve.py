@@ -44,7 +44,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--host-name",
         "NAMES",
-        "names by which people open the server, besides localhost and IP addresses, with commas between",
+        "names of the server besides localhost and IP addresses, separated by commas",
         action="append",
     )
     parser.add_value(
@@ -54,7 +54,7 @@ def add_arguments(parser: CommandParser) -> None:
         type=parse_drain,
         default=0.0,
     )
-    parser.add_flag("--no-limits", "do not limit how often people may ask")
+    parser.add_flag("--no-limits", "do not limit the number of requests")
     parser.add_value(
         "--workers", "N", "processes that think about positions (all cores but one; at most 4)", type=parse_count
     )
@@ -66,7 +66,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--max-db",
         "SIZE",
-        "start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
+        "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)",
         default="4G",
     )
     parser.add_argument("--log", choices=("json", "text"), help="the format of the log (text on a terminal, else json)")

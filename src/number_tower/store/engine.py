@@ -48,7 +48,7 @@ _ERRORS = {
     "SQLITE_BUSY": "another program is using it",
     "SQLITE_LOCKED": "another program is using it",
     "SQLITE_CANTOPEN": "it cannot be opened; perhaps you may not write there",
-    "SQLITE_NOTADB": "it is a file of another kind",
+    "SQLITE_NOTADB": "it is not a database file",
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
@@ -127,7 +127,7 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     message = format_text(str(cause or error).strip().partition("\n")[0])
     if unreached := _CONNECT_MESSAGE.fullmatch(message):
         return f"{_SERVER_UNREACHABLE} ({unreached['why'].lower()})"
-    return _FATAL_MESSAGE.sub("its server says: ", message) or "it says no more"
+    return _FATAL_MESSAGE.sub("its server says: ", message) or "it gives no reason"
 
 
 # Engines --------------------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def _read_names(given: Mapping[str, str], opponent: str) -> tuple[str | None, st
             raise FormError(field, make_sentence(f"{error}")) from None
     first, second = names
     if first and second and first.casefold() == second.casefold():
-        raise FormError("name_2", "Choose two different names, so that everybody can tell you apart.")
+        raise FormError("name_2", "Choose two different names, so that it is clear who is who.")
     return first, second
 
 
