@@ -12,10 +12,10 @@ help: ## say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 play: $(VENV)/.play ## set up everything and start a game
-	@$(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game is no error of make's
+	@trap : INT; $(BIN)/tower || case $$? in 1|130) ;; *) exit 1 ;; esac # leaving a game, or Ctrl-C, is no error of make's
 
 play-web: $(VENV)/.web ## set up everything and play in the browser, at the address that it prints
-	@$(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
+	@trap : INT; $(BIN)/tower serve $(SERVE) || case $$? in 130) ;; *) exit 1 ;; esac # likewise
 
 test: $(VENV)/.dev ## set up everything and run every check, side by side: the tests mostly wait for servers
 	@$(MAKE) --no-print-directory -j 3 lint types imports unit fresh
@@ -59,22 +59,22 @@ soak: $(VENV)/.dev browser ## kill games and servers, fail every call, flood and
 fresh: $(VENV)/.dev ## `make play` and `make play-web` as a newcomer meets them: in a copy, with nothing set up
 	env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/fresh.py
 
-bench: $(VENV)/.bench ## speed, beside others' in one run; kept in bench/RESULTS.md
+bench: $(VENV)/.bench ## speed, beside others' in one run; saved in bench/RESULTS.md
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write
 
 bench-all: $(VENV)/.bench ## likewise, with what takes others minutes
 	PYTHONPATH=tests $(BIN)/python bench/all.py --write --all
 
-bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; kept in bench/RESULTS.md
+bench-web: $(VENV)/.dev ## how quick the server is, beside one that does next to nothing; saved in bench/RESULTS.md
 	$(BIN)/python bench/web.py --write
 
-bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; kept in bench/RESULTS.md
+bench-envs: $(VENV)/.bench ## how fast the environments are, beside others' tic-tac-toe; saved in bench/RESULTS.md
 	$(BIN)/python bench/envs.py --write
 
 reasons: $(VENV)/.dev ## how many of the coach's reasons are only a line of moves, and which kinds the others are
 	$(BIN)/python bench/reasons.py
 
-eval: $(VENV)/.dev ## ask random and all levels anew; the report is kept in docs/evaluation
+eval: $(VENV)/.dev ## evaluate random and all levels again; the report is saved in docs/evaluation
 	$(BIN)/tower eval --baselines --games 400 --positions 1200 --variants 40 --seed=1 --out /dev/null --report docs/evaluation
 	mv docs/evaluation/report.md docs/evaluation/README.md
 

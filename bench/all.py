@@ -165,7 +165,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], Iterator[Row]]]] = {
     "searches": ("deep searches", searches),
     "theories": ("theories", theories),
     "opponents": ("opponents and hints", opponents),
-    "keeping": ("games that are kept", keeping_games),
+    "keeping": ("saved games", keeping_games),
     "compiling": ("the first use of compiled code in a process", compiling),
 }
 """What can be measured, under which heading; what takes long only if asked for."""

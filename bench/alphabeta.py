@@ -23,7 +23,7 @@ class Draft:
         return len(self._known)
 
     def value(self) -> int:
-        """Return what the start is worth to whoever moves first."""
+        """Return what the start is worth to the player who moves first."""
         top = self.pool.bit_length() - 1
         return self._search((self.pool, 0, top, 0, top), LOSS, WIN)
 

@@ -1,6 +1,6 @@
 """pgx's tic-tac-toe, many games at once with random legal moves and finished games begun anew, in several ways.
 
-Its types are not known here, and nothing but the benchmarks brings it: whoever needs this module loads it when
+Its types are not known here, and nothing but the benchmarks brings it: load this module only when
 measuring.
 """
 

@@ -32,7 +32,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def find_reasons(rules: nt.Rules, positions: int) -> Iterator[Reason]:
-    """Give the reason for every move of so many different positions of random games."""
+    """Give the reason for every move of `positions` different positions of random games."""
     rng, knowledge, seen = Random(1), get_knowledge(rules), set[nt.Position]()  # noqa: S311 - play, not secrets
     while len(seen) < positions:
         for game in play_randomly(nt.Game(rules), rng):

@@ -1,6 +1,6 @@
 """Any rules as a Python game of OpenSpiel, and OpenSpiel's own solver at work on it.
 
-Its types are not known here, and nothing but `make bench` brings it: whoever needs this module loads it when measuring.
+Its types are not known here, and nothing but `make bench` brings it: load this module only when measuring.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def kept(page: str, about: dict[str, str], table: dict[str, list[Row]]) -> str:
 ## In the browser
 
 Written by `make bench-web`. Server and players share the machine, and every game is followed by both of its players
-({2 * GAMES} streams). Games are kept in SQLite, each move on the disk before anybody hears of it. The other server is
+({2 * GAMES} streams). Games are saved in SQLite, each move on the disk before anyone sees it. The other server is
 the same FastAPI and uvicorn with the same settings of SQLite; it checks nothing, and for each move does one insert in
 a thread and one notify. A time is from just before the move is sent until the opponent has the event.
 

@@ -103,7 +103,7 @@ class Seen:
     waiting: dict[tuple[int, int], asyncio.Future[None]] = field(default_factory=dict)
 
     def event(self, seat: int, version: int, now: float) -> None:
-        """Note an event; whoever waits for it, or for one before it, is told."""
+        """Note an event, and wake those who wait for it or for one before it."""
         self.times[seat][version] = now
         for wanted in [wanted for wanted in self.waiting if wanted[0] == seat and wanted[1] <= version]:
             self.waiting.pop(wanted).set_result(None)

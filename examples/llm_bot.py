@@ -129,7 +129,7 @@ def prompt(game: dict[str, Any]) -> str:
         now += [f"Blocks left for your opponent: {game['left'][other] or 'none'}."]
     return "\n".join(
         [
-            "We play a game for two, in turns: whoever is to move places one numbered block on a tower.",
+            "We play a game for two, in turns: the player to move places one numbered block on a tower.",
             *rules(game["rules"]),
             "",
             *now,
@@ -148,10 +148,10 @@ def rules(given: dict[str, Any]) -> list[str]:
     if "opening" in given:
         told.append(f"A tower must begin with one of these blocks: {given['opening']}.")
     if "target" in given:
-        told.append(f"Whoever brings a tower to a height of exactly {given['target']} wins at once; none may pass it.")
+        told.append(f"Bring a tower to a height of exactly {given['target']} to win at once; no tower may pass it.")
     if given["stuck"] == "loses":
-        return [*told, "Whoever cannot place a block loses."]
-    return [*told, "Whoever cannot place a block skips; when nobody can, the higher tower wins, and level towers draw."]
+        return [*told, "A player who cannot place a block loses."]
+    return [*told, "A player who cannot place a block skips; when neither can, the higher tower wins; level ones draw."]
 
 
 def listed(numbers: list[int]) -> str:

@@ -69,7 +69,7 @@ class Learner:
             worth = dict(env.rewards)
             # From the end backwards, so that the first move hears of the result at once. Nothing is left to chance in
             # these games: what a move leads to is what it is worth, without any average. What is good for one player
-            # is bad for the other, and whoever moves is the same player again where the other one had to skip.
+            # is bad for the other, and the player to move is the same player again where the other one had to skip.
             for mover, values, action in reversed(moves):
                 values[action] = worth[mover]
                 worth = {agent: float(values.max() if agent == mover else -values.max()) for agent in worth}

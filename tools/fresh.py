@@ -15,6 +15,9 @@ from urllib.request import Request, urlopen
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests/golden"
 ADDRESS = re.compile(r"http://\S+")
+LEAN = {"PIP_NO_COMPILE": "0"}
+"""Has pip leave the compiling to whoever imports a module: most are not imported here. (It reads this option inverted.)
+"""
 
 
 def main() -> None:
@@ -22,7 +25,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         _copy(copy)
-        own = {"NUMBER_TOWER_DB": str(Path(folder, "games.db")), "NUMBER_TOWER_CONFIG": "none"}
+        own = {"NUMBER_TOWER_DB": str(Path(folder, "games.db")), "NUMBER_TOWER_CONFIG": "none", **LEAN}
         environment = {**os.environ, **own}
         _play(copy, environment)
         _play_in_the_browser(copy, environment)

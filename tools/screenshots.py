@@ -40,7 +40,7 @@ Made by `make screenshots` from a server with its own empty database, at a deskt
 
 
 class Sight(NamedTuple):
-    """Something to see: a name, what it is, and how somebody gets there; with a friend, if it takes two."""
+    """Something to see: a name, what it is, and how a visitor gets there; with a friend, if it takes two."""
 
     name: str
     about: str
@@ -58,8 +58,7 @@ def at_table(game: str, *moves: int, **wishes: str) -> Callable[[Page, Callable[
     """Play some moves at one table."""
 
     def visit(page: Page, _: Callable[[], Page]) -> None:
-        begin(page, game, name_1="Ann", name_2="Ben", **wishes)
-        place(page, *moves)
+        begin(page, game, name_1="Ann", name_2="Ben", moves=moves, **wishes)
 
     return visit
 
@@ -72,12 +71,12 @@ def first_page_again(page: Page, _: Callable[[], Page]) -> None:
 
 
 def waiting(page: Page, _: Callable[[], Page]) -> None:
-    """Invite somebody."""
+    """Invite a friend."""
     begin(page, "draft", "link", name_1="Ann")
 
 
 def invited(page: Page, friend: Callable[[], Page]) -> None:
-    """Be invited by somebody."""
+    """Be invited by a friend."""
     ann = friend()
     page.goto(begin(ann, "draft", "link", name_1="Ann"))
 
@@ -102,8 +101,7 @@ def lost(page: Page, _: Callable[[], Page]) -> None:
 def watching(page: Page, friend: Callable[[], Page]) -> None:
     """Watch two others."""
     ann = friend()
-    begin(ann, "summit", name_1="Ann", name_2="Ben")
-    place(ann, 9, 4)
+    begin(ann, "summit", name_1="Ann", name_2="Ben", moves=(9, 4))
     page.goto(ann.locator("#watch-link").input_value())
 
 
@@ -154,12 +152,12 @@ def wrong_wish(page: Page, _: Callable[[], Page]) -> None:
 
 SIGHTS = (
     Sight("home", "the first page", at("/"), dark=True),
-    Sight("home-again", "the first page of somebody with games", first_page_again),
+    Sight("home-again", "the home page of a player with games", first_page_again),
     Sight("new", "a new game", at("/new?game=draft"), dark=True),
-    Sight("new-own", "a new game by one's own rules", at("/new?game=own&opponent=table")),
+    Sight("new-own", "a new game with your own rules", at("/new?game=own&opponent=table")),
     Sight("new-wrong", "a wish that cannot be granted", wrong_wish),
     Sight("room-draft", "two towers from one pool", at_table("draft", 9, 8), dark=True),
-    Sight("room-race", "two towers, blocks of one's own", at_table("race", 7, 8, 5)),
+    Sight("room-race", "two towers, each with its own blocks", at_table("race", 7, 8, 5)),
     Sight("room-summit", "one tower to a target", at_table("summit", 5, 4)),
     Sight("room-climb", "one tower, climbing", at_table("climb", 7, 10, 13, 16, 17, 20), dark=True),
     Sight("room-factor", "one tower of factors", at_table("factor", 6, 3, 9, 1)),

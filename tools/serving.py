@@ -107,7 +107,7 @@ def person(
     scripts: bool = True,
     touch: bool = False,
 ) -> BrowserContext:
-    """Return a window of somebody who was never here before."""
+    """Return a window of a new visitor."""
     scheme: Literal["dark", "light"] = "dark" if dark else "light"
     context = browser.new_context(
         base_url=url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, reduced_motion="reduce",

@@ -11,27 +11,38 @@ from number_tower import record
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from number_tower.game import Game
 
 
-def begin(page: Page, game: str, opponent: str = "table", **wishes: str) -> str:
-    """Begin a game as the form for new games would, and go there; return its address."""
-    answer = page.request.post("/new", form={"game": game, "opponent": opponent, **wishes})
-    if not answer.ok:
-        raise ValueError(answer.text())
-    page.goto(answer.url)
+def begin(page: Page, game: str, opponent: str = "table", *, moves: Iterable[int] = (), **wishes: str) -> str:
+    """Begin a game and play some moves, as the forms would without JavaScript, and go there; return its address."""
+    address = _send(page, "/new", game=game, opponent=opponent, **wishes)
+    play_by_forms(page, address, moves)
+    page.goto(address)
     expect(board(page)).to_be_visible()
     return page.url
 
 
+def play_by_forms(page: Page, address: str, moves: Iterable[int]) -> None:
+    """Play the first moves of a game at one table; no page needs to show it."""
+    for version, number in enumerate(moves):
+        _send(page, f"{address}/move", block=f"{number}", version=f"{version}")
+
+
 def join(page: Page, link: str, name: str = "") -> None:
-    """Open somebody's link and take the free seat."""
-    page.goto(link)
-    page.get_by_label("Your name").fill(name)
-    page.get_by_role("button", name="Take the seat").click()
+    """Take the free seat of a player's link, as the form there would, and go there."""
+    page.goto(_send(page, f"{link}/sit", name=name))
     expect(board(page)).to_be_visible()
+
+
+def _send(page: Page, path: str, **form: str | float | bool) -> str:
+    """Send a form; return where it leads."""
+    answer = page.request.post(path, form=form, max_redirects=0)
+    if answer.status != 303:
+        raise ValueError(answer.text())
+    return answer.headers["location"]
 
 
 def block(page: Page, number: int) -> Locator:

@@ -52,11 +52,14 @@ def classify_misread(text: str) -> str:
     """Return why a text is not one whole number; every voice has words for each of these reasons."""
     if not text:
         return "empty"
-    if re.fullmatch(r"[+-]\s*\d+|[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
+    if re.fullmatch(r"[+-]\s*\d+", text):
+        return "signed"
+    if re.fullmatch(r"[+-]?(\d+[.]\d*|[.]\d+)|\d+/\d+", text):
         return "not_whole"
     if re.fullmatch(r"\d+([\s,;]+\d+)+[\s,;]*", text):
         return "several"
-    if not text.isascii() and any(letter.isnumeric() for letter in text) and not any(map(str.isalpha, text)):
+    has_digits = any(letter.isnumeric() for letter in text) and not any(map(str.isalpha, text))
+    if (has_digits and not text.isascii()) or re.fullmatch(r"\d+[eE]\d+", text):
         return "other_digits"
     return "not_a_number"
 

@@ -142,10 +142,12 @@ REFUSALS: dict[Refusal | Unplaceable, RefusalText] = {
     "over": RefusalText(
         "comes after the end of the game", "though the game was over", "the game was over before it", "after the end"
     ),
-    "used": RefusalText("has been used already", "which had been used", "that block had been used", "used already"),
+    "used": RefusalText(
+        "has been used already", "which was already used", "that block was already used", "already used"
+    ),
     "unavailable": RefusalText("is not available", "which is not available", "not available", "not available"),
     "opening": RefusalText(
-        "may not start a tower", "which may not start a tower", "not a permitted opening", "not for the ground"
+        "may not start a tower", "which may not start a tower", "not a permitted opening", "not a permitted opening"
     ),
     "fit": RefusalText("does not fit", "which does not fit", "it does not fit on the block beneath", "did not fit"),
     "target": RefusalText(

@@ -142,12 +142,12 @@ def _list_situation(table: Table, *, legal: bool) -> Iterator[str]:
 
 _ENDINGS: dict[Ending, str] = {
     "exact": "by bringing the tower to exactly the target",
-    "stuck": "since the other could place nothing",
+    "stuck": "because the other player could not place anything",
     "higher": "with the higher tower when neither could place anything",
-    "level": "since the towers were level when neither could place anything",
-    "resigned": "since the other gave up",
-    "forfeit": "since the other gave no move that could be placed",
-    "abandoned": "since the game was given up by both",
+    "level": "because the towers were level when neither could place anything",
+    "resigned": "because the other player resigned",
+    "forfeit": "because the other player gave no move that could be placed",
+    "abandoned": "because the game was abandoned",
 }
 
 

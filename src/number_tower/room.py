@@ -71,7 +71,7 @@ class Accept(NamedTuple):
 
 
 class Decline(NamedTuple):
-    """Decline the other player's offer, or withdraw one's own."""
+    """Decline the other player's offer, or withdraw your own."""
 
     game: int | None = None
 

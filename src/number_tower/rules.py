@@ -18,7 +18,7 @@ from math import isqrt
 from typing import Any, Literal, cast, get_args
 
 from number_tower.blocks import LARGEST_NUMBER, BlocksError, can_add_up, parse_blocks
-from number_tower.text import format_runs, format_text, format_value, summarize_numbers
+from number_tower.text import MOST_MISTAKES, format_runs, format_text, format_value, suggest_nearest, summarize_numbers
 
 Supply = Literal["own", "shared", "endless"]
 Towers = Literal["own", "shared"]
@@ -63,16 +63,13 @@ class Rules:
     opening: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", _parse_blocks("blocks", self.blocks))
-        for key, words in _VOCABULARIES.items():
-            if getattr(self, key) not in words:
-                raise RulesError(key, f"expected one of {', '.join(words)}; got {format_value(getattr(self, key))}")
-        _check_number("step", self.step)
-        _check_number("target", self.target)
+        for field in fields(self):
+            if (value := getattr(self, field.name)) is not field.default or field.name == "blocks":
+                object.__setattr__(self, field.name, _parse_value(field.name, value))
         if self.step is not None and self.fit != "ascending":
             raise RulesError("step", f'expected only with fit "ascending"; this fit is "{self.fit}"')
         if self.opening is not None:
-            object.__setattr__(self, "opening", self._parse_opening(self.opening))
+            self._check_opening(self.opening)
         if self._could_never_end():
             raise RulesError(
                 "supply",
@@ -91,12 +88,34 @@ class Rules:
 
     def changed(self, table: Mapping[str, object]) -> Rules:
         """Return these rules with some of them replaced."""
-        known = [field.name for field in fields(self)]
         for key in table:
-            if key not in known:
-                raise RulesError(format_text(str(key), 40), f"unknown; expected one of {', '.join(known)}")
+            _check_key(str(key))
         values: dict[str, Any] = dict(table)
         return replace(self, **values)
+
+    @classmethod
+    def find_mistakes(cls, table: Mapping[str, object]) -> list[RulesError]:
+        """Return everything that is wrong with the keys and values of a rule file."""
+        mistakes, values = [], dict[str, Any]()
+        for key, value in table.items():
+            try:
+                _check_key(str(key))
+                values[key] = _parse_value(key, value)
+            except RulesError as error:
+                mistakes.append(error)
+            if len(mistakes) >= MOST_MISTAKES:
+                return mistakes
+        for mistake in mistakes:
+            for dependent in _DEPENDENTS.get(mistake.key, ()):
+                values.pop(dependent, None)
+        while True:
+            try:
+                cls(**values)
+            except RulesError as error:
+                mistakes.append(error)
+                values.pop(error.key)
+            else:
+                return mistakes
 
     def written(self) -> dict[str, str | int]:
         """Return every rule as a rule file writes it; `read` makes the same rules of it."""
@@ -209,14 +228,12 @@ class Rules:
 
     # ---------------------------------------------------------------------------------------------------
 
-    def _parse_opening(self, opening: object) -> Sequence[int]:
-        permitted = _parse_blocks("opening", opening)
-        for block in permitted:
+    def _check_opening(self, opening: Sequence[int]) -> None:
+        for block in opening:
             if not self.has(block):
                 raise RulesError(
                     "opening", f"expected blocks of this game ({summarize_numbers(self.blocks)}); got {block}"
                 )
-        return permitted
 
     def _could_never_end(self) -> bool:
         """Return whether blocks could be placed forever: endless supply, no target, and a fit that allows a cycle.
@@ -276,6 +293,30 @@ _VOCABULARIES: dict[str, tuple[str, ...]] = {
     "fit": get_args(Fit),
     "stuck": get_args(Stuck),
 }
+
+
+_DEPENDENTS = {"fit": ("step", "supply"), "blocks": ("opening",), "target": ("supply",), "opening": ("supply",)}
+"""The keys whose values can be checked only if that of a key is right."""
+
+
+def _check_key(key: str) -> None:
+    known = [field.name for field in fields(Rules)]
+    if key not in known:
+        problem = f"unknown; expected one of {', '.join(known)}{suggest_nearest(key, known)}"
+        raise RulesError(format_text(key, 40), problem)
+
+
+def _parse_value(key: str, value: object) -> object:
+    """Return a checked value of one key, as far as it can be checked alone."""
+    if key in {"blocks", "opening"}:
+        return None if value is None and key == "opening" else _parse_blocks(key, value)
+    if key in _VOCABULARIES:
+        if value not in _VOCABULARIES[key]:
+            words = f"expected one of {', '.join(_VOCABULARIES[key])}; got {format_value(value)}"
+            raise RulesError(key, f"{words}{suggest_nearest(value, _VOCABULARIES[key])}")
+    else:
+        _check_number(key, value)
+    return value
 
 
 def _parse_blocks(key: str, given: object) -> Sequence[int]:

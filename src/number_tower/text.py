@@ -15,6 +15,9 @@ from string import Formatter
 LONGEST_LIST = 60
 """Entries of a list that people still read."""
 
+MOST_MISTAKES = 20
+"""Mistakes in one file that are looked for and reported."""
+
 _LONGEST_FORMAT = 20
 
 _LONGEST_WORD = 60
@@ -74,16 +77,27 @@ def format_mistakes(where: str, mistakes: Sequence[str]) -> str:
     """Return an error's message: the one mistake after its place, or each of several in a line of its own."""
     if len(mistakes) == 1:
         return f"{where}: {mistakes[0]}"
-    return "\n".join((f"{where} has {len(mistakes)} mistakes:", *(f"  {mistake}" for mistake in mistakes)))
+    count = f"{len(mistakes)} mistakes" if len(mistakes) < MOST_MISTAKES else "many mistakes, and these first"
+    return "\n".join((f"{where} has {count}:", *(f"  {mistake}" for mistake in mistakes[:MOST_MISTAKES])))
 
 
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that a misspelt one is most like; None if it is like none of them."""
+    return next(iter(find_similar(word, known)), None)
+
+
+def find_similar(word: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known words that a misspelt one is like, the most similar first."""
     from difflib import get_close_matches  # noqa: PLC0415 - start-up: only mistakes need it
 
     words = {each.casefold(): each for each in known}
-    nearest = get_close_matches(word.casefold()[:_LONGEST_WORD], words, n=1)
-    return words[nearest[0]] if nearest else None
+    return [words[each] for each in get_close_matches(word.casefold()[:_LONGEST_WORD], words)]
+
+
+def suggest_nearest(word: object, known: Iterable[str]) -> str:
+    """Return the end of an error's message that asks whether a known word was meant; "" if none is like it."""
+    nearest = find_nearest(word, known) if isinstance(word, str) else None
+    return "" if nearest is None else f"; did you mean {nearest}?"
 
 
 def _escape_text(text: str) -> str:

@@ -19,9 +19,19 @@ from number_tower.catalogue import Rulebook, RuleFileError, parse_toml
 from number_tower.game import Event, Game
 from number_tower.rules import EMPTY
 from number_tower.table import Table, TableError, check_player_names
-from number_tower.text import Template, Value, format_path, format_text, format_value, summarize_numbers
+from number_tower.text import (
+    MOST_MISTAKES,
+    Template,
+    Value,
+    find_similar,
+    format_path,
+    format_text,
+    format_value,
+    summarize_numbers,
+)
 
 _FALLBACKS = {"turn_empty": "turn", "turn_opening": "turn", "turn_stuck": "turn", "placed_last": "placed"}
+_FALLBACKS["refused_signed"] = "refused_not_whole"
 _WORDS = {"players", "noun"}
 
 View = Literal["you", "opponent", "spectator"]
@@ -57,6 +67,11 @@ class Reader(NamedTuple):
         if not any(table.automatic):
             return BOTH
         return SPECTATOR if all(table.automatic) else cls(table.automatic.index(False))
+
+    @classmethod
+    def of_seats(cls, held: Collection[int]) -> Reader:
+        """Return who reads in a room, by the seats that they hold there."""
+        return BOTH if len(held) == 2 else cls(next(iter(held), None))
 
 
 BOTH = Reader(shared=True)
@@ -257,9 +272,9 @@ class Voice:
         plain, self._plain = _load_plain()
         self.reader = reader
         self.title = book.title
-        self.players = _check_players(file, book.voice.get("players", plain["players"]))
-        self.noun = _check_noun(file, book.voice.get("noun", plain["noun"]))
         self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
+        self.players = check_player_names(book.voice.get("players", plain["players"]))
+        self.noun = str(book.voice.get("noun", plain["noun"]))
 
     def get_name(self, table: Table, player: int) -> str:
         """Return a player's name: the one given, or the rulebook's."""
@@ -444,33 +459,47 @@ def _get_fields(moment: str) -> dict[str, Callable[[_Scene], Value]]:
 def _parse_voice(
     voice: Mapping[str, object], file: str, *, has_target: bool, moments: Collection[str] | None = None
 ) -> Texts:
-    """Parse the texts for all readers, and those for each view."""
+    """Parse the texts for all readers, and those for each view; all mistakes are reported at once."""
     moments = {*(_load_plain()[0] if moments is None else moments), *_FALLBACKS, *_VIEWS} - _WORDS
     texts: dict[View | None, Mapping[str, Template]] = {}
+    errors: list[RuleFileError] = []
     for view in (None, *_VIEWS):
         table = voice if view is None else voice.get(view, {})
+        texts[view] = parsed = dict[str, Template]()
         if not isinstance(table, Mapping):
-            raise RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}")
+            errors.append(RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}"))
+            continue
         known = moments if view is None else {*moments, "refused"} - {*_VIEWS}
         prefix = "voice." if view is None else f"voice.{view}."
-        texts[view] = {
-            key: _parse_text(text, file, key, prefix, has_target=has_target)
-            for key, text in table.items()
-            if _check_moment(file, key, prefix, known)
-        }
+        for key, text in table.items():
+            try:
+                if view is None and key in _WORDS:
+                    _check_word(file, key, text)
+                elif view is not None or key not in _VIEWS:
+                    parsed[key] = _parse_text(text, file, key, prefix, known, has_target=has_target)
+            except RuleFileError as error:
+                errors.append(error)
+            if len(errors) >= MOST_MISTAKES:
+                break
+    if errors:
+        raise RuleFileError.merge(errors)
     return texts
 
 
-def _check_moment(file: str, key: str, prefix: str, moments: Collection[str]) -> bool:
-    """Say whether a key of a voice is a moment; an unknown key is an error."""
-    if prefix == "voice." and (key in _WORDS or key in _VIEWS):
-        return False
+def add_voice_mistakes(error: RuleFileError) -> RuleFileError:
+    """Return the error of a rule file with the mistakes in its voice, which cannot be read without the rules."""
+    try:
+        _parse_voice(error.voice, error.file, has_target=error.has_target)
+    except RuleFileError as more:
+        return RuleFileError.merge([error, more])
+    return error
+
+
+def _parse_text(
+    text: object, file: str, key: str, prefix: str, moments: Collection[str], *, has_target: bool
+) -> Template:
     if key not in moments:
         raise RuleFileError(file, f"{prefix}{format_text(key, 40)}", f"unknown; {_suggest_moments(key, moments)}")
-    return True
-
-
-def _parse_text(text: object, file: str, key: str, prefix: str, *, has_target: bool) -> Template:
     if not isinstance(text, str):
         raise RuleFileError(file, f"{prefix}{key}", f"expected text; got {format_value(text)}")
     try:
@@ -483,22 +512,18 @@ def _parse_text(text: object, file: str, key: str, prefix: str, *, has_target: b
 
 
 def _suggest_moments(key: str, moments: Collection[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - start-up: only a wrong rule file needs it
-
-    near = get_close_matches(key[:40], moments)
+    near = find_similar(key, moments)
     return (
         f"did you mean {' or '.join(near)}?" if near else "expected a moment such as start, turn, placed or end_exact"
     )
 
 
-def _check_players(file: str, given: object) -> tuple[str, str]:
-    try:
-        return check_player_names(given)
-    except TableError as wrong:
-        raise RuleFileError(file, "voice.players", str(wrong)) from None
-
-
-def _check_noun(file: str, given: object) -> str:
-    if not isinstance(given, str) or not given.isprintable() or not 1 <= len(given) <= 20:
+def _check_word(file: str, key: str, given: object) -> None:
+    """Check the players' names and the word for a block, which are no texts with fields."""
+    if key == "players":
+        try:
+            check_player_names(given)
+        except TableError as wrong:
+            raise RuleFileError(file, "voice.players", str(wrong)) from None
+    elif not isinstance(given, str) or not given.isprintable() or not 1 <= len(given) <= 20:
         raise RuleFileError(file, "voice.noun", 'expected a short word for a block, such as "block"')
-    return given

@@ -184,7 +184,7 @@ def test_a_game_is_played_to_its_end_and_everybody_leaves(rules: Rules, first: i
     [
         ("quitter", "it has gone home", 1),
         ("cheat", "it chose 1000000000, which is not a block of this game", 1),
-        ("repeat", "which had been used", 1),
+        ("repeat", "which was already used", 1),
     ],
 )
 def test_whoever_gives_no_move_that_can_be_placed_forfeits(name: str, reason: str, plies: int) -> None:
@@ -388,7 +388,7 @@ def test_rules_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
 def test_another_version_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file_of(arranged(), path := tmp_path / "a.jsonl")
     monkeypatch.setattr(logs, "__version__", "99.0")
-    with pytest.raises(BatchError, match=r"it was begun by version \d+\.\d+\.\d+, and not 99.0"):
+    with pytest.raises(BatchError, match=r"it was started with version \d+\.\d+\.\d+, and not 99.0"):
         ArenaJournal(path, arranged(), resume=True)
 
 
@@ -575,7 +575,7 @@ def test_the_command_keeps_its_games_and_prints_the_standings(
     assert tower(*call) == 0
     first = capsys.readouterr()
     lines = first.out.splitlines()
-    assert lines[0] == "120 games, 80 for each player; seed 5."
+    assert lines[0] == "120 games, 80 for each player; random seed 5."
     assert lines[2].split() == ["player", "won", "drawn", "lost", "score", "(95%)", "Elo"]
     assert lines[3].split()[:2] == ["1", "perfect"]
     assert lines[-1] == "Every game is saved in arena.jsonl, one per line."
@@ -726,7 +726,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_call_it_names_goes_on_to_the_same
         [TOWER, *shlex.split(complaint.removeprefix(start))],
         capture_output=True, text=True, env=plain_environment(), cwd=ROOT, timeout=SLOW, check=True,
     )  # fmt: skip
-    assert again.stdout.startswith("40 games, 40 for each player; seed 1.\n")
+    assert again.stdout.startswith("40 games, 40 for each player; random seed 1.\n")
     assert again.stderr == ""
     arena(["draft"], ["random", polite], number=40, jobs=1, out=tmp_path / "b.jsonl")
     assert path.read_bytes() == (tmp_path / "b.jsonl").read_bytes()
@@ -810,14 +810,14 @@ def test_a_report_says_it_all() -> None:
     assert (
         contesting.format_report(found, 80)
         == """\
-48 games, 32 for each player; seed 1.
+48 games, 32 for each player; random seed 1.
 
      player  won  drawn  lost          score (95%)        Elo  forfeit
   1  ann      32      0     0  100.0% (89.3-100.0)  +612 ±360        0
   2  ben      16      0    16    50.0% (33.6-66.4)    +0 ±235        8
   3  cleo      0      0    32      0.0% (0.0-10.7)  -612 ±360       16
 
-A win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.
+A win counts 1, a draw 1/2; brackets and ± are 95% intervals; the mean Elo is 0.
 
 Score of each player against each other, in %:
 

@@ -24,7 +24,7 @@ def test_every_job_runs_once_however_long_it_takes() -> None:
 def test_the_results_before_an_error_are_kept() -> None:
     results: list[tuple[int, int]] = []
     chunks = run_parallel(partial(divmod, 7), [3, 4, 0], 2)
-    with pytest.raises(WorkerError, match="could not go on: ZeroDivisionError") as failed:
+    with pytest.raises(WorkerError, match="a worker process failed: ZeroDivisionError") as failed:
         results.extend(result for chunk in chunks for result in chunk)
     assert set(results) <= {(2, 1), (1, 3)}
     assert "Traceback" in failed.value.__notes__[0]

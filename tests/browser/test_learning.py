@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 from number_tower import catalogue
 from number_tower.coach import quiz
 from support.browsers import Visitor, forgive
-from visits import begin, board, game_on, my_turn, place, status
+from support.sizes import size
+from visits import begin, board, game_on, my_turn, status
 
 pytest_plugins = ["support.browsers"]
 
@@ -19,8 +20,7 @@ DAY = "2026-01-31"
 
 def test_a_finished_game_is_looked_through(visitor: Visitor) -> None:
     page = visitor(None)
-    begin(page, "draft", name_1="Ann", name_2="Ben")
-    place(page, 9, 8, 6)
+    begin(page, "draft", name_1="Ann", name_2="Ben", moves=(9, 8, 6))
     page.get_by_role("link", name="Review").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Tower of Numbers: the draft")
     game = page.get_by_role("region", name="Review", exact=True)
@@ -76,8 +76,7 @@ def test_a_line_is_pasted_and_a_wrong_one_is_explained(visitor: Visitor, trouble
 
 def test_a_hidden_game_that_goes_on_is_not_given_away(visitor: Visitor) -> None:
     page = visitor(None)
-    begin(page, "summit", hidden="yes")
-    place(page, 5, 4)
+    begin(page, "summit", hidden="yes", moves=(5, 4))
     page.goto(f"/analysis?game={page.locator('#record').input_value()}")
     expect(page.get_by_role("heading", name="Hidden for now")).to_be_visible()
 
@@ -109,7 +108,7 @@ def test_puzzles_of_a_grade_follow_each_other(visitor: Visitor) -> None:
     expect(page.get_by_text("Grade 2 of 5")).to_be_visible()
 
 
-@pytest.mark.parametrize("name", ["draft", "climb"])
+@pytest.mark.parametrize("name", ["draft", "climb"][: size(1, 2)])
 def test_a_first_lesson_leads_to_a_game(visitor: Visitor, name: str) -> None:
     positions = quiz.make_lesson(catalogue.load_named(name))
     page = visitor(f"/games/{name}")

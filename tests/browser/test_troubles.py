@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 
-import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from serving import Server
@@ -23,7 +22,7 @@ SAFE = "The server cannot do that right now. Your game is safe. Please try again
 def two(visitor: Visitor, game: str = "draft", **wishes: str) -> tuple[Page, Page]:
     """Let Ann invite Ben with a link."""
     ann, ben = visitor(None), visitor(None)
-    begin(ann, game, "link", name_1="Ann", **wishes)
+    begin(ann, game, "link", moves=(), name_1="Ann", **wishes)
     join(ben, ann.get_by_label("Link for the other player").input_value(), "Ben")
     expect(my_turn(ann)).to_be_visible()
     return ann, ben
@@ -39,23 +38,21 @@ def answering(page: Page, path: str, code: int) -> None:
     page.route(path, lambda route: route.fulfill(status=code, content_type="text/html", body=ERROR_PAGE))
 
 
-@pytest.mark.parametrize(
-    ("code", "words"), [(429, "Too many requests."), (503, SAFE), (500, SAFE), (403, "That did not work.")]
-)
-def test_a_server_in_trouble_does_not_take_the_board_away(
-    visitor: Visitor, troubles: list[str], code: int, words: str
-) -> None:
+def test_a_server_in_trouble_does_not_take_the_board_away(visitor: Visitor, troubles: list[str]) -> None:
     ann, ben = two(visitor)
-    answering(ann, "**/move*", code)
-    block(ann, 9).click()
-    expect(told(ann)).to_contain_text(words)
-    expect(board(ann)).to_be_visible()
-    ann.unroute("**/move*")
-    place(ann, 9)
-    expect(told(ann)).to_be_empty()
-    place(ben, 8)
-    expect(tower(ann, re.compile("8$"))).to_be_visible()
-    forgive(troubles, f"{code}")
+    answers = {429: "Too many requests.", 503: SAFE, 500: SAFE, 403: "That did not work."}
+    for turn, (code, words) in enumerate(answers.items()):
+        mover, other, number = (ben, ann, 4 - turn) if turn % 2 else (ann, ben, 4 - turn)
+        expect(my_turn(mover)).to_be_visible()
+        answering(mover, "**/move*", code)
+        block(mover, number).click()
+        expect(told(mover)).to_contain_text(words)
+        expect(board(mover)).to_be_visible()
+        mover.unroute("**/move*")
+        place(mover, number)
+        expect(told(mover)).to_be_empty()
+        expect(tower(other, re.compile(f"{number}$"))).to_be_visible()
+        forgive(troubles, f"{code}")
 
 
 def test_a_locked_database_costs_nothing_but_another_try(
@@ -89,34 +86,46 @@ def test_a_game_that_is_gone_is_said_to_be_gone_and_not_asked_for_again(visitor:
     forgive(troubles, "404")
 
 
-@pytest.mark.parametrize("fails", ["refused", "unreachable"])
-def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, troubles: list[str], fails: str) -> None:
+def test_a_table_that_could_not_be_fetched_is_fetched_again(visitor: Visitor, troubles: list[str]) -> None:
     ann, ben = two(visitor)
-    times: list[str] = []
 
-    def fail_once(route: Route) -> None:
-        times.append(route.request.url)
-        if len(times) > 1:
-            route.continue_()
-        elif fails == "refused":
-            route.fulfill(status=503, content_type="text/html", body=ERROR_PAGE)
-        else:
-            route.abort("connectionrefused")
+    def refuse(route: Route) -> None:
+        route.fulfill(status=503, content_type="text/html", body=ERROR_PAGE)
 
-    ben.route("**/table*", fail_once)
-    place(ann, 9)
-    expect(told(ben)).to_contain_text("Trying again")
-    expect(tower(ben, re.compile("9$"))).to_be_visible()
-    expect(told(ben)).to_be_empty()
-    assert len(times) == 2
+    def break_off(route: Route) -> None:
+        route.abort("connectionrefused")
+
+    for mover, other, number, fail in ((ann, ben, 9, refuse), (ben, ann, 8, break_off)):
+        times = fail_once(other, "**/table*", fail)
+        place(mover, number)
+        expect(told(other)).to_contain_text("Trying again")
+        expect(tower(other, re.compile(f"{number}$"))).to_be_visible()
+        expect(told(other)).to_be_empty()
+        assert len(times) == 2
+        other.unroute("**/table*")
     forgive(troubles, "503", "ERR_CONNECTION_REFUSED")
 
 
-def test_eight_tabs_of_one_browser_all_follow_the_game(visitor: Visitor) -> None:
+def fail_once(page: Page, path: str, fail: Callable[[Route], None]) -> list[str]:
+    """Let the first request for a path fail; return the addresses of all, as they come."""
+    times: list[str] = []
+
+    def answer(route: Route) -> None:
+        times.append(route.request.url)
+        if len(times) == 1:
+            fail(route)
+        else:
+            route.continue_()
+
+    page.route(path, answer)
+    return times
+
+
+def test_more_tabs_than_a_browser_has_connections_all_follow_the_game(visitor: Visitor) -> None:
     first = visitor(None)
     begin(first, "draft")
     tabs = [first]
-    for _ in range(7):
+    for _ in range(6):
         tabs.append(first.context.new_page())
         tabs[-1].goto(first.url)
         expect(board(tabs[-1])).to_be_visible()
@@ -142,20 +151,20 @@ def test_a_tab_that_is_not_seen_lets_its_stream_go_and_follows_all_the_same(visi
     expect(my_turn(ben)).to_be_visible()
 
 
-@pytest.mark.parametrize("where", ["in the field", "elsewhere"])
-def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor, where: str) -> None:
+def test_what_is_typed_stays_when_the_other_moves(visitor: Visitor) -> None:
     ann, ben = two(visitor)
     typed = ben.locator("#typed")
-    typed.fill("8")
-    if where == "elsewhere":
-        typed.blur()
-    place(ann, 9)
-    expect(my_turn(ben)).to_be_visible()
-    expect(typed).to_have_value("8")
-    typed.press("Enter")
-    expect(my_turn(ann)).to_be_visible()
-    assert game_on(ann).moves == (9, 8)
-    expect(typed).to_have_value("")
+    for where, placed, wanted in (("in the field", 9, 8), ("elsewhere", 5, 4)):
+        typed.fill(f"{wanted}")
+        if where == "elsewhere":
+            typed.blur()
+        place(ann, placed)
+        expect(my_turn(ben)).to_be_visible()
+        expect(typed).to_have_value(f"{wanted}")
+        typed.press("Enter")
+        expect(my_turn(ann)).to_be_visible()
+        assert game_on(ann).moves[-2:] == (placed, wanted)
+        expect(typed).to_have_value("")
 
 
 def test_the_focus_goes_where_there_is_something_to_answer(visitor: Visitor) -> None:

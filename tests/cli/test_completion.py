@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from support.clocks import SLOW
 from support.command import TOWER, plain_environment, tower
 
 
-def completed(line: str, folder: Path) -> set[str]:
+def completed(line: str, folder: Path, **environment: str) -> set[str]:
     """Ask the command what could follow a line, as the shell does when the tab key is pressed."""
     asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
     done = subprocess.run(
         ["bash", "-c", f"'{TOWER}' 8>&1 9>&2 >/dev/null 2>&1"],
-        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked), timeout=SLOW, check=True,
+        capture_output=True, text=True, cwd=folder, env=plain_environment(**asked, **environment), timeout=SLOW,
+        check=True,
     )  # fmt: skip
     return {answer.strip() for answer in done.stdout.split("\n")}
 
@@ -29,6 +31,56 @@ def test_commands_games_files_and_options_are_completed(tmp_path: Path) -> None:
     assert completed("tower play dr", tmp_path) == {"draft"}
     assert {"--target", "--blocks", "--opening", "--names", "--first"} <= completed("tower play draft --", tmp_path)
     assert completed("tower play draft --first ", tmp_path) == {"1", "2", "random"}
+
+
+@pytest.fixture(scope="module", name="database")
+def played_database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a database with a finished game, an unfinished one, and a match."""
+    database = str(tmp_path_factory.mktemp("completion") / "games.db")
+    play = partial(tower, NUMBER_TOWER_DB=database)
+    play("play", "draft", "--names", "Ann,Ben", typed="9\n8\n6\n")
+    play("play", "race", "--vs", "gentle", "--seed", "1", typed="7\nquit\n")
+    play("match", "draft", typed="9\nquit\n")
+    return database
+
+
+@pytest.mark.parametrize(
+    ("line", "offered", "others"),
+    [
+        ("tower play draft --vs ", {"gentle", "easy", "fair", "strong", "perfect"}, {"1"}),
+        ("tower play draft g", {"gentle"}, {"easy"}),
+        ("tower draft pe", {"perfect", "people"}, {"gentle"}),
+        ("tower arena draft --players gentle,f", {"gentle,fair"}, {"fair"}),
+        ("tower match race,d", {"race,draft"}, {"draft"}),
+        ("tower review ", {"1", "2", "3"}, {"m1"}),
+        ("tower resume ", {"2", "3", "m1"}, {"1"}),
+        ("tower forget ", {"1", "2", "3", "m1"}, set()),
+        ("tower solve ", {"draft", "1"}, set()),
+        ("tower stats ", {"Ann", "Ben", "Gentle"}, set()),
+        ("tower history --player A", {"Ann"}, {"Ben"}),
+        ("tower history --result ", {"won", "lost", "unfinished"}, set()),
+        ("tower config ", {"name", "level", "app", "colours", "database"}, set()),
+        ("tower config level ", {"people", "gentle", "perfect"}, {"true"}),
+        ("tower config app ", {"true", "false"}, {"easy"}),
+        ("tower completion ", {"bash", "zsh", "fish"}, set()),
+        ("tower play draft --target ", set(), {"mygame.toml", "1"}),
+        ("tower puzzle --grade ", {"1", "5"}, {"6"}),
+        ("tower review --svg m", {"mygame.toml"}, set()),
+    ],
+)
+def test_levels_games_matches_names_and_values_are_completed(
+    tmp_path: Path, database: str, line: str, offered: set[str], others: set[str]
+) -> None:
+    (tmp_path / "mygame.toml").write_text("[rules]\n")
+    found = completed(line, tmp_path, NUMBER_TOWER_DB=database)
+    assert offered <= found
+    assert not others & found
+
+
+def test_a_database_that_cannot_be_used_is_no_error_of_the_shell(tmp_path: Path) -> None:
+    (tmp_path / "broken.db").write_text("no database")
+    assert completed("tower review --j", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {"--json"}
+    assert completed("tower review br", tmp_path, NUMBER_TOWER_DB=str(tmp_path / "broken.db")) == {"broken.db"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -82,7 +82,7 @@ def test_a_game_that_is_left_goes_on_against_the_same_opponent_as_if_it_had_not_
 def test_undo_takes_the_answer_back_as_well() -> None:
     done = tower("play", "draft", "--vs", "perfect", "--seed", "1", typed="9\nundo\n8\nquit\n")
     assert moves_of(done.stdout)[:3] == [9, 6, 8]
-    assert "Perfect takes 6 back.\nYou take 9 back.\n" in done.stdout
+    assert "Perfect's 6 is taken back.\nYour 9 is taken back.\n" in done.stdout
 
 
 def test_what_only_the_computer_did_cannot_be_taken_back() -> None:
@@ -160,7 +160,7 @@ def test_levels_are_described_from_the_weakest_to_the_strongest() -> None:
         (["--vs", "nobody"], "the levels are gentle, easy, fair, strong, perfect"),
         (["--vs", "./nobody"], "--vs: ./nobody cannot be started: there is no file ./nobody"),
         (["--vs", "gentle", "--vs", "easy", "--seat", "1"], "there is no seat for you"),
-        (["--seat", "1"], "--seat needs --vs"),
+        (["--seat", "1"], "--seat needs an opponent"),
         (["--vs", "gentle", "--patience", "0"], "--patience: expected a number of seconds"),
     ],
 )

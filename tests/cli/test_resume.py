@@ -254,7 +254,7 @@ def test_a_computer_that_this_version_does_not_know_is_told(play: Command, file:
         connection.exec_driver_sql("UPDATE games SET seat_2 = 'wizard'")
     done = play("resume", answers=["quit"])
     assert done.code == 0
-    assert done.out.startswith("(The computer that played here, 'wizard', is unknown to this Number Tower.)\n")
+    assert done.out.startswith("(This game was played against 'wizard', which this Number Tower does not know.)\n")
 
 
 def test_whoever_resigns_loses_and_the_game_is_over(play: Command, file: Path) -> None:

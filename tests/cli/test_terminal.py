@@ -17,7 +17,7 @@ from support.terminal import ESCAPES, Terminal
 
 
 def play_draft(**environment: str) -> str:
-    terminal = Terminal("play", "draft", **environment)
+    terminal = Terminal("play", "draft", columns=None, **environment)
     for move in ("9\n", "8\n", "6\n"):
         terminal.until("wish to place: ")
         terminal.type(move)
@@ -61,7 +61,7 @@ def test_the_commands_are_introduced_to_whoever_types() -> None:
 
 
 def test_the_welcome_starts_a_game() -> None:
-    terminal = Terminal()
+    terminal = Terminal(TERM="dumb")
     terminal.until("Which game? ")
     terminal.type("factor\n")
     terminal.until("Select a number")
@@ -76,7 +76,7 @@ def test_ctrl_c_at_the_prompt_ends_with_130() -> None:
     terminal.type("5\n")
     terminal.until("Enter Number Block")
     assert terminal.end(interrupt=True) == 130
-    assert "tower: Resume it with: tower resume summit:5" in terminal.seen
+    assert "tower: Game not saved. Resume it with: tower resume summit:5" in terminal.seen
     assert "Traceback" not in terminal.seen
 
 
@@ -89,7 +89,7 @@ def test_impatient_people_who_press_ctrl_c_many_times_are_told_how_to_go_on() ->
         terminal.interrupt()
         time.sleep(0.002)
     assert terminal.end() == 130
-    assert "tower: Resume it with: tower resume summit:5" in terminal.seen
+    assert "tower: Game not saved. Resume it with: tower resume summit:5" in terminal.seen
     assert "Traceback" not in terminal.seen
 
 
@@ -138,7 +138,7 @@ def test_ctrl_c_is_answered_even_if_the_reader_of_the_output_is_gone() -> None:
         complaint = process.stderr.read()
         process.wait(timeout=SLOW)
     assert process.returncode == 130
-    assert complaint == b"tower: Resume it with: tower resume draft:9\n"
+    assert complaint == b"tower: Game not saved. Resume it with: tower resume draft:9\n"
 
 
 def test_what_moves_are_worth_is_coloured_and_said_in_words() -> None:

@@ -80,8 +80,9 @@ def check_hint(tree: Tree, solution: Solution) -> None:
     assert given_hint.block in best
     check_nudge(tree, position, given_hint.nudge("block"))
     value, plies = tree.solve(position)
-    named = {1: "it wins", 0: "it keeps the draw", -1: "it holds out longest"}[value]
-    named = "there is nothing else" if len(position.legal) == 1 else named
+    lost = "no move is better" if len(best) == len(position.legal) else "it holds out longest"
+    named = {1: "it wins", 0: "it keeps the draw", -1: lost}[value]
+    named = "it is your only move" if len(position.legal) == 1 else named
     assert given_hint.name_move() == f"Play {given_hint.block}: {named}."
     at_once = value == plies == 1 < len(position.legal)
     assert ("You can win at once" in given_hint.nudge("block")) == at_once
@@ -91,8 +92,10 @@ def check_hint(tree: Tree, solution: Solution) -> None:
 
 
 def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
-    """A nudge names no number, and counts the good moves rightly."""
+    """A nudge names no number, counts the good moves rightly, and speaks of a target only where there is one."""
     assert not re.search(r"\d", nudge)
+    assert not re.search(r"\bthere\b", nudge)
+    assert position.rules.target is not None or "target" not in nudge
     value = tree.solve(position).value
     legal = len(position.legal)
     good = sum(tree.evaluate_move(position, block).value == value for block in position.legal)
@@ -272,12 +275,12 @@ def test_no_search_is_asked_for_where_every_move_draws() -> None:
     assert hint(nt.solve(Game(rules))).nudge("block") == "You cannot force a win, and every move keeps the draw."
 
 
-def test_a_hint_is_a_nudge_then_the_move_and_why_is_the_reason() -> None:
+def test_a_hint_is_a_nudge_then_the_move_then_the_reason_and_why_is_the_reason() -> None:
     done = tower("play", "climb", typed="7\nhint\nhint\nhint\nwhy\nwhy 11\nwhy 13\nquit\n")
     assert done.returncode == 0
     assert "Only one of your moves wins. Count the steps that are left to the top." in done.stdout
-    assert done.stdout.count("Play 12: it wins.") == 2
-    assert "Play 12. That leaves 18 steps to 30." in done.stdout
+    assert done.stdout.count("Play 12: it wins.") == 1
+    assert done.stdout.count("Play 12. That leaves 18 steps to 30.") == 2
     assert "11 loses: Player 1 can answer 12. That leaves 18 steps to 30." in done.stdout
     assert "Number 13 cannot be placed on 7." in done.stdout
 
@@ -290,7 +293,7 @@ def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None
 
 def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
     done = tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
-    assert "1 with 2, 2 with 1, 3 with 2. Each wins at once, or leaves Player 1 where you cannot" in done.stdout
+    assert "1 with 2, 2 with 1, 3 with 2. Each wins at once, or lets Player 1 get higher than you" in done.stdout
     assert "(Each answer: why more)" in done.stdout
     assert "After 1 and 2: that ends the game with Player 1 higher, 11 to 7." in done.stdout
 
@@ -305,7 +308,7 @@ def test_a_new_position_starts_with_a_nudge_again() -> None:
 @pytest.mark.parametrize("asked", ["hint", "why", "why 5"])
 def test_no_hint_is_given_where_blocks_are_hidden(asked: str) -> None:
     done = tower("play", "summit", "--hidden", typed=f"{asked}\nquit\n")
-    assert "hidden in this game, so no hint is given" in done.stdout
+    assert "hidden in this game, so there are no hints" in done.stdout
 
 
 def test_what_cannot_be_worked_out_is_not_guessed() -> None:

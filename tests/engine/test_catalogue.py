@@ -10,7 +10,7 @@ import pytest
 import number_tower as nt
 from number_tower import OptionError, RuleFileError, Rules, RulesError, UnknownGameError, catalogue
 from number_tower.catalogue import LARGEST_FILE, load
-from number_tower.voice import Voice
+from number_tower.voice import Voice, add_voice_mistakes
 
 
 def written(folder: Path, text: str, name: str = "mygame.toml") -> Path:
@@ -276,3 +276,62 @@ def test_a_seed_decides_who_begins() -> None:
     tosses = [catalogue.choose_first("random", seed) for seed in range(20)]
     assert tosses == [catalogue.choose_first("random", seed) for seed in range(20)]
     assert set(tosses) == {catalogue.choose_first("random") for _ in range(50)} == {0, 1}
+
+
+SEVERAL_MISTAKES = """
+titel = "x"
+options = ["targt"]
+[rules]
+fit = "ascnding"
+stuck = "lose"
+block = "1-9"
+target = "15"
+step = 3
+opening = "5-1"
+[voice]
+strat = "x"
+noun = 7
+[voice.you]
+turn = "{plyer}"
+"""
+
+
+def test_all_mistakes_of_a_file_are_reported_at_once_with_what_was_probably_meant(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, SEVERAL_MISTAKES))
+    error = add_voice_mistakes(refused.value)
+    assert [key for key, _ in error.mistakes] == [
+        "titel", "rules.fit", "rules.stuck", "rules.block", "rules.target", "rules.opening", "options",
+        "voice.strat", "voice.noun", "voice.you.turn",
+    ]  # fmt: skip
+    meant = ["title", "ascending", "loses", "blocks", None, None, "target", "start", None, None]
+    for (_, problem), word in zip(error.mistakes, meant, strict=True):
+        assert word is None or problem.endswith(f"did you mean {word}?")
+    first, *lines = str(error).splitlines()
+    assert first.endswith(" has 10 mistakes:")
+    assert len(lines) == 10
+
+
+@pytest.mark.parametrize(
+    ("rules", "keys"),
+    [
+        ("fit = 'descending'\nstep = 2\nopening = [12]", ["step", "opening"]),
+        ("supply = 'endless'\nopening = [12]", ["opening", "supply"]),
+        ("supply = 'endless'\ntarget = 0", ["target"]),
+        ("blocks = '5-1'\nopening = [12]", ["blocks"]),
+        ("fit = 'x'\nstep = 2\nsupply = 'endless'", ["fit"]),
+    ],
+)
+def test_what_follows_from_a_mistake_is_no_mistake_of_its_own(tmp_path: Path, rules: str, keys: list[str]) -> None:
+    with pytest.raises(RuleFileError) as refused:
+        load(written(tmp_path, f"[rules]\n{rules}\n"))
+    assert [key for key, _ in refused.value.mistakes] == [f"rules.{key}" for key in keys]
+
+
+def test_of_very_many_mistakes_only_some_are_reported(tmp_path: Path) -> None:
+    unknown = "".join(f"k{number} = 1\n" for number in range(3000))
+    for text in (f"{unknown}[rules]\n", f"[rules]\n{unknown}"):
+        with pytest.raises(RuleFileError) as refused:
+            load(written(tmp_path, text))
+        assert " has many mistakes, and these first:\n" in str(refused.value)
+        assert len(str(refused.value).splitlines()) == 21

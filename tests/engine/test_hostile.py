@@ -76,7 +76,7 @@ def test_a_huge_rule_file_is_refused_in_one_printable_line(tmp_path: Path) -> No
         "[rules]\ntarget = 1" + "0" * 5_000,
         "[rules]\nfit = '" + "x" * 15_000 + "'",
         '[rules]\nfit = "\\u001b]0;owned\\u0007"',
-        '"\\u001b[2J" = 1',
+        '"\\u001b[2J" = 1\n[rules]',
         '[rules]\n"\\u001b[2J" = 1',
         '[rules]\n[voice]\n"\\u001b[2J" = "x"',
         '[rules]\n[voice]\nstart = "\\u001b[2J"',

@@ -20,7 +20,8 @@ from support.strategies import any_game
 
 NAMES = ("Ann", "Ben")
 READERS = (Reader(0), Reader(1), SPECTATOR)
-REFUSALS = (*get_args(Unplaceable), *get_args(Refusal), "empty", "not_a_number", "not_whole", "several", "undo", "hint")
+ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "several")
+REFUSALS = (*get_args(Unplaceable), *get_args(Refusal), *ANSWERS, "undo", "hint")
 FOR_ALL = {"start", "unreachable", "help", "prompt", "moves"}
 """Moments that have the same words for everybody."""
 

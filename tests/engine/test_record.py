@@ -108,7 +108,7 @@ def test_a_document_holds_everything_in_full() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("draft:9,9", "move 2 (9): that block had been used"),
+        ("draft:9,9", "move 2 (9): that block was already used"),
         ("draft:9,8,7", "move 3 (7): it passes the target 15"),
         ("draft:5,4,7", "move 3 (7): it does not fit on the block beneath"),
         ("draft:9,8,6,1", "move 4 (1): the game was over before it"),
@@ -164,7 +164,7 @@ GOOD: dict[str, Any] = json.loads(to_json(Table(Game(rules("draft"), moves=(9, 8
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"moves": [9, 9]}, "move 2 (9): that block had been used"),
+        ({"moves": [9, 9]}, "move 2 (9): that block was already used"),
         ({"moves": [9, "8"]}, "move 2: expected a number; got '8'"),
         ({"moves": [9, 8.0]}, "move 2: expected a number; got 8.0"),
         ({"moves": [9, True]}, "move 2: expected a number; got True"),

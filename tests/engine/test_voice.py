@@ -24,7 +24,7 @@ from number_tower.voice import Voice, get_voice, narrate
 from support.strategies import any_game
 
 REASONS = (*get_args(Unplaceable), *get_args(Refusal))
-ANSWERS = ("empty", "not_a_number", "not_whole", "other_digits", "several", "undo")
+ANSWERS = ("empty", "not_a_number", "not_whole", "signed", "other_digits", "several", "undo")
 
 
 @given(game=any_game(), hidden=st.booleans())

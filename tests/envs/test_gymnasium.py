@@ -184,7 +184,7 @@ def test_a_result_is_given_once() -> None:
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (9, "it chose 9, which had been used"),
+        (9, "it chose 9, which was already used"),
         (10, "it chose 10, which is not a block of this game"),
         (None, "it chose None, which is not a block of this game"),
         ("nine", "it chose 'nine', which is not a block of this game"),

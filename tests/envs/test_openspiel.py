@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from open_spiel.python import rl_environment
 from open_spiel.python.algorithms import cfr, exploitability, mcts, minimax, tabular_qlearner
-from open_spiel.python.algorithms.generate_playthrough import playthrough
 from open_spiel.python.algorithms.minimax_solver import MinimaxSolver
 from open_spiel.python.observation import make_observation
 
@@ -67,6 +66,8 @@ def every_state(played: TowerGame) -> dict[str, list[TowerState]]:
 
 
 def recorded(name: str) -> str:
+    from open_spiel.python.algorithms.generate_playthrough import playthrough  # noqa: PLC0415 - it loads all of SciPy
+
     moves = random_game(FIVE[name], 1).moves
     return str(playthrough(line(name), [action(FIVE[name], block) for block in moves]))
 

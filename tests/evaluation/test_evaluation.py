@@ -41,6 +41,7 @@ from number_tower.rules import Fit, Stuck, Supply, Towers
 from support import replies
 from support.clocks import SLOW
 from support.command import ROOT
+from support.forking import Forked
 
 SMALL: dict[str, Any] = {"games": ["factor", "draft"], "number": 4, "positions": 6, "patience": 20.0}
 
@@ -211,7 +212,7 @@ def test_tasks_of_a_variant_are_one_cluster_and_those_of_named_games_are_not(sui
         ({"positions": 2.5}, "positions: expected a whole number from 0; got 2.5"),
         ({"patience": 0}, "patience: expected a number of seconds above 0; got 0"),
         ({"patience": "long"}, "patience: expected a number of seconds above 0; got 'long'"),
-        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which it is known to matter"),
+        ({"games": [Rules(blocks=[1])], "number": 0}, "no position was found in which the choice is known to matter"),
         ({"games": ["summit(hidden=yes)"]}, "blocks are hidden from people only"),
         ({"number": 0, "positions": 0}, "expected games or positions, or both"),
         ({"tries": 0}, "tries: expected a whole number from 1; got 0"),
@@ -242,8 +243,8 @@ def test_an_odd_number_of_games_becomes_even_since_each_is_played_from_both_seat
         ("replies.py:largest", "write it without .py, as in replies:largest"),
         ("support.replies:later", "it is an async function"),
         ("support.replies:Text", "it is a class"),
-        ("support.replies:", "cannot be asked"),
-        (":answer", "cannot be asked"),
+        ("support.replies:", "cannot be used"),
+        (":answer", "cannot be used"),
     ],
 )
 def test_unknown_players_are_refused_before_anybody_is_asked(spec: str, problem: str) -> None:
@@ -505,7 +506,7 @@ def test_players_and_games_may_be_given_in_many_ways() -> None:
     assert named.suite.players == ("My Player", "perfect")
     assert named.done[1].decisions[0].block == nt.rules("factor").blocks[0]
     for wrong in (replies.later, replies.Text):
-        with pytest.raises(UnknownPlayerError, match="cannot be asked: it is a"):
+        with pytest.raises(UnknownPlayerError, match="cannot be used: it is a"):
             evaluate(wrong, "factor", **settings)
     for jobs in (0, 1.5, True):
         with pytest.raises(BatchError, match="jobs: expected a whole number from 1"):
@@ -636,7 +637,7 @@ def test_a_task_that_is_there_twice_is_refused(whole: bytes, tmp_path: Path) -> 
         ({"positions": 5}, "its number of positions is 6, and not 5"),
         ({"tries": 2}, "its number of tries is 3, and not 2"),
         ({"against": "easy"}, "its opponent is fair, and not easy"),
-        ({"legal": False}, "that legal blocks are listed is True, and not False"),
+        ({"legal": False}, "its setting for listing legal blocks is True, and not False"),
         ({"games": ["factor"], "positions": 6}, "its games are factor, draft, and not factor"),
     ],
 )
@@ -706,11 +707,9 @@ if __name__ == "__main__":
 
 def run(folder: Path, jobs: int, **environment: str) -> int:
     paths = {"PYTHONPATH": str(Path(replies.__file__).parent.parent), replies.COUNT: str(folder / "count")}
-    code = RUN.format(jobs=jobs)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **paths, **environment}, timeout=SLOW, check=False
-    )
-    return done.returncode
+    call = [sys.executable, "-c", RUN.format(jobs=jobs)]
+    with Forked(call, cwd=folder, env={**os.environ, **paths, **environment}) as running:
+        return running.wait(SLOW)
 
 
 def gone(pid: int) -> bool:

@@ -23,6 +23,7 @@ from mcp import Client, StdioServerParameters
 from number_tower import Game, Rules, Table, catalogue, record, solve
 from number_tower.cli.main import main
 from number_tower.coach import analysis
+from number_tower.installation import format_install_command
 from number_tower.mcp import session
 from number_tower.mcp.schemas import ToolRequestError
 from number_tower.mcp.server import TowerServer, make_server
@@ -571,7 +572,7 @@ def test_without_the_extra_there_is_advice(monkeypatch: pytest.MonkeyPatch, caps
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     assert main(["mcp"]) == 1
-    assert "pip install 'number-tower[mcp]'" in capsys.readouterr().err
+    assert format_install_command("mcp") in capsys.readouterr().err
 
 
 def test_no_rules_are_too_odd_to_be_told() -> None:

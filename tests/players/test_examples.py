@@ -188,7 +188,7 @@ def test_a_language_model_plays(server: Server) -> None:
         "Each player builds a tower.",
         "one pool of blocks, 1-9, each used once",
         "A block may lie on one that is larger or equal.",
-        "exactly 15 wins at once",
+        "exactly 15 to win at once",
         "skips",
         "Your tower, from the ground up: 9. Its height: 9.",
         "Your opponent's: 8. Its height: 8.",

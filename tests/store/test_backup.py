@@ -155,18 +155,18 @@ def test_a_device_is_no_place_for_a_backup(play: Command, tmp_path: Path) -> Non
 
 
 def test_calls_that_make_no_sense_are_refused(play: Command, tmp_path: Path) -> None:
-    assert play("db", "backup").err == "tower: which file? As in: tower db backup games-backup.db\n"
+    assert play("db", "backup").err == "tower: which file? For example: tower db backup games-backup.db\n"
     assert play("db", "restore").code == 2
     assert play("db", "backup", "b.db", "--db", "games.db") == (2, "", "tower: there is no database games.db yet\n")
     assert play("db", "check", "b.db") == (
         2,
         "",
-        "tower: there is no file b.db; expected a backup, as tower db backup saves it.\n",
+        "tower: there is no file b.db; expected a backup that tower db backup saved\n",
     )
     assert play("db", "restore", "b.db", "--db", "games.db") == (
         2,
         "",
-        "tower: there is no file b.db; expected a backup, as tower db backup saves it.\n",
+        "tower: there is no file b.db; expected a backup that tower db backup saved\n",
     )
     assert play("db", "check", "--force").err == "tower: --force is only for backup and restore\n"
     assert play("db", "backup", "b.db", "--no-backup").err == "tower: --no-backup is only for upgrade\n"

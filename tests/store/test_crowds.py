@@ -35,6 +35,7 @@ from number_tower.voice import Voice
 from soak.kill_games import Terminal, games_in, some_answers, some_game, sound
 from support.clocks import SLOW
 from support.command import plain_environment
+from support.forking import Forked
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.sizes import size
 
@@ -82,9 +83,10 @@ def crowd(folder: Path, database: str, calls: Sequence[tuple[Sequence[str], Sequ
     folder.mkdir()
     typed = json.dumps([(call, "".join(f"{answer}\n" for answer in answers)) for call, answers in calls])
     environment = plain_environment(NUMBER_TOWER_DB=database)
-    subprocess.run(
-        [sys.executable, "-c", CROWD], input=typed, text=True, cwd=folder, env=environment, check=True, timeout=SLOW
-    )
+    call = [sys.executable, "-c", CROWD]
+    with Forked(call, stdin=subprocess.PIPE, text=True, cwd=folder, env=environment) as running:
+        running.communicate(typed, timeout=SLOW)
+    assert running.returncode == 0
     endings = ("out", "err", "code")
     return [tuple((folder / f"{number}.{ending}").read_text() for ending in endings) for number in range(len(calls))]
 

@@ -304,7 +304,9 @@ def test_a_log_that_cannot_be_saved_yet_is_kept_and_tried_again(tmp_path: Path) 
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM games").fetchone()
             delete_log(file)
-            with pytest.raises(StoreError, match="a file beside it was deleted or replaced, and another program keeps"):
+            with pytest.raises(
+                StoreError, match="a file beside it was deleted or replaced, and another program is using"
+            ):
                 begin(store)
         begin(store)
     assert games_in(file) == 4

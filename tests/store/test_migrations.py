@@ -24,11 +24,18 @@ from number_tower.table import Change
 from support.dumps import FORMS, HELD, Known, connected, content, copy, loaded
 from support.postgres import brought_up_to_date, on_server, place_of
 from support.stores import by_hand, store_in
+from support.tables import create_tables, run_migrations
 
 pytest_plugins = ["support.postgres"]
 
 
 SCRIPTS = Path(engine.__file__).parent / "migrations"
+
+
+@pytest.fixture(autouse=True)
+def migrating(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the migrations run, which other tests spare themselves."""
+    monkeypatch.setattr(upgrade, "migrate", run_migrations)
 
 
 def described(kept: StoredGame) -> Known:
@@ -163,6 +170,22 @@ def test_the_migrations_make_what_is_referred_to_unique_and_indexed(empty: str) 
             assert references == REFERENCES.get(table, set()), table
             assert unique == UNIQUE.get(table, set()), table
             assert indexes.keys() - unique == INDEXED.get(table, set()), table
+
+
+def test_the_databases_that_other_tests_begin_with_are_those_that_the_migrations_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_in(tmp_path / "new.db").close()
+    monkeypatch.setattr(upgrade, "migrate", create_tables)
+    store_in(tmp_path / "quick.db").close()
+    for asked in (
+        "SELECT type, name, tbl_name, sql FROM sqlite_master",
+        "PRAGMA user_version",
+        "PRAGMA application_id",
+    ):
+        assert by_hand(tmp_path / "quick.db", asked) == by_hand(tmp_path / "new.db", asked)
+    assert content(tmp_path / "quick.db") == content(tmp_path / "new.db")
+    assert by_hand(tmp_path / "quick.db", "SELECT * FROM alembic_version") == [(schema.NEWEST,)]
 
 
 @pytest.mark.parametrize("form", HELD)

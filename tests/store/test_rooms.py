@@ -178,7 +178,7 @@ def test_a_seat_is_moved_once_and_the_old_token_is_void(kept: Store) -> None:
         known, new = seats_module.take_over(connection, known, code)
     assert holds(known, ann, ben, new) == [[0], [], [1]]
     assert found(kept, known.address) == known
-    with pytest.raises(RoomError, match="used already"), kept.write() as connection:
+    with pytest.raises(RoomError, match="already used"), kept.write() as connection:
         seats_module.take_over(connection, known, code)
 
 

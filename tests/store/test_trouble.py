@@ -18,6 +18,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from number_tower import Game, Table, catalogue, record
+from number_tower.installation import format_install_command
 from number_tower.store import StoreError, database, engine
 from number_tower.store.database import Store
 from number_tower.store.schema import NEWEST
@@ -75,7 +76,7 @@ def of_a_newer_form(folder: Path) -> Trouble:
 def no_database(folder: Path) -> Trouble:
     file = folder / "letter.txt"
     file.write_text("Dear Ann,\n" * 100)
-    return unusable(file, "it is a file of another kind")
+    return unusable(file, "it is not a database file")
 
 
 def damaged(folder: Path) -> Trouble:
@@ -120,7 +121,7 @@ def unreachable(_: Path) -> Trouble:
 def without_psycopg(_: Path) -> Trouble:
     sys.modules["psycopg"] = None  # type: ignore[assignment]  # as if it were not installed
     url = "postgresql://nobody@127.0.0.1:1/x"
-    return Trouble(url, f"the database {url} cannot be used without psycopg: pip install 'number-tower[postgres]'")
+    return Trouble(url, f"the database {url} cannot be used without psycopg: {format_install_command('postgres')}")
 
 
 TROUBLES: list[Making] = [
@@ -203,7 +204,7 @@ def test_a_folder_that_may_not_be_written_to(play: Command, tmp_path: Path) -> N
     folder = tmp_path / "theirs"
     folder.mkdir(mode=0o555)
     if os.access(folder, os.W_OK):
-        pytest.skip("whoever runs this may write everywhere")
+        pytest.skip("this user may write everywhere")
     said = unusable(folder / "games.db", "it cannot be opened; perhaps you may not write there").said
     done = play("play", "draft", "--db", str(folder / "games.db"), answers=["9", "8", "quit"])
     assert (done.code, done.err) == (0, f"tower: {said}. {IN_MEMORY}\n")
@@ -217,7 +218,7 @@ def test_a_file_that_may_not_be_written_to(play: Command, tmp_path: Path) -> Non
     play("play", "draft", "--db", str(file), answers=["9", "8", "quit"])
     file.chmod(0o444)
     if os.access(file, os.W_OK):
-        pytest.skip("whoever runs this may write everywhere")
+        pytest.skip("this user may write everywhere")
     done = play("resume", "--db", str(file), answers=["5", "quit"])
     assert (done.code, done.err) == (0, f"tower: {unusable(file, 'it is read-only').said}. {IN_MEMORY}\n")
     assert done.out.endswith("Resume it with: tower resume draft:9,8,5\n")
@@ -289,7 +290,7 @@ def test_a_database_that_another_program_keeps_locked(tmp_path: Path, mode: str)
     assert done.stderr == f"tower: {unusable(file, 'another program is using it').said}. {IN_MEMORY}\n"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (
         0,
-        "Resume it with: tower resume draft:9,8,5",
+        "Game not saved. Resume it with: tower resume draft:9,8,5",
     )
 
 
@@ -551,7 +552,7 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
         ("connection timeout expired", "connection timeout expired"),
         ("permission denied for table games\nLINE 1", "permission denied for table games"),
         ("odd \x1b[2J", r"odd \x1b[2J"),
-        ("", "it says no more"),
+        ("", "it gives no reason"),
     ],
 )
 def test_what_a_server_says_becomes_part_of_a_sentence(tmp_path: Path, message: str, said: str) -> None:
@@ -566,5 +567,5 @@ def test_half_of_psycopg_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> 
         raise ImportError("no pq wrapper available")
 
     monkeypatch.setattr(engine, "create_engine", no_wrapper)
-    with pytest.raises(StoreError, match="cannot be used without psycopg: pip install 'number-tower"):
+    with pytest.raises(StoreError, match=r"cannot be used without psycopg: .*pip install "):
         store_in("postgresql://ann@host/games")

@@ -112,7 +112,9 @@ class Window:
         self.page.goto("about:blank")
         self.context.clear_cookies()
         self.page.mouse.move(-1, -1)
-        self.page.set_viewport_size({"width": self.look.size[0], "height": self.look.size[1]})
+        width, height = self.look.size
+        if self.page.viewport_size != {"width": width, "height": height}:
+            self.page.set_viewport_size({"width": width, "height": height})
         self.page.emulate_media(color_scheme="dark" if self.look.dark else "light")
 
 

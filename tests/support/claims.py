@@ -401,11 +401,11 @@ def _cannot_be_stopped(told: Told) -> bool:
 
 
 RULES: dict[str, Callable[[Told], bool]] = {
-    "cannot get as high": _is_out_of_reach,
+    "or lets ": _is_out_of_reach,
     "a gap that": _can_always_fill,
     "nothing to stop it": _cannot_be_stopped,
     "ends the game, and": lambda _: False,
-    "nothing that helps": lambda _: True,
+    "nothing can stop": lambda told: _cannot_be_stopped(told) or _is_out_of_reach(told),
 }
 
 
@@ -529,7 +529,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (
         (
             rf"Whatever YOU places? next, ME can answer it: {LIST}\. "
-            r"Such answers last to the end, so YOU will be stuck first\."
+            r"ME will always have such an answer, so YOU will be stuck first\."
         ),
         pairs,
     ),
@@ -578,7 +578,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"Then YOU can place only {N}: (.+)\.", forced_end),
     (rf"Then YOU can place only {N}, and ME can answer {N}\. (.+)", forced_plan),
     (rf"Whatever YOU places?, ME can win at once: {LIST}\.", answers),
-    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (Each .+)\.", answers_rule),
+    (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. ((?:Each|With each,) .+)\.", answers_rule),
     (rf"Whatever YOU places?, ME ha(?:s|ve) a winning answer: {LIST}\. (From .+)", answers_plan),
     (rf"{PLAN} that fits\.", plan),
     (rf"{PLAN} after which YOU cannot\.", plan_careful),
@@ -590,7 +590,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         ),
         plan_ahead,
     ),
-    (rf"With best play it goes on ({PLACED}(?:, {PLACED})*)\. (.+)", line),
+    (rf"With best play the game goes ({PLACED}(?:, {PLACED})*)\. (.+)", line),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
     (rf"YOU can answer {N}\. (.+)", refuted),
@@ -604,5 +604,5 @@ LEAVES: tuple[tuple[str, Check], ...] = (
     (rf"then MY tower is {N} high, and YOUR tower can reach {N} at most", out_of_reach),
     (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
     (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
-    (rf"the gap is {N}, and ME can make every round {N}", fills),
+    (rf"the gap is {N}, and ME can make it {N} each time", fills),
 )

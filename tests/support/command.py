@@ -12,14 +12,21 @@ import subprocess
 import sys
 import time
 import traceback
+from contextlib import nullcontext
+from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NoReturn
+from unittest.mock import patch
 
-from number_tower.cli.main import main
+from number_tower import Game, Rules
+from number_tower.cli.main import create_parser, main
+from number_tower.solve import limits, solve
 from support.clocks import SLOW
+from support.forking import Forked
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT / "tests/data"
@@ -27,6 +34,16 @@ GOLDEN = ROOT / "tests/golden"
 SESSIONS = GOLDEN / "sessions"
 LOST = GOLDEN / "lost"
 TOWER = str(Path(sys.executable).with_name("tower"))
+
+LIMITED = """
+import resource, runpy, sys
+sys.dont_write_bytecode = True
+most = 1024 * int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a program, the second argument, with all others; none of its files may become larger than so many KiB."""
 
 
 def plain_environment(**more: str) -> dict[str, str]:
@@ -41,11 +58,13 @@ def limited(
     kib: int, *call: str, typed: str = "", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command where no file may become larger than so much; Python's own cache is left alone there."""
-    return subprocess.run(
-        ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(kib), TOWER, *call],
-        input=typed, capture_output=True, text=True, cwd=cwd,
-        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment), timeout=SLOW, check=False,
-    )  # fmt: skip
+    call = (sys.executable, "-c", LIMITED, str(kib), TOWER, *call)
+    with Forked(
+        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+        env=plain_environment(PYTHONDONTWRITEBYTECODE="1", **environment),
+    ) as running:  # fmt: skip
+        shown, complaint = running.communicate(typed, timeout=SLOW)
+    return subprocess.CompletedProcess(call, running.returncode, shown, complaint)
 
 
 def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -55,8 +74,7 @@ def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
             [TOWER, *arguments], input=typed, capture_output=True, text=True, encoding="utf-8", cwd=cwd,
             env=plain_environment(**environment), timeout=SLOW, check=False,
         )  # fmt: skip
-    if environment.get("NUMBER_TOWER_DB", "none") != "none":
-        import_module("number_tower.store.games")
+    _load_everything()
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(typed.encode())
         given.seek(0)
@@ -71,6 +89,15 @@ def tower(*arguments: str, typed: str = "", cwd: Path = ROOT, **environment: str
             file.seek(0)
             texts.append(TextIOWrapper(file, encoding="utf-8").read())
     return subprocess.CompletedProcess([TOWER, *arguments], code, *texts)
+
+
+@cache
+def _load_everything() -> None:
+    """Load once what the commands would load in every fork: their modules, the database's, the compiled searches."""
+    create_parser()
+    for name in ("number_tower.store.games", "alembic.command", "sqlalchemy.dialects.sqlite", "rich.progress"):
+        import_module(name)
+    solve(Game(Rules(blocks=range(1, 5), towers="own", fit="descending", target=9, stuck="skips")))
 
 
 def _become_tower(
@@ -103,7 +130,10 @@ def _become_tower(
 
 
 def session(name: str) -> str:
-    """Hold a session as its file describes it, and return all that it answered."""
+    """Hold a session as its file describes it, and return all that it answered.
+
+    Seconds that are given for a search pass with looks at the clock: all machines come equally far, and nobody waits.
+    """
     call, _, typed = (SESSIONS / f"{name}.in").read_text(encoding="utf-8").partition("\n")
     return _hold(call, typed)
 
@@ -117,7 +147,9 @@ def lost_games(game: str) -> str:
 
 def _hold(call: str, typed: str) -> str:
     arguments = call.split(" ", 1) if call.startswith(("replay ", "resume ")) else shlex.split(call)
-    done = tower(*arguments, typed=typed)
+    clock = patch.object(limits, "perf_counter", count(0, 0.01).__next__)
+    with clock if "--seconds" in arguments else nullcontext():
+        done = tower(*arguments, typed=typed)
     complaints = "".join(f"! {line}\n" for line in done.stderr.splitlines())
     return f"{done.stdout}{complaints}[exit {done.returncode}]\n"
 

@@ -150,9 +150,19 @@ class Meter:
                 break
         return least
 
-    async def memory(self, call: Call) -> int:
-        """Return the bytes that a request needs at most at one time, after one to warm up."""
-        await self.ask(call, keep=False)
+    async def memory(self, call: Call, most: int, tries: int = 5) -> int:
+        """Return the bytes that a request needs at most at one time, when it is not the first of its kind.
+
+        The least of several tries counts, as with the costs: what else the server does at the time is in it.
+        """
+        least = await self._measure_memory(call)
+        for _ in range(tries):
+            if least <= most:
+                break
+            least = min(least, await self._measure_memory(call))
+        return least
+
+    async def _measure_memory(self, call: Call) -> int:
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import re
 import select
 import signal
-import struct
 import subprocess
 import termios
 import time
@@ -25,13 +23,12 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 class Terminal:
     """A pseudo-terminal with the command in it; used as a person uses one, by looking and typing."""
 
-    size: tuple[int, int] | None = None
-    """Columns and rows; without them, a terminal that does not know its size."""
+    rows = 24
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, columns: int | None = None, **environment: str) -> None:
         self._near, far = pty.openpty()
-        if self.size is not None:
-            self._set_size(*self.size)
+        if columns is not None:
+            termios.tcsetwinsize(self._near, (self.rows, columns))
         self._process = subprocess.Popen(
             [TOWER, *arguments], stdin=far, stdout=far, stderr=far, close_fds=True, start_new_session=True,
             cwd=ROOT, env=plain_environment(**environment),
@@ -49,12 +46,9 @@ class Terminal:
             self.seen += self._read()
         return self.seen[start:]
 
-    def _set_size(self, columns: int, rows: int) -> None:
-        fcntl.ioctl(self._near, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def resize(self, columns: int, rows: int) -> None:
-        """Change the size of the window."""
-        self._set_size(columns, rows)
+    def resize(self, columns: int, rows: int = 24) -> None:
+        """Make the terminal another size, as somebody who drags its edge does."""
+        termios.tcsetwinsize(self._near, (rows, columns))
         self._process.send_signal(signal.SIGWINCH)
 
     def send_signal(self, number: int) -> None:
@@ -103,5 +97,5 @@ class Window(Terminal):
     """A terminal of some size, in which the full-screen app can be shown."""
 
     def __init__(self, size: tuple[int, int], *arguments: str, **environment: str) -> None:
-        self.size = size
-        super().__init__(*arguments, **environment)
+        columns, self.rows = size
+        super().__init__(*arguments, columns=columns, **environment)

@@ -247,7 +247,7 @@ def test_old_cookies_are_honoured_and_replaced_a_few_at_a_time(
     assert len(browser.jar.cookies) == 1
     assert browser.jar.browser_cookies[0].startswith("__Host-") == https
     assert max(browser.heads) < HEAD
-    for room in rooms:
+    for room in rooms[:: size(7, 1)]:
         assert browser.holds(room, https=https)
     move = {"block": "9", "version": "0", "game": "1"}
     assert browser.ask("POST", f"{rooms[-1]}/move", data=move, https=https).status_code == 303

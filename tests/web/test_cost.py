@@ -26,9 +26,14 @@ from number_tower.store import rooms
 from number_tower.table import Change, check_player_names
 from number_tower.text import Template
 from number_tower.web import limits, pages, settings, tasks
+from number_tower.web.app import make_app
 from number_tower.web.middleware import access_log
+from support import apps
 from support.costs import FORM, JSON, TEXTS, Call, Meter, metered, routes
 from support.sizes import size
+
+Measuring = Callable[[Meter], AsyncIterator[str]]
+"""Measures something, and gives what there is to complain of."""
 
 MOST_COST = 60
 """How many times the CPU time of `GET /health/live` a request may take in the event loop."""
@@ -258,33 +263,57 @@ async def _complaints(meter: Meter, case: Case, write: Callable[[int], str], uni
 async def _dear(meter: Meter, call: Call) -> AsyncIterator[str]:
     if (cost := await meter.cost(call, MOST_COST)) > MOST_COST:
         yield f"{call.method} {call.path[:40]}: {cost:.0f} times as long as the cheapest request"
-    if (memory := await meter.memory(call)) > MOST_MEMORY:
+    if (memory := await meter.memory(call, MOST_MEMORY)) > MOST_MEMORY:
         yield f"{call.method} {call.path[:40]}: {memory / 1e6:.1f} MB"
 
 
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Measuring], list[str]]]:
+    """Measure something at an application that serves all tests, and return what there is to complain of."""
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        ready: asyncio.Future[Meter] = loop.create_future()
+        done = asyncio.Event()
+
+        async def serve() -> None:
+            async with metered(tmp_path_factory.mktemp("costs")) as meter:
+                await _warm_up(meter)
+                ready.set_result(meter)
+                await done.wait()
+
+        async def wait() -> Meter:
+            either: list[asyncio.Future[Any]] = [serving, ready]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+            return ready.result()
+
+        serving = loop.create_task(serve())
+        meter = runner.run(wait())
+        yield lambda measure: runner.run(_list(measure(meter)))
+        done.set()
+        loop.run_until_complete(serving)
+
+
+async def _list(said: AsyncIterator[str]) -> list[str]:
+    return [each async for each in said]
+
+
 def test_every_route_is_measured(tmp_path: Path) -> None:
-    async def known() -> set[tuple[str, str]]:
-        async with metered(tmp_path) as meter:
-            return set(routes(meter.app))
-
-    assert asyncio.run(known()) == ROUTES.keys()
+    assert set(routes(make_app(apps.settings(tmp_path)))) == ROUTES.keys()
 
 
-def test_no_text_is_expensive_wherever_it_is_sent(tmp_path: Path) -> None:
-    async def measure() -> list[str]:
-        async with metered(tmp_path) as meter:
-            room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
-            await _warm_up(meter)
-            unit = await meter.unit()
-            found = [case for route in ROUTES for case in cases(*route, room)] + [*header_cases()]
-            return [
-                f"{text}: {said}"
-                for number, case in enumerate(found)
-                for text in list(TEXTS)[number % EACH :: EACH]
-                async for said in _complaints(meter, case, TEXTS[text], unit)
-            ]
+def test_no_text_is_expensive_wherever_it_is_sent(complaints: Callable[[Measuring], list[str]]) -> None:
+    async def measure(meter: Meter) -> AsyncIterator[str]:
+        room = await _begin(meter, {"game": "draft", "opponent": {"kind": "table"}})
+        unit = await meter.unit()
+        found = [case for route in ROUTES for case in cases(*route, room)] + [*header_cases()]
+        for number, case in enumerate(found):
+            for text in list(TEXTS)[number % EACH :: EACH]:
+                async for said in _complaints(meter, case, TEXTS[text], unit):
+                    yield f"{text}: {said}"
 
-    assert asyncio.run(measure()) == []
+    assert complaints(measure) == []
 
 
 async def _warm_up(meter: Meter) -> None:
@@ -305,14 +334,13 @@ KNOWN: dict[str, Callable[[str], Call]] = {
 
 
 @pytest.mark.parametrize("text", KNOWN)
-def test_what_once_stopped_a_server_does_not(text: str, tmp_path: Path) -> None:
-    async def measure() -> list[str]:
-        async with metered(tmp_path) as meter:
-            await _warm_up(meter)
-            case = Case(text, KNOWN[text], 11_000)
-            return [said async for said in _complaints(meter, case, TEXTS[text], await meter.unit())]
+def test_what_once_stopped_a_server_does_not(text: str, complaints: Callable[[Measuring], list[str]]) -> None:
+    async def measure(meter: Meter) -> AsyncIterator[str]:
+        case = Case(text, KNOWN[text], 11_000)
+        async for said in _complaints(meter, case, TEXTS[text], await meter.unit()):
+            yield said
 
-    assert asyncio.run(measure()) == []
+    assert complaints(measure) == []
 
 
 PARSERS: dict[str, Callable[[str], object]] = {
@@ -383,15 +411,14 @@ LONG_GAMES: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("game", LONG_GAMES)
-def test_no_game_is_expensive_to_look_at_or_to_play(game: str, tmp_path: Path) -> None:
-    async def measure() -> list[str]:
-        async with metered(tmp_path) as meter:
-            room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
-            await _warm_up(meter)
-            calls = (await _visits(meter, room))[list(LONG_GAMES).index(game) % SHARE :: SHARE]
-            return [said for call in calls async for said in _dear(meter, call)]
+def test_no_game_is_expensive_to_look_at_or_to_play(game: str, complaints: Callable[[Measuring], list[str]]) -> None:
+    async def measure(meter: Meter) -> AsyncIterator[str]:
+        room = await _begin(meter, {**LONG_GAMES[game], "opponent": {"kind": "table"}})
+        for call in (await _visits(meter, room))[list(LONG_GAMES).index(game) % SHARE :: SHARE]:
+            async for said in _dear(meter, call):
+                yield said
 
-    assert asyncio.run(measure()) == []
+    assert complaints(measure) == []
 
 
 async def _visits(meter: Meter, room: dict[str, str]) -> list[Call]:

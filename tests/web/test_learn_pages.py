@@ -189,7 +189,7 @@ def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client:
 
 def test_a_wrong_line_is_refused_in_words_with_the_form_filled_in(client: TestClient) -> None:
     for line, words in {
-        "draft:9,9": "Move 2 (9): that block had been used.",
+        "draft:9,9": "Move 2 (9): that block was already used.",
         "nonsense": "That is not the line of a game",
         "chess:1": "There is no game called",
         "rules(blocks=1-1000000):1": "at most 1,000 blocks",
@@ -367,6 +367,13 @@ def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
         assert idea.explanation in html.replace("&#39;", "'")
 
 
+def test_an_idea_in_a_review_is_introduced_once_on_the_page(client: TestClient) -> None:
+    threats, reach = explain_idea("threats").introduction, explain_idea("reach").introduction
+    html = [shown(client, f"/analysis?game=draft:2,8,1,7&ply={ply}") for ply in (4, 2, 0)]
+    assert [page.count(threats) for page in html] == [1, 1, 1]
+    assert [page.count(reach) for page in html] == [0, 1, 0]
+
+
 def test_one_can_be_shown_the_answer(client: TestClient) -> None:
     html = shown(client, "/puzzle?day=2026-01-05&answer=show")
     assert quiz.make_daily_puzzle("2026-01-05").solution_text in html.replace("&#39;", "'")
@@ -386,8 +393,8 @@ def test_the_puzzle_of_the_day_leads_to_the_day_before(client: TestClient) -> No
     assert "Next day" not in html
     assert "Next day" in shown(client, "/puzzle?day=2026-01-05")
     assert "is in the future" in shown(client, "/puzzle?day=9999-01-01", 404)
-    assert "Expected a day such as" in shown(client, "/puzzle?day=tomorrow", 404)
-    assert "Expected a day such as" in shown(client, "/puzzle?day=1999-01-01", 404)
+    assert "Write it like" in shown(client, "/puzzle?day=tomorrow", 404)
+    assert "Write it like" in shown(client, "/puzzle?day=1999-01-01", 404)
 
 
 def test_endless_puzzles_have_addresses_of_their_own(client: TestClient) -> None:

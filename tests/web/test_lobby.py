@@ -339,7 +339,7 @@ def test_a_computer_that_takes_too_long_plays_without_thinking(tmp_path: Path) -
         known = await lobby.wait_for_computer(await lobby.act(known.address, token, Move(0, 5)))
         assert len(known.room.table.game.moves) == 2
         assert known.remark.startswith("Perfect had no time to think")
-        assert known.remark.encode() in known.state
+        assert known.remark.encode() in known.encode_state()
 
     workers = Instantly(gives_up=True)
     at(tmp_path, do, workers)
@@ -404,7 +404,7 @@ def test_hidden_blocks_are_in_nothing_that_is_told(tmp_path: Path) -> None:
         table = replace(Table(Game(book.rules), book.name), hidden=True)
         known, token = await lobby.open_room(NewRoom(table))
         known = await lobby.act(known.address, token, Move(0, 9))
-        told = known.state.decode()
+        told = known.encode_state().decode()
         assert '"left":null' in told
         assert '"legal":null' in told
         assert '"refused":null' in told
@@ -419,7 +419,7 @@ def test_a_takeback_over_a_link_takes_two(tmp_path: Path) -> None:
         await lobby.act(address, ann, MakeOffer("takeback"))
         known = await lobby.act(address, ben, Accept())
         assert known.room.table.game.moves == ()
-        assert b"taken back" in known.state
+        assert b"Ann's 9 is taken back." in known.encode_state()
 
     at(tmp_path, do)
 

@@ -305,15 +305,22 @@ def next_mark(events: HTTPResponse) -> str:
     raise AssertionError("the stream has ended")
 
 
-def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(site: Site) -> None:
-    rooms = []
-    direct = HTTPConnection("127.0.0.1", site.server.port, timeout=SLOW)
+@pytest.fixture(scope="module")
+def tokens(server: Server) -> dict[str, str]:
+    """130 games, with the tokens of those who began them."""
+    tokens = {}
+    direct = HTTPConnection("127.0.0.1", server.port, timeout=SLOW)
     for _ in range(130):
         direct.request("POST", "/api/games", '{"game": "draft"}', {"Content-Type": "application/json"})
         made = json.loads(direct.getresponse().read())
-        site.jar.cookies[f"seat-{made['address']}"] = made["token"]
-        rooms.append(f"/g/{made['address']}")
+        tokens[made["address"]] = made["token"]
     direct.close()
+    return tokens
+
+
+def test_a_browser_with_130_cookies_of_an_earlier_version_gets_rid_of_them(site: Site, tokens: dict[str, str]) -> None:
+    site.jar.cookies |= {f"seat-{address}": token for address, token in tokens.items()}
+    rooms = [f"/g/{address}" for address in tokens]
     views = 0
     while site.jar.seat_cookies:
         assert site.ask("GET", "/").status == 200

@@ -22,7 +22,7 @@ from number_tower.web.app import make_app
 from number_tower.web.limits import DAY, RETRY_FULL, DailyQuota, Quota, QuotaError
 from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import DEFAULT_MAX_DB, SettingError, Settings, format_size, parse_days, parse_size
-from support import apps
+from support import apps, sizes
 from support.clocks import SLOW
 from support.stores import own_book, store_in
 
@@ -171,7 +171,8 @@ def test_a_room_costs_what_it_takes_on_the_disk(tmp_path: Path) -> None:
     }
     for kind, make in kinds.items():
         store = store_in(tmp_path / f"{kind}.db")
-        wished = [make(number) for number in range(200 if kind in {"small", "match"} else 40)]
+        most = sizes.size(100, 200) if kind in {"small", "match"} else sizes.size(15, 40)
+        wished = [make(number) for number in range(most)]
         before = count_bytes(store)
         with store.write() as connection:
             for each in wished:

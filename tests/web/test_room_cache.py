@@ -44,7 +44,8 @@ def _long_words(monkeypatch: pytest.MonkeyPatch) -> None:
 def fat_book(number: int, size: int = 60_000) -> Rulebook:
     """Return a rulebook of which every turn is told in very many words; made by hand, since reading takes long."""
     words = f"{number} {'x' * size}"
-    return replace(THIN, voice={"turn_empty": words}, content=THIN.content + f'turn_empty = "{words}"\n'.encode())
+    content = THIN.content + f'spectator.turn_empty = "{words}"\n'.encode()
+    return replace(THIN, voice={"spectator": {"turn_empty": words}}, content=content)
 
 
 def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int | None = None) -> StoredRoom:
@@ -57,7 +58,7 @@ def make_room(book: Rulebook = DRAFT, moves: tuple[int, ...] = (), identity: int
         Seats(),
         tuple(format_now() for _ in range(table.version + 1)),
     )
-    room = Room(table, (Seat("person", "Ann"), Seat("free", "Ben")))
+    room = Room(game.table, (Seat("person", "Ann"), Seat("free", "Ben")))
     return StoredRoom(identity, f"address{identity}", f"watch{identity}", 0, 1, game, room, (None, None))
 
 
@@ -87,7 +88,7 @@ def test_very_many_rooms_with_fat_rule_files_stay_within_the_bound() -> None:
     def fill() -> RoomCache:
         for each in range(number):
             known = cache.add(make_room(share_rulebook(fat_book(each))))
-            assert len(known.event) > 60_000
+            assert len(known.encode_event()) > 60_000
         return cache
 
     assert traced(fill) < most
@@ -102,7 +103,7 @@ def test_a_lobby_forgets_rooms_that_take_too_much_memory(tmp_path: Path) -> None
     async def do(lobby: Lobby) -> None:
         async def look(number: int) -> None:
             known, _ = await lobby.open_room(wish(fat_book(number, letters)))
-            assert len(known.event) > letters
+            assert len(known.encode_event()) > letters
 
         await look(-1)
         gc.collect()
@@ -145,7 +146,7 @@ def test_a_room_is_not_larger_than_it_is_estimated(tmp_path: Path, rules: dict[s
     def load() -> RoomCache:
         with store.read() as connection:
             for address in addresses:
-                assert cache.add(rooms.find_room(connection, address)).event
+                assert cache.add(rooms.find_room(connection, address)).encode_event()
         return cache
 
     cache = RoomCache()
@@ -213,7 +214,7 @@ def test_what_is_encoded_later_counts_and_pushes_others_out() -> None:
     cache = RoomCache(max_bytes=1_750_000)
     fat = [cache.add(make_room(fat_book(number))) for number in range(7)]
     assert len(cache) == 7
-    assert len(fat[0].event) > 60_000
+    assert len(fat[0].encode_event()) > 60_000
     assert cache.bytes <= 1_750_000
     assert list(cache.values()) == [*fat[2:], fat[0]]
 
@@ -223,26 +224,26 @@ def test_what_is_encoded_of_a_state_that_is_not_remembered_does_not_count() -> N
     before = cache.add(make_room(identity=1_000_000))
     after = cache.add(make_room(identity=1_000_000))
     size = cache.bytes
-    assert before.event
+    assert before.encode_event()
     assert cache.bytes == size
     assert cache[1_000_000] is after
-    encoded = len(after.state)
+    encoded = len(after.encode_event())
     assert cache.bytes == size + encoded
 
 
 def test_one_room_is_remembered_however_large_it_is() -> None:
     cache = RoomCache(max_bytes=1)
     first, second = (cache.add(make_room()) for _ in range(2))
-    assert second.event
+    assert second.encode_event()
     assert list(cache.values()) == [second]
-    assert first.event
+    assert first.encode_event()
 
 
 def test_nothing_is_left_of_rooms_that_were_forgotten() -> None:
     def fill() -> RoomCache:
         cache = RoomCache(max_rooms=1)
         for number in range(size(20, 300)):
-            assert cache.add(make_room(fat_book(number))).event
+            assert cache.add(make_room(fat_book(number))).encode_event()
         return cache
 
     assert traced(fill) < MIB

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,7 @@ from starlette.testclient import TestClient
 from number_tower import Game, catalogue
 from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
+from number_tower.voice import get_voice
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import NewRoom
 from support.apps import opened
@@ -188,3 +190,35 @@ def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> Non
     ]
     assert "<bdi>Ben</bdi> starts the next game." in pages[0].html
     assert "You start the next game." in pages[1].html
+
+
+def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> None:
+    made = client.post("/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}).json()
+    client.cookies.clear()
+    game = str(made["links"]["api"])
+    ben = client.post(f"{game}/join", json={"name": "Ben"}).json()["token"]
+    headers = [{"Authorization": f"Bearer {token}"} for token in (made["token"], ben)]
+    move = {"block": 7, "version": 0}
+    assert client.post(f"{game}/moves", json=move, headers=headers[0]).json()["said"][0] == "You place 7."
+    refused = client.post(f"{game}/moves", json={"block": 7, "version": 1}, headers=headers[0])
+    assert (refused.status_code, refused.json()["state"]["said"][0]) == (409, "You place 7.")
+    words = "You place 7.", "Ann places 7.", "Ann places 7."
+    for header, told in zip((*headers, {}), words, strict=True):
+        event = client.get(f"{game}/events?limit=1", headers=header).text
+        states = client.get(game, headers=header).json(), json.loads(event.partition("data: ")[2])
+        log = client.get(f"{game}/log?since=1", headers=header).json()["said"]
+        assert [each["said"][0] for each in states] == [told] * 2
+        assert [each["text"] for each in log if each["moment"] == "placed"] == [told]
+
+
+def test_the_api_tells_two_at_one_table_the_rulebooks_words(client: TestClient) -> None:
+    made = client.post(
+        "/api/games", json={"game": "draft", "names": ["Ann", "Ben"], "opponent": {"kind": "table"}}
+    ).json()
+    client.cookies.clear()
+    header = {"Authorization": f"Bearer {made['token']}"}
+    client.post(f"{made['links']['api']}/moves", json={"block": 9, "version": 0}, headers=header)
+    both, spectator = (client.get(made["links"]["api"], headers=each).json()["said"] for each in (header, {}))
+    table = Table(Game(catalogue.load_named("draft").rules).play(9), "draft", ("Ann", "Ben"))
+    assert both == [message.text.strip("\n") for message in get_voice(table.book).tell(table)]
+    assert spectator[0] == "Ann places 9."

@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 
 from number_tower import __version__
 from number_tower.cli.main import main
+from number_tower.installation import format_install_command
 from number_tower.store import Location
 from number_tower.web import connections, server, settings
 from number_tower.web import connections as http_connection
@@ -102,7 +103,7 @@ def test_without_the_extra_the_command_to_install_it_is_told() -> None:
         "from number_tower.cli.main import main\nsys.exit(main(['serve', '--db', 'games.db']))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=SLOW, check=False)
-    wanted = "tower: serving games needs a few more packages: pip install 'number-tower[web]'\n"
+    wanted = f"tower: serving games needs a few more packages: {format_install_command('web')}\n"
     assert (done.returncode, done.stderr) == (1, wanted)
 
 

@@ -23,7 +23,7 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from number_tower.web import questions, tasks
 from number_tower.web.questions import AnswerCache
-from support.sizes import examples
+from support.sizes import examples, size
 from support.strategies import any_game
 
 Thing = TypeVar("Thing")
@@ -214,7 +214,8 @@ def test_the_puzzle_of_a_day_is_the_coachs() -> None:
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_numbered_puzzle_has_one_answer_and_a_reply_to_each(number: int) -> None:
     posed = quiz.make_numbered_puzzle("seed", number, None, None)
-    assert posed == quiz.make_numbered_puzzle("seed", number, None, None)
+    if number <= size(2, 7):
+        assert posed == quiz.make_numbered_puzzle("seed", number, None, None)
     assert posed.grade == (number - 1) % 5 + 1
     table = record.from_line(posed.line)
     assert [choice.block for choice in posed.choices] == list(table.game.legal)
@@ -234,7 +235,8 @@ def test_puzzles_can_be_had_of_one_game_and_grade() -> None:
     assert quiz.make_numbered_puzzle("a", 1, 4, "draft").line != quiz.make_numbered_puzzle("a", 2, 4, "draft").line
 
 
-def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are() -> None:
+def test_of_a_game_without_puzzles_of_a_grade_it_is_said_which_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(puzzles, "_TRIALS", size(1, 3))
     with pytest.raises(LookupError, match="no puzzle of grade 3 was found in race; of grade 1 there are some"):
         quiz.make_numbered_puzzle("a", 1, 3, "race")
     assert quiz.make_numbered_puzzle("a", 3, None, "race").grade == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pickle
 import signal
@@ -386,6 +387,7 @@ async def test_no_file_stays_open_however_processes_end() -> None:
                 begun(workers, add, 2, 3),
             ]
             await asyncio.gather(*deaths, return_exceptions=True)
+        gc.collect()  # other tests leave open files in garbage
         return len(os.listdir("/dev/fd"))
 
     before = await round_of_deaths()  # what starts once, such as the tracker of resources, stays

@@ -104,7 +104,7 @@ class ArenaJournal(Journal[GameResult]):
     entry_noun = "game"
     setting_labels = {  # noqa: RUF012 - constant
         "number_tower_arena": "its file has format",
-        "version": "it was begun by version",
+        "version": "it was started with version",
         "games": "its games are",
         "players": "its players are",
         "number": "its number of games for each pair is",

@@ -27,7 +27,7 @@ class Rating(NamedTuple):
 
 
 def compute_interval(points: float, games: float) -> tuple[float, float]:
-    """Return the 95 % interval of the true share after so many points in so many games.
+    """Return the 95 % interval of the true share of points, after `points` in `games`.
 
     Wilson's interval: it stays within 0 and 1 and is informative even if every game was won. A draw counts as half a
     point; since its variance is less than that of a win and a loss, the interval is then slightly too wide.

@@ -136,7 +136,7 @@ def parse_game(game: str | Rules) -> GameEntry:
         raise BatchError(f"{format_value(game)} cannot be played: {error}") from None
     plain = Table(Game(table.game.rules), book=table.book)
     if table != plain:
-        hidden = "; blocks are hidden from people only, so without hidden=yes"
+        hidden = "; blocks are hidden from people only, so leave out hidden=yes"
         hint = hidden if table.hidden else ", as in draft(target=21)"
         raise BatchError(f"{format_value(game)} cannot be played: expected a game and its rules alone{hint}")
     return _make_entry(plain)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, NamedTuple
+from itertools import islice
+from typing import Literal, NamedTuple, NoReturn, TypeVar
 
 from number_tower.rules import UNNAMED, Rules, RulesError
-from number_tower.text import format_path, format_text, format_value
+from number_tower.text import MOST_MISTAKES, format_mistakes, format_path, format_text, format_value, suggest_nearest
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a rule file: enough for ten thousand blocks, and twenty times what the five games need."""
@@ -21,11 +22,14 @@ OPTIONS = (*RULE_OPTIONS, "hidden")
 First = Literal[1, 2, "random"]
 """Who begins: the player of seat 1 or 2, or a coin toss."""
 
+T = TypeVar("T")
+
 _MOST_DOTS = 200
 """Dots in a line: the time to read a dotted key grows with the square of its parts."""
 
 _HERE = os.path.dirname(__file__)
 _TEXTS = ("title", "summary", "about")
+_KEYS = (*_TEXTS, "options", "rules", "voice")
 
 
 class CatalogueError(ValueError):
@@ -40,18 +44,32 @@ class UnknownGameError(CatalogueError):
 
 
 class RuleFileError(CatalogueError):
-    """A rule file is not valid: the file, the key, and what was expected."""
+    """A rule file is not valid: the file, and for each mistake the key and what was expected."""
 
     field = "rulefile"
 
-    def __init__(self, file: str, key: str, problem: str) -> None:
-        super().__init__(file, key, problem)
+    def __init__(self, file: str, key: str, problem: str, *others: tuple[str, str]) -> None:
+        super().__init__(file, key, problem, *others)
         self.file = file
         self.key = key
         self.problem = problem
+        self.mistakes = ((key, problem), *others)
+        self.voice: Mapping[str, object] = {}
+        """The voice of the file, which has not been checked."""
+        self.has_target = True
+
+    @classmethod
+    def merge(cls, errors: Sequence[RuleFileError]) -> RuleFileError:
+        """Return one error with the mistakes of several about one file."""
+        (key, problem), *others = (mistake for error in errors for mistake in error.mistakes)
+        return cls(errors[0].file, key, problem, *others)
+
+    def format_mistakes(self) -> list[str]:
+        """Return each mistake after its key."""
+        return [": ".join(filter(None, mistake)) for mistake in self.mistakes]
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.file, self.key, self.problem)))
+        return format_mistakes(self.file, self.format_mistakes())
 
 
 class OptionError(CatalogueError):
@@ -203,17 +221,29 @@ def parse_rulebook(content: bytes, name: str, source: str) -> Rulebook:
 def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source: str) -> Rulebook:
     """Make a rulebook of a rule file's parsed table; `content` is the file itself."""
     file = format_path(source)
-    for key in table:
-        if key not in {*_TEXTS, "options", "rules", "voice"}:
-            expected = "title, summary, about, options, [rules] or [voice]"
-            raise RuleFileError(file, format_text(key, 40), f"unknown; expected {expected}")
     if not name.isprintable():
         raise RuleFileError(file, "", "expected a file name without control characters")
-    mechanics = _read_rules(file, table.get("rules"))
-    title, summary, about = (_read_text(file, key, table.get(key, "")) for key in _TEXTS)
-    voice = table.get("voice", {})
-    if not isinstance(voice, dict):
-        raise RuleFileError(file, "voice", f"expected a table; got {format_value(voice)}")
+    errors: list[RuleFileError] = []
+
+    def attempt(read: Callable[..., T], *given: object, otherwise: T) -> T:
+        """Read a part of the file; remember what is wrong with it, and go on."""
+        try:
+            return read(file, *given)
+        except RuleFileError as error:
+            errors.append(error)
+            return otherwise
+
+    for key in islice((key for key in table if key not in _KEYS), MOST_MISTAKES):
+        attempt(_refuse_key, key, otherwise=None)
+    mechanics = attempt(_read_rules, table.get("rules"), otherwise=Rules())
+    title, summary, about = (attempt(_read_text, key, table.get(key, ""), otherwise="") for key in _TEXTS)
+    voice: Mapping[str, object] = attempt(_read_voice, table.get("voice", {}), otherwise={})
+    options: tuple[str, ...] = attempt(_read_options, table.get("options"), mechanics, otherwise=())
+    if errors:
+        error = RuleFileError.merge(errors)
+        error.voice, rules = voice, table.get("rules")
+        error.has_target = not isinstance(rules, dict) or "target" in rules
+        raise error
     return Rulebook(
         name=name,
         source=source,
@@ -221,7 +251,7 @@ def make_rulebook(table: Mapping[str, object], content: bytes, name: str, source
         title=title or name,
         summary=summary,
         about=about,
-        options=_read_options(file, table.get("options"), mechanics),
+        options=options,
         voice=voice,
         content=content,
     )
@@ -264,8 +294,20 @@ def _read_rules(file: str, given: object) -> Rules:
         raise RuleFileError(file, "rules", "expected a [rules] table")
     try:
         return Rules.read(given)
-    except RulesError as wrong:
-        raise RuleFileError(file, f"rules.{wrong.key}", wrong.problem) from None
+    except RulesError:
+        wrong = [RuleFileError(file, f"rules.{error.key}", error.problem) for error in Rules.find_mistakes(given)]
+        raise RuleFileError.merge(wrong) from None
+
+
+def _refuse_key(file: str, key: str) -> NoReturn:
+    expected = f"title, summary, about, options, [rules] or [voice]{suggest_nearest(key, _KEYS)}"
+    raise RuleFileError(file, format_text(key, 40), f"unknown; expected {expected}")
+
+
+def _read_voice(file: str, given: object) -> Mapping[str, object]:
+    if not isinstance(given, dict):
+        raise RuleFileError(file, "voice", f"expected a table; got {format_value(given)}")
+    return given
 
 
 def _read_text(file: str, key: str, given: object) -> str:
@@ -281,5 +323,7 @@ def _read_options(file: str, given: object, mechanics: Rules) -> tuple[str, ...]
     if given is None:
         return tuple(option for option in OPTIONS if option != "target" or mechanics.target is not None)
     if not isinstance(given, list) or any(option not in OPTIONS for option in given):
-        raise RuleFileError(file, "options", f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}")
+        wrong = next((option for option in given if option not in OPTIONS), None) if isinstance(given, list) else None
+        problem = f"expected a list of {', '.join(OPTIONS)}; got {format_value(given)}{suggest_nearest(wrong, OPTIONS)}"
+        raise RuleFileError(file, "options", problem)
     return tuple(option for option in OPTIONS if option in given)

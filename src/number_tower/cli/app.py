@@ -32,6 +32,10 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_game_argument()
     parser.add_db_option()
     parser.add_no_save_option()
+    parser.add_examples(
+        ("tower app", "show the games, your unfinished games, puzzles and lessons"),
+        ("tower app draft", "choose an opponent and options for draft"),
+    )
 
 
 def run(args: Namespace, _: Terminal) -> None:

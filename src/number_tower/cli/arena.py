@@ -38,6 +38,10 @@ _COLUMN = 5
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower arena`."""
+    parser.add_examples(
+        ("tower arena draft --players gentle,easy,fair", "each against each, 100 games"),
+        ("tower arena race climb --players fair,./my-bot --games 20", "your program against a level"),
+    )
     parser.add_value("games", "GAME", 'a game, a rule file, or one with options: "draft(target=21)"', nargs="+")
     parser.add_value("--players", "A,B,C", "levels, random, or commands such as ./my-bot", required=True)
     parser.add_value(
@@ -46,8 +50,8 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--seed", "N", "the random seed: the same number gives the same games (1)", type=parse_seed, default=1
     )
-    parser.add_value("--out", "FILE", "save every game there, one line of JSON each (a new arena.jsonl)")
-    parser.add_flag("--resume", "resume the arena in that file")
+    parser.add_value("--out", "FILE", "save every game in FILE, one line of JSON each (a new arena.jsonl)")
+    parser.add_flag("--resume", "resume the arena in FILE")
     parser.add_value("--jobs", "N", "how many games to play at once (one per core)", type=parse_count)
     parser.add_flag("--json", "print the results as one JSON document")
     parser.add_patience_option()
@@ -102,8 +106,8 @@ def format_report(found: ArenaResults, width: int) -> str:
     contest, standings = found.contest, found.standings
     share = standings[0].score.games
     played = format_count(len(contest), "game")
-    text = f"{played}, {share:,} for each player; seed {contest.seed}.\n\n{_format_standings(standings, width)}"
-    text += "\nA win counts 1, a draw 1/2; brackets and ± hold at 95%; the mean Elo is 0.\n"
+    text = f"{played}, {share:,} for each player; random seed {contest.seed}.\n\n{_format_standings(standings, width)}"
+    text += "\nA win counts 1, a draw 1/2; brackets and ± are 95% intervals; the mean Elo is 0.\n"
     if len(standings) > 2:
         columns = {
             str(place): [

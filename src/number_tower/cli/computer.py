@@ -26,15 +26,16 @@ if TYPE_CHECKING:
 
 
 class HintGiver:
-    """Answers `hint` and `why`: first a nudge, then the move; nothing where blocks are hidden."""
+    """Answers `hint` (a nudge, then the move, then the reason) and `why`; nothing where blocks are hidden."""
 
     def __init__(self, terminal: Terminal, introduced: set[str]) -> None:
         self._terminal = terminal
         self._introduced = introduced
         self._details = ""
         """What the last reason left out."""
-        self._nudged: tuple[int, ...] | None = None
-        """The moves of the game when a nudge was given."""
+        self._hinted: tuple[int, ...] | None = None
+        """The moves of the game when a hint was given."""
+        self._step = 0
 
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block or an idea."""
@@ -68,12 +69,12 @@ class HintGiver:
             reason = explain_move(solution, question.number)
             return self._explain(reason, format_sentence(reason, opponent, voice.noun), opponent, voice.noun)
         found = hint(solution)
-        if question.command == "why":
+        if question.command == "hint":
+            self._step = self._step + 1 if self._hinted == table.game.moves else 1
+            self._hinted = table.game.moves
+        if question.command == "why" or self._step > 2:
             return self._explain(found.reason, found.why(opponent, voice.noun), opponent, voice.noun)
-        if self._nudged == table.game.moves:
-            return found.name_move()
-        self._nudged = table.game.moves
-        return found.nudge(voice.noun)
+        return found.nudge(voice.noun) if self._step == 1 else found.name_move()
 
     def _explain(self, reason: Reason, text: str, opponent: str, noun: str) -> str:
         """Return the text of a reason, how to ask for what it leaves out, and the idea behind it if that is new."""

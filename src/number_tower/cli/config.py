@@ -14,7 +14,7 @@ from number_tower import store
 from number_tower.cli.errors import CommandError, report_as
 from number_tower.files import open_replacing
 from number_tower.table import check_player_name
-from number_tower.text import find_nearest, format_mistakes, format_path, format_text, format_value, make_sentence
+from number_tower.text import format_mistakes, format_path, format_text, format_value, make_sentence, suggest_nearest
 
 if TYPE_CHECKING:
     from number_tower.cli.options import CommandParser
@@ -148,17 +148,14 @@ def _read_environment() -> dict[str, Any]:
 def _get_setting(key: str) -> Setting:
     if key in SETTINGS:
         return SETTINGS[key]
-    nearest = find_nearest(key, SETTINGS)
-    meant = f"; did you mean {nearest}?" if nearest else ""
-    raise ValueError(f"unknown; expected one of {', '.join(SETTINGS)}{meant}")
+    raise ValueError(f"unknown; expected one of {', '.join(SETTINGS)}{suggest_nearest(key, SETTINGS)}")
 
 
 def _parse_level(value: object) -> str | None:
     levels = list_levels()
     level = value.strip().lower() if isinstance(value, str) else ""
     if level not in levels:
-        nearest = find_nearest(level, levels)
-        meant = f"; did you mean {nearest}?" if nearest else ""
+        meant = suggest_nearest(level, levels)
         raise ValueError(f"expected one of {', '.join(levels)}; got {format_value(value)}{meant}")
     return None if level == PEOPLE else level
 
@@ -209,6 +206,10 @@ SETTINGS = {
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower config`."""
+    parser.add_examples(
+        ("tower config", "show all settings, and where each comes from"),
+        ("tower config level easy", "play against the level easy unless a call says otherwise"),
+    )
     parser.add_value("key", "KEY", f"the setting to show or change: {', '.join(SETTINGS)}", nargs="?")
     parser.add_value("value", "VALUE", "the new value", nargs="?")
     parser.add_flag("--unset", "remove the setting from the file")

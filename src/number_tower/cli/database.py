@@ -39,7 +39,7 @@ class LazyStore(GameDatabase):
         with report_as(f"{source}: ", store.LocationError):
             location = store.find_location(choose_database(self._choice))
         if location is None:
-            raise CommandError(f"games are not saved: {name_disabling()} says none")
+            raise CommandError(f"games are not saved: {name_disabling(self._choice)} says none")
         return location
 
     def query(self, look_up: Callable[[Store], Found], what: str, *, create: bool = False) -> Found:
@@ -75,10 +75,10 @@ def is_disabled(given: str | None) -> bool:
     return store.is_disabled(choose_database(given))
 
 
-def name_disabling() -> str:
-    """Name what can say that there is no database."""
-    files = "the settings file" if not os.environ.get(store.ENVIRONMENT_VARIABLE) and load_config().database else None
-    return files or f"{store.ENVIRONMENT_VARIABLE} or --db"
+def name_disabling(given: str | None, otherwise: str = f"{store.ENVIRONMENT_VARIABLE} or --db") -> str:
+    """Name what says that a call uses no database: the settings file, or what else can say so."""
+    in_file = given is None and not os.environ.get(store.ENVIRONMENT_VARIABLE) and is_disabled(None)
+    return "the settings file" if in_file else otherwise
 
 
 @contextmanager

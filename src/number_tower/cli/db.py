@@ -24,10 +24,14 @@ from number_tower.text import format_count, format_path
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower db`."""
+    parser.add_examples(
+        ("tower db", "say where your games are saved, and how many"),
+        ("tower db backup games-backup.db", "copy all of them to a file"),
+    )
     parser.add_value(
         "action",
         "ACTION",
-        "backup FILE, check, check FILE, restore FILE, or upgrade (the tables of a server; a file upgrades itself)",
+        "backup FILE, check [FILE], restore FILE, or upgrade (for a server; a database file is upgraded by itself)",
         nargs="?",
         choices=("backup", "check", "restore", "upgrade"),
     )
@@ -41,7 +45,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Run `tower db`."""
     _check_options(args)
     if args.action is None and is_disabled(args.db):
-        terminal.show(f"Games are not saved ({name_disabling()} says none).\n")
+        terminal.show(f"Games are not saved ({name_disabling(args.db)} says none).\n")
         return
     with report_as("", StoreError, end=".", code=FAILED):
         _ACTIONS[args.action](args, terminal)
@@ -51,7 +55,7 @@ def _check_options(args: Namespace) -> None:
     if args.file is not None and args.action is None:
         raise CommandError("a file name needs backup, check, restore or upgrade before it (see: tower db --help)")
     if args.file is None and args.action in {"backup", "restore"}:
-        raise CommandError(f"which file? As in: tower db {args.action} games-backup.db")
+        raise CommandError(f"which file? For example: tower db {args.action} games-backup.db")
     if args.force and args.action not in {"backup", "restore"}:
         raise CommandError("--force is only for backup and restore")
     if args.no_backup and args.action != "upgrade":
@@ -126,7 +130,7 @@ def _run_check(args: Namespace) -> tuple[str, DatabaseSummary]:
     elif Path(args.file).is_file():
         location = locate_file(args.file)
     else:
-        problem = f"there is no file {format_path(args.file)}; expected a backup, as tower db backup saves it."
+        problem = f"there is no file {format_path(args.file)}; expected a backup that tower db backup saved"
         raise CommandError(problem)
     with show_progress("games", "stops") as update:
         return location.name, check_database(location, update)

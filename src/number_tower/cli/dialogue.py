@@ -77,7 +77,7 @@ class Dialogue:
             self.terminal.show(f"\nReview it with: {self.format_command('review')}\n")
 
     def narrate(self, since: int = 0) -> None:
-        """Tell the game, to both players with prompts and answers, or only what came after so many moves."""
+        """Tell the game, to both players with prompts and answers, or only what came after the first `since` moves."""
         table, reader = replace(self.table, log=()), self.voice.reader
         if since:
             earlier = replace(table, game=table.game.at(since), declared=None)
@@ -170,7 +170,7 @@ class Dialogue:
         return self._current.log != self.table.log
 
     def _catch_up(self, current: Table, mine: Table) -> None:
-        """Go on with a game as it was changed elsewhere."""
+        """Continue with a game as it was changed elsewhere."""
         if mine.version - _count_common(mine.log, current.log) > 1:
             self.terminal.show(
                 f"\n(Your moves since then were not saved. This was your game: {format_record(self.table)})\n"
@@ -204,10 +204,10 @@ class Dialogue:
 
     def format_resume_hint(self, otherwise: str) -> str:
         """Say that the game is saved and how to resume it; `otherwise` is the text for a game without a move."""
-        if not self.table.game.moves:
+        if not self.table.game.moves and not self.has_autosaved:
             return otherwise
-        saved = "Game saved. " if self.has_autosaved or self.has_saved_file else ""
-        return f"{saved}Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
+        saved = "Game saved." if self.has_autosaved or self.has_saved_file else "Game not saved."
+        return f"{saved} Resume it with: {self.format_command('resume')}{self._format_seat_options()}"
 
     @property
     def has_autosaved(self) -> bool:

@@ -62,7 +62,9 @@ def require_extra(what: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("number_tower"):
             raise
-        message = f"{what} needs a few more packages: pip install 'number-tower[{extra}]'"
+        from number_tower.installation import format_install_command  # noqa: PLC0415 - only where one is missing
+
+        message = f"{what} needs a few more packages: {format_install_command(extra)}"
         raise CommandError(message, code=FAILED) from None
 
 

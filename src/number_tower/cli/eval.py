@@ -44,8 +44,12 @@ _SETTINGS = ("variants", "number", "positions", "against", "seed", "tries", "pat
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower eval`."""
+    parser.add_examples(
+        ("tower eval --player ./my-bot --baselines", "measure a program, with the levels for comparison"),
+        ("tower eval draft --player strong --games 10 --positions 50", "a short one, in one game"),
+    )
     parse_amount = make_number_parser(parse_number, "a whole number from 0 to 1,000,000", 0, 1_000_000)
-    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games, by the seed)", nargs="*")
+    parser.add_value("games", "GAME", "a game, a rule file, or one with options (new games)", nargs="*")
     parser.add_value(
         "--player",
         "PLAYER",
@@ -62,11 +66,11 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value("--tries", "N", "how many answers a player may try for each question (3)", type=parse_count)
     parser.add_flag("--no-legal", "do not tell players which blocks may be placed")
     parser.add_value("--patience", "S", "seconds that a program or function has for an answer (60)", type=parse_seconds)
-    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; --resume continues there")
-    parser.add_value("--out", "FILE", "save everything there, as lines of JSON (a new eval.jsonl)")
-    parser.add_flag("--resume", "resume the evaluation in that file; without other options, with those saved there")
+    parser.add_flag("--stop", "stop when an answer does not come, instead of counting it; continue with --resume")
+    parser.add_value("--out", "FILE", "save everything in FILE, as lines of JSON (a new eval.jsonl)")
+    parser.add_flag("--resume", "resume the evaluation in FILE; its settings are saved there")
     parser.add_value("--jobs", "N", "how many tasks to run at once (one per core)", type=parse_count)
-    parser.add_value("--report", "FOLDER", "write a report there: Markdown, a page, and plots")
+    parser.add_value("--report", "FOLDER", "write a report to FOLDER: Markdown, a web page, and plots")
     parser.add_flag("--json", "print the scores as one JSON document")
 
 
@@ -173,7 +177,7 @@ def _describe_output(args: Namespace, journal: EvaluationJournal) -> str:
 
 
 def _describe_shortage(args: Namespace, suite: Suite) -> str:
-    """Say that fewer positions were found than the call args for."""
+    """Say that fewer positions were found than the call asks for."""
     expected = 0 if _resumes_file(args) else DEFAULT_POSITIONS if args.positions is None else args.positions
     found = len(suite.position_specs)
     if found >= expected:
@@ -189,7 +193,7 @@ def format_summary(found: Scores, width: int) -> str:
     suite, players = found.suite, [score.player for score in found.players]
     games = format_count(len(suite.games), "new game" if suite.fresh else "game")
     tasks = f"{format_count(suite.number, 'game')} and {format_count(len(suite.position_specs), 'position')}"
-    text = f"{tasks} for each player, over {games}; seed {suite.seed}.\n\n"
+    text = f"{tasks} for each player, over {games}; random seed {suite.seed}.\n\n"
     text += render_ranking(players, _HEAD, [_format_row(score) for score in found.players], width) + _LEGEND
     if not any(score.overall.troubled.mean for score in found.players):
         return f"{text}Nobody gave an illegal answer.\n"
@@ -198,12 +202,12 @@ def format_summary(found: Scores, width: int) -> str:
     return text + "\nWhy answers were illegal, and how many:\n\n" + "".join(_format_reasons(found, width))
 
 
-_HEAD = ("lost (95%)", "guess", "kept", "points (95%)")
+_HEAD = ("lost (95%)", "guess", "right", "points (95%)")
 _ILLEGAL = ("illegal (95%)", "decisions (95%)", "forfeits (95%)")
 
 _LEGEND = """
 Lost: points given away per decision that counts; a win is worth 1. Guess: what
-a blind guess loses there. Kept: decisions that lost nothing. Points: per game.
+a blind guess loses there. Right: decisions that lost nothing. Points: per game.
 """
 
 

@@ -17,7 +17,7 @@ from number_tower.record import json
 from number_tower.session.listing import format_local_time, format_result, get_player_names, label_game
 from number_tower.store import matches
 from number_tower.store.database import Store
-from number_tower.store.games import DamagedEntry, GameFilter, list_games
+from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games
 from number_tower.store.matches import ListedMatch, StoredMatch
 from number_tower.store.rows import StoredGame, format_time
 from number_tower.voice import format_points, get_voice
@@ -27,6 +27,10 @@ _MAX_WIDTHS = {"game": 28, "players": 31}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower history`."""
+    parser.add_examples(
+        ("tower history --player Ann --result won", "the games that Ann won"),
+        ("tower history --matches", "your matches and their scores"),
+    )
     parser.add_value("--game", "GAME", "only this game")
     parser.add_value("--player", "NAME", "only games of this player")
     parser.add_argument(
@@ -35,9 +39,9 @@ def add_arguments(parser: CommandParser) -> None:
         help="only games with this result; won and lost need --player",
     )
     parser.add_flag("--matches", "list matches and their scores instead of games")
-    parser.add_value("--since", "DATE", "only games played on or after that day", type=parse_day)
-    parser.add_value("--until", "DATE", "only games played on or before that day", type=parse_day)
-    parser.add_value("--page", "N", "which page to show (1)", type=parse_count, default=1)
+    parser.add_value("--since", "DATE", "only games played on DATE or later", type=parse_day)
+    parser.add_value("--until", "DATE", "only games played on DATE or earlier", type=parse_day)
+    parser.add_value("--page", "N", "the page to show (1)", type=parse_count, default=1)
     parser.add_value("--count", "N", "how many games to show on a page (20)", type=parse_count, default=20)
     parser.add_flag("--json", "print one JSON document instead of a table")
     parser.add_db_option()
@@ -121,6 +125,17 @@ def _match_to_json(listed: ListedMatch) -> dict[str, object]:
         "over": match.over,
         "winner": match.leader + 1 if match.over and match.leader is not None else None,
     }
+
+
+def list_ids(
+    store: Store, count: int, result: ResultFilter | None = None, *, with_matches: bool = False
+) -> dict[str, str]:
+    """Return the ids of the last games, and perhaps of the last matches, each with a description."""
+    with store.read() as connection:
+        rows = [_format_row(each) for each in list_games(connection, GameFilter(result=result), count)[0]]
+        if with_matches:
+            rows += [_format_match_row(each) for each in matches.list_matches(connection, count)[0]]
+    return {identity: ", ".join(cells) for identity, _, *cells in rows}
 
 
 def normalize_game_name(game: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Commands that describe the games and the command itself: `games`, `levels`, `rules` and `completion`."""
+"""Commands that describe the games: `games`, `levels` and `rules`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from argparse import Namespace
 from textwrap import fill
 
 from number_tower.brief import describe_rules
-from number_tower.cli.errors import CommandError
 from number_tower.cli.menu import ask_for_game, show_games
 from number_tower.cli.options import CommandParser
 from number_tower.cli.play import choose_game, format_options, read_rule_options
@@ -15,11 +14,21 @@ from number_tower.players import LEVELS, RANDOM
 from number_tower.text import format_argument
 from number_tower.voice import get_voice
 
-SHELLS = ("bash", "zsh", "fish", "powershell", "tcsh")
+
+def add_games_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower games`: there are none."""
+    parser.add_examples(
+        ("tower games", "the games, a line each"),
+        ("tower rules draft", "the rules of one of them"),
+    )
 
 
-def add_arguments(_: CommandParser) -> None:
-    """Describe the options of `tower games` and `tower levels`: there are none."""
+def add_levels_arguments(parser: CommandParser) -> None:
+    """Describe the options of `tower levels`: there are none."""
+    parser.add_examples(
+        ("tower levels", "the levels, from the weakest to the strongest"),
+        ("tower play draft fair", "play against one of them"),
+    )
 
 
 def run_games(_: Namespace, terminal: Terminal) -> None:
@@ -34,7 +43,7 @@ def run_levels(_: Namespace, terminal: Terminal) -> None:
     terminal.show_list({level.name: f"{level.about}." for level in LEVELS.values()})
     terminal.show(
         "\nIf a game is too large to work out, strong and perfect say so, and play as well as they can.\n"
-        "For comparison there is also:\n\n"
+        "There is also:\n\n"
     )
     terminal.show_list({RANDOM.name: f"{RANDOM.about}."})
     terminal.show(
@@ -44,6 +53,10 @@ def run_levels(_: Namespace, terminal: Terminal) -> None:
 
 def add_rules_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower rules`."""
+    parser.add_examples(
+        ("tower rules draft", "the rules of draft in brief"),
+        ("tower rules summit --target 30", "the rules with another target"),
+    )
     parser.add_game_options()
 
 
@@ -61,17 +74,3 @@ def run_rules(args: Namespace, terminal: Terminal) -> None:
     options = "".join(f" --{key} {format_argument(str(value))}" for key, value in read_rule_options(args).items())
     call = f"tower play {format_argument(book.source)}{options}"
     terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")
-
-
-def add_completion_arguments(parser: CommandParser) -> None:
-    """Describe the options of `tower completion`."""
-    parser.add_value("shell", "SHELL", "bash, zsh, fish, powershell or tcsh", nargs="?")
-
-
-def run_completion(args: Namespace, _: Terminal) -> None:
-    """Print a script that makes a shell complete `tower`."""
-    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
-
-    if args.shell not in SHELLS:
-        raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
-    print(shellcode(["tower"], shell=args.shell))

@@ -22,7 +22,7 @@ GAME_COMMANDS = {
     "help": "the rules in brief, and these commands",
     "moves": "the moves you can make now, and why the others are not possible",
     "show": "draw the towers",
-    "hint": "what kind of move to look for; ask again for the move itself",
+    "hint": "what to look for; ask again for the move, and again for the reason",
     "why": "the reason for the best move; why 5 gives the reason for or against 5",
     "undo": "undo the last move; against the computer, your move and its answer",
     "save": "save the game to a file, now and after every move: save game.json",
@@ -129,7 +129,8 @@ class MovePrompt:
                 self.terminal.show_list({answer.topic: self.commands[answer.topic]})
             case "help":
                 self.terminal.show_event(voice.tell_help(table))
-                self.terminal.show_list(self.commands)
+                ideas = {f"why {idea}": "what this idea is" for idea in sorted(self.introduced)}
+                self.terminal.show_list({**self.commands, **ideas})
             case "moves":
                 for message in voice.tell_moves(table):
                     self.terminal.show_event(message)

@@ -32,6 +32,10 @@ _COUNTS = {1: "One position", 2: "Two positions", 3: "Three positions"}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower learn`."""
+    parser.add_examples(
+        ("tower learn draft", "a first lesson in draft"),
+        ("tower learn climb --seed 2", "a lesson in climb with other positions"),
+    )
     parser.add_game_options()
     parser.add_value("--seed", "N", "the random seed: the same number gives the same lesson", type=parse_seed)
     parser.add_db_option()

@@ -18,7 +18,7 @@ import number_tower
 from number_tower.cli.errors import FAILED, FINISHED, INTERRUPTED, CommandError, handle_interrupt_once, print_error
 from number_tower.cli.options import CommandParser, list_games
 from number_tower.cli.terminal import Terminal
-from number_tower.text import format_value
+from number_tower.text import format_value, make_sentence
 
 COMMANDS = {
     "play": ("play", "play a game at this keyboard"),
@@ -44,7 +44,7 @@ COMMANDS = {
     "games": ("info", "list the games"),
     "levels": ("info", "describe the levels of the computer"),
     "rules": ("info", "print the rules of a game in brief"),
-    "completion": ("info", 'print shell completion, e.g. eval "$(tower completion bash)"'),
+    "completion": ("completion", 'print shell completion, e.g. eval "$(tower completion bash)"'),
 }
 """Each command's module in `cli`, which is imported only when the command is called, and its summary.
 
@@ -86,9 +86,7 @@ def _run_safely(argv: Sequence[str]) -> int:
 def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     """Parse a call, import its command's module and run it; `namespace` holds options given before."""
     if "_ARGCOMPLETE" in os.environ:
-        import argcomplete  # noqa: PLC0415 - only for completion
-
-        argcomplete.autocomplete(create_parser(os.environ.get("COMP_LINE", "").split()))
+        import_module("number_tower.cli.completion").complete(create_parser)
     argv = _complete_call(argv)
     try:
         args, unknown = create_parser(argv).parse_known_args(argv, namespace)
@@ -103,7 +101,9 @@ def run_command(argv: Sequence[str], namespace: Namespace | None = None) -> int:
     colours = args.command == "config" or import_module("number_tower.cli.config").load_config().colours
     try:
         return int(run(args, Terminal(colours=colours)) or FINISHED)
-    except number_tower.CatalogueError as error:  # imported only when there is an error
+    except number_tower.RuleFileError as error:  # imported only when there is an error
+        raise CommandError(str(import_module("number_tower.voice").add_voice_mistakes(error))) from None
+    except number_tower.CatalogueError as error:
         raise CommandError(str(error)) from None
 
 
@@ -122,7 +122,7 @@ def create_parser(names: Collection[str] = tuple(COMMANDS)) -> CommandParser:
         title="commands", metavar="COMMAND", dest="command", parser_class=CommandParser, prog="tower"
     )
     for name, (_, summary) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary)
+        command = commands.add_parser(name, help=summary, description=make_sentence(summary))
         if name in names:
             _load(name, "add", "_arguments")(command)
     return parser

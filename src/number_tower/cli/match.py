@@ -33,6 +33,10 @@ DEFAULT_GAMES = 3
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower match`."""
+    parser.add_examples(
+        ("tower match summit --best-of 5 --vs fair", "up to five games of summit against the level fair"),
+        ("tower match race,draft,factor --names Ann,Ben", "three games that take turns"),
+    )
     parser.add_game_options("GAME", "a game's name or a rule file; or several that take turns, as in race,draft,factor")
     parser.add_level_argument()
     parser.add_value("--best-of", "N", "how many games at most (3, or one of each)", type=parse_count)
@@ -71,7 +75,7 @@ def _split_games(games: str | None) -> list[str | None]:
 
 
 def resume_match(args: Namespace, saved: StoredMatch, terminal: Terminal) -> None:
-    """Go on with a match."""
+    """Resume a match."""
     if args.record is not None:
         problem = "--record is for one game, and this is a match; to save the current game, type: save FILE"
         raise CommandError(problem)

@@ -13,6 +13,7 @@ from number_tower.cli.input import parse_input
 from number_tower.cli.main import run_command
 from number_tower.cli.terminal import Terminal
 from number_tower.text import find_nearest, format_text, format_value, make_sentence
+from number_tower.voice import add_voice_mistakes
 
 _COMMANDS = ("learn", "puzzle", "levels", "rules", "resume", "history", "stats", "match")
 """Commands that can be typed in the menu."""
@@ -24,10 +25,15 @@ _COMMANDS_WITH_GAME = {"learn", "puzzle", "rules", "match"}
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Show the games, ask which to play, and play it; on a terminal, come back until the menu is left."""
+    """Open the full-screen app where it can be shown, and else the menu."""
     if opens_app(args, default=True):
         open_app(args)
-        return
+    else:
+        _run_menu(args, terminal)
+
+
+def _run_menu(args: Namespace, terminal: Terminal) -> None:
+    """Show the games, ask which to play, and play it; on a terminal, come back until the menu is left."""
     terminal.show_heading("Welcome to Number Tower!\n")
     terminal.show("Two players, numbered blocks, and towers to build. These are the games:\n\n")
     show_games(terminal, numbered=terminal.interactive)
@@ -49,6 +55,8 @@ def run(args: Namespace, terminal: Terminal) -> None:
             else:
                 terminal.show(help_text)
         except (catalogue.CatalogueError, CommandError) as error:
+            if isinstance(error, catalogue.RuleFileError):
+                error = add_voice_mistakes(error)
             problem = str(error).removeprefix("--vs: ")
             terminal.show(
                 f"{make_sentence(problem)}\n"

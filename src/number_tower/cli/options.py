@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
-from functools import partial
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from number_tower.blocks import LARGEST_NUMBER, parse_number
 from number_tower.cli.errors import CommandError
+from number_tower.cli.terminal import get_columns, is_visible
 from number_tower.text import format_value
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 _CHOICE = re.compile(r"(.+): invalid choice: (.+) \(choose from (.+)\)")
-_DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB)"
+_EXAMPLES = "examples:"
+_HELP_WIDTH = 96
+"""Columns of the help where there is room for them."""
+
+_DATABASE = "the database: a file, postgresql://..., or none (default: NUMBER_TOWER_DB, or your settings)"
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -60,12 +64,31 @@ def parse_day(text: str) -> str:
 # The parser -----------------------------------------------------------------------------------------------------------
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Fits the help into the terminal; in a pipe it always has the same width. Examples keep their lines."""
+
+    def __init__(self, prog: str) -> None:
+        columns = get_columns(sys.stdout) - 2 if is_visible(sys.stdout) else _HELP_WIDTH
+        super().__init__(prog, max_help_position=min(26, columns // 3), width=min(columns, _HELP_WIDTH))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if not text.startswith(_EXAMPLES):
+            return super()._fill_text(text, width, indent)
+        indented = " " * 6
+        return "\n".join(
+            super(_HelpFormatter, self)._fill_text(line, width, indented) if line.startswith(indented) else line
+            for line in text.split("\n")
+        )
+
+
 class CommandParser(argparse.ArgumentParser):
     """Reports a wrong call as a CommandError: one line that says what is wrong and what would be right."""
 
+    examples: tuple[tuple[str, str], ...] = ()
+    """Calls of the command, each with what it does."""
+
     def __init__(self, **settings: Any) -> None:
-        fixed = partial(argparse.HelpFormatter, max_help_position=26, width=96)  # measuring a terminal takes long
-        super().__init__(formatter_class=fixed, allow_abbrev=False, **settings)
+        super().__init__(formatter_class=_HelpFormatter, allow_abbrev=False, **settings)
 
     def add_flag(self, name: str, meaning: str, **settings: Any) -> None:
         """Add an option without a value."""
@@ -74,6 +97,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_value(self, name: str, metavar: str, meaning: str, **settings: Any) -> argparse.Action:
         """Add an argument or an option that takes a value; `metavar` stands for the value in the help."""
         return self.add_argument(name, metavar=metavar, help=meaning, **settings)
+
+    def add_examples(self, *examples: tuple[str, str]) -> None:
+        """Add calls, each with what it does, to the end of the help."""
+        self.examples = examples
+        self.epilog = _EXAMPLES + "".join(f"\n  {call}\n      {meaning}" for call, meaning in examples)
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Print help and version; unlike argparse, let a failed write raise its error."""
@@ -86,6 +114,8 @@ class CommandParser(argparse.ArgumentParser):
             name, given, known = choice.groups()
             one_of = "one of " if "," in known else ""
             message = f"{name}: expected {one_of}{known.replace(chr(39), '')}; got {given}"
+        message = message.replace("expected one argument", "expected a value; got none")
+        message = message.replace("the following arguments are required", "missing")
         raise CommandError(f"{message} (see: {self.prog} --help)")
 
     def add_game_options(
@@ -101,8 +131,7 @@ class CommandParser(argparse.ArgumentParser):
         self, name: str = "GAME", meaning: str = "a game's name, or a rule file (mygame.toml)"
     ) -> None:
         """Add a game."""
-        game = self.add_value("game", name, meaning, nargs="?")
-        setattr(game, "completer", _complete_game)  # noqa: B010 - argcomplete's own attribute, unknown to argparse's types
+        self.add_value("game", name, meaning, nargs="?")
 
     def add_app_option(self, *, only_plain: bool = False) -> None:
         """Add whether to play in the full-screen app or in the dialogue."""
@@ -168,7 +197,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_no_save_option(self) -> None:
         """Add whether the game is kept out of the database."""
-        self.add_flag("--no-save", "do not save this in the database", default=argparse.SUPPRESS)
+        self.add_flag("--no-save", "do not save anything in the database", default=argparse.SUPPRESS)
 
     def add_record_option(self) -> None:
         """Add a file that the game is saved to."""
@@ -185,10 +214,3 @@ def list_games() -> tuple[str, ...]:
     from number_tower import catalogue  # noqa: PLC0415 - `--version` and `--help` need no games
 
     return catalogue.list_names()
-
-
-def _complete_game(prefix: str, **_: object) -> Iterable[str]:
-    """List the games and rule files that begin with a prefix, for shell completion."""
-    from argcomplete.completers import FilesCompleter  # noqa: PLC0415 - only for completion
-
-    return (*list_games(), *FilesCompleter(["toml"])(prefix))

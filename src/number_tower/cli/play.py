@@ -30,6 +30,10 @@ _FIRST: dict[str, catalogue.First] = {"1": 1, "2": 2, "random": "random"}
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower play`."""
+    parser.add_examples(
+        ("tower play draft gentle", "play draft against the easiest level; `tower draft gentle` does the same"),
+        ("tower play race --target 21 --names Ann,Ben", "two people play race to 21 at one keyboard"),
+    )
     parser.add_game_options()
     parser.add_level_argument()
     parser.add_player_options("who starts: 1, 2, or random for a coin toss")
@@ -132,7 +136,7 @@ def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:
     """Return the computer players of a call, if there are any; in every game of a match they have another seed."""
     if args.vs is None:
         if args.seat is not None:
-            raise CommandError("--seat needs --vs LEVEL: against whom do you play? (see: tower levels)")
+            raise CommandError("--seat needs an opponent: add --vs LEVEL (see: tower levels)")
         return None
     from number_tower.players import UnknownPlayerError  # noqa: PLC0415 - two people need none of it
     from number_tower.session.opponents import Opponents  # noqa: PLC0415 - likewise

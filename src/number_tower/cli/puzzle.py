@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PUZZLE_COMMANDS = {
     **{word: GAME_COMMANDS[word] for word in ("help", "moves", "show")},
     "hint": "what kind of move to look for",
-    "why": "what an idea is: why pairs",
+    "why": "more about an idea: why, and then its name",
     "skip": "show the answer",
     "quit": "stop",
 }
@@ -55,11 +55,15 @@ LONGEST_LINE = 100
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower puzzle`."""
+    parser.add_examples(
+        ("tower puzzle", "today's puzzle"),
+        ("tower puzzle race --grade 3 --count 5", "five puzzles of medium grade"),
+    )
     parser.add_game_options()
     parser.add_value(
         "--grade", "1-5", "how hard the puzzles are, from 1 (easy) to 5 (hard)", type=int, choices=range(1, 6)
     )
-    parser.add_value("--day", "DATE", "the puzzle of that day, such as 2027-01-31", type=parse_day)
+    parser.add_value("--day", "DATE", "the puzzle of a date, such as 2027-01-31", type=parse_day)
     parser.add_value("--seed", "N", "the random seed: the same number gives the same puzzles", type=parse_seed)
     parser.add_value("--count", "N", "the number of puzzles", type=parse_count)
     parser.add_value("--name", "ANN", "your name, for `tower stats ANN`")
@@ -139,10 +143,10 @@ class PuzzleSource:
             return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
         none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
         if not found:
-            where = "nowhere" if complete else "in no position that was looked at"
-            return f"{none} in {game}: {where} does exactly one of several moves win"
+            which = "has" if complete else "that was tried has"
+            return f"{none} in {game}: no position {which} several moves of which exactly one wins"
         others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
-        return f"{none} in {game}; {'there are' if complete else 'found were'} {others}"
+        return f"{none} in {game}, but {'there are' if complete else 'the search found'} {others}"
 
 
 # Questions -----------------------------------------------------------------------------------------------------------
@@ -208,7 +212,7 @@ class PuzzleSession:
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
             return ""
-        return f"{before}{self._right} of {self._asked}, best streak {self._best}.{after}"
+        return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}.{after}"
 
 
 class PuzzleQuestion:
@@ -229,7 +233,8 @@ class PuzzleQuestion:
         self._voice = get_voice(book, Reader(puzzle.game.to_move))
         self._terminal = terminal
         self._solution = puzzle.solve()
-        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=self._voice.reader)
+        reader = self._voice.reader
+        self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=reader, introduced=self._introduced)
 
     def ask(self) -> PuzzleResult | None:
         """Show the position, and ask until there is an answer; return None if the player quits."""
@@ -302,7 +307,7 @@ class PuzzleQuestion:
         winner = mover if rest.value == "win" else 1 - mover
         wins = "you win" if self._voice.reader.seat == winner else f"{self._voice.get_name(table, winner)} wins"
         end = "it is a draw" if rest.value == "draw" else wins
-        return end if rest.plies is None else f"{rest.plies:,} more plies, and {end}"
+        return end if rest.plies is None else f"{rest.plies:,} more moves, and {end}"
 
 
 def _shorten_reason(reason: Reason) -> Reason:

@@ -13,6 +13,10 @@ from number_tower.voice import BOTH, SPECTATOR
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower replay`."""
+    parser.add_examples(
+        ("tower replay", "print your last game again"),
+        ("tower replay draft:9,8,6", "print a game from its line"),
+    )
     parser.add_ref_argument("your last game")
 
 

@@ -1,4 +1,4 @@
-"""`tower resume`: go on with a game or a match, against the same opponents."""
+"""`tower resume`: continue a game or a match, against the same opponents."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower resume`."""
+    parser.add_examples(
+        ("tower resume", "continue the last unfinished game or match"),
+        ("tower resume m3", "continue match m3 (see: tower history --matches)"),
+    )
     parser.add_ref_argument("the last unfinished game or match", matches=True)
     parser.add_opponent_options()
     parser.add_record_option()
@@ -36,7 +40,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(args: Namespace, terminal: Terminal) -> None:
-    """Go on with a game or a match; a game from a file is saved there as well."""
+    """Resume a game or a match; a game from a file is saved there as well."""
     found = _find_resumable(args)
     if not isinstance(found, FoundGame):
         over = found.series.match.over
@@ -71,7 +75,7 @@ def _restore_opponents(args: Namespace, seats: Seats, terminal: Terminal) -> Nam
         return args
     if unknown := [spec for spec in opponents if not is_command(spec) and spec not in {*LEVELS, RANDOM.name}]:
         terminal.show(
-            f"(The computer that played here, {format_value(unknown[0])}, is unknown to this Number Tower.)\n\n"
+            f"(This game was played against {format_value(unknown[0])}, which this Number Tower does not know.)\n\n"
         )
         return args
     if any(map(is_command, opponents)):

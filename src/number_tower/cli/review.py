@@ -28,6 +28,10 @@ _NARROW = 60
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower review`."""
+    parser.add_examples(
+        ("tower review", "review your last game"),
+        ("tower review 12 --svg game.svg", "review game 12, and draw it as a picture"),
+    )
     parser.add_ref_argument("your last game")
     parser.add_flag("--json", "print one JSON document instead of text")
     parser.add_value("--svg", "FILE", "also draw the game as one picture")
@@ -100,17 +104,17 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     table = format_table(heads, "><><", rows, colour=terminal.colour, max_widths=longest_name)
     heading, *lines = table.splitlines()
     terminal.write(f"{heading}\n")
-    indent = " " * (6 if narrow else 8)
+    indent, introduced = " " * (6 if narrow else 8), set[str]()
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in (*["forced"] * (move.forced and narrow), *_list_remarks(move, words)):
+        for sentence in (*["forced"] * (move.forced and narrow), *_list_remarks(move, words, introduced)):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
 
 
-def _list_remarks(move: JudgedMove, words: ReviewText) -> Iterator[str]:
-    yield from words.format_mistake(move)
+def _list_remarks(move: JudgedMove, words: ReviewText, introduced: set[str]) -> Iterator[str]:
+    yield from words.format_mistake(move, introduced)
     if move.skips:
         yield f"({words.names[1 - move.player]} cannot place a {words.noun} and skips.)"
 

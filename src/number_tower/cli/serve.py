@@ -11,7 +11,7 @@ from number_tower.cli.database import LazyStore, is_disabled, name_disabling
 from number_tower.cli.errors import FAILED, CommandError, report_as, require_extra
 from number_tower.cli.options import CommandParser, make_number_parser, parse_count
 from number_tower.cli.terminal import Terminal
-from number_tower.store import StoreError
+from number_tower.store import ENVIRONMENT_VARIABLE, StoreError
 from number_tower.web import settings
 
 T = TypeVar("T")
@@ -22,13 +22,17 @@ LONGEST_DRAIN = 5
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower serve`."""
+    parser.add_examples(
+        ("tower serve", "play in the browser on this machine"),
+        ("tower serve --host 0.0.0.0 --port 8080", "let others in the same network play too"),
+    )
     parse_drain = make_number_parser(float, f"seconds from 0 to {LONGEST_DRAIN}", 0, LONGEST_DRAIN)
     parse_port = make_number_parser(parse_number, "a port from 1 to 65,535, such as 8000", 0, 65_535)
     parser.add_value(
         "--host", "HOST", "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: also others, as in a class)"
     )
     parser.add_value("--port", "PORT", "the port (8000, or the next free one)", type=parse_port)
-    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB)")
+    parser.add_db_option("the database: a file, or postgresql://... (default: NUMBER_TOWER_DB, or your settings)")
     parser.add_value(
         "--proxy",
         "ADDRESSES",
@@ -40,7 +44,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--host-name",
         "NAMES",
-        "names by which people open the server, besides localhost and IP addresses, with commas between",
+        "names of the server besides localhost and IP addresses, separated by commas",
         action="append",
     )
     parser.add_value(
@@ -50,7 +54,7 @@ def add_arguments(parser: CommandParser) -> None:
         type=parse_drain,
         default=0.0,
     )
-    parser.add_flag("--no-limits", "do not limit how often people may ask")
+    parser.add_flag("--no-limits", "do not limit the number of requests")
     parser.add_value(
         "--workers", "N", "processes that think about positions (all cores but one; at most 4)", type=parse_count
     )
@@ -62,7 +66,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_value(
         "--max-db",
         "SIZE",
-        "start no new games while the database is larger, e.g. 500M or 2G, or none for no limit (4G)",
+        "start no new games while the database is larger than SIZE, such as 500M or 2G; none: no limit (4G)",
         default="4G",
     )
     parser.add_argument("--log", choices=("json", "text"), help="the format of the log (text on a terminal, else json)")
@@ -86,7 +90,8 @@ def run(args: Namespace, _: Terminal) -> int:
 
 def _read_settings(args: Namespace) -> settings.Settings:
     if is_disabled(args.db):
-        advice = f"leave out --db for the default one, or name a file ({name_disabling()} says none)"
+        source = name_disabling(args.db, f"--db or {ENVIRONMENT_VARIABLE}")
+        advice = f"leave out --db for the default one, or name a file ({source} says none)"
         raise CommandError(f"a server saves every game, and needs a database for that: {advice}")
 
     def read(option: str, parse: Callable[[Any], T], value: object, default: T) -> T:

@@ -31,6 +31,10 @@ LONGEST_LINE = 10_000
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower solve`."""
+    parser.add_examples(
+        ("tower solve draft", "the value of every opening in draft"),
+        ("tower solve draft --moves 9,8 --line", "a position, and a best line to the end"),
+    )
     parser.add_game_options(
         "GAME|REF",
         'a game or rule file; or a game\'s id, one line such as "draft:9,8,6", or a file with its record',
@@ -41,11 +45,11 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_flag("--line", "also print one best line of play to the end")
     parser.add_flag("--all", "list every move, even thousands of them")
     parser.add_flag("--values", "only win, draw or loss, without the number of plies: often much faster")
-    parser.add_value("--seconds", "S", "stop after that many seconds (exit code 3)", type=parse_seconds)
+    parser.add_value("--seconds", "S", "stop after S seconds (exit code 3)", type=parse_seconds)
     parser.add_value(
         "--memory",
         "M",
-        "use at most this much memory for tables, in MiB (512)",
+        "use at most M MiB of memory for tables (512)",
         type=make_number_parser(parse_number, "a whole number of MiB, 1 or more", 1, LARGEST_NUMBER + 1),
     )
 
@@ -54,7 +58,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     """Solve a position, and print its value and its moves."""
     table = _find_table(args)
     if table.declared is not None and not args.json:
-        terminal.show(f"(This game was {table.declared.reason}; it is solved as it stood.)\n")
+        terminal.show(f"(This game was {table.declared.reason}; this is its last position.)\n")
     table = _play_moves(table, args.moves)
     with SearchProgress() as progress:
         with report_as("", NotSolvedError, end=".", code=NOT_SOLVED):
@@ -131,7 +135,7 @@ def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
 def _find_line(solution: Solution) -> tuple[list[int], str]:
     """Return a best line, or why there is none."""
     if solution.plies is not None and solution.plies > LONGEST_LINE:
-        return [], f"A best line has {_format_plies(solution.plies)}: too many to be written down."
+        return [], f"A best line has {_format_plies(solution.plies)}: too many to print."
     try:
         return list(solution.line()), ""
     except NotSolvedError as error:

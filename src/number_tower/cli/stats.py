@@ -25,7 +25,7 @@ from number_tower.store.statistics import Period, ResultsByGame, Statistics
 from number_tower.text import format_count, format_text, format_value, pluralize
 
 PATIENCE = 60.0
-"""Seconds that games are judged for before the tables are shown; another call goes on with the rest."""
+"""Seconds that games are judged for before the tables are shown; another call continues with the rest."""
 
 MOST_PLAYERS = 20
 """Players in the table; the JSON has them all."""
@@ -43,7 +43,11 @@ _LONGEST_NAME = 20
 
 def add_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower stats`."""
-    parser.add_value("name", "NAME", "only this player's", nargs="?")
+    parser.add_examples(
+        ("tower stats", "everybody and every game"),
+        ("tower stats Ann", "only Ann: results, accuracy and puzzles"),
+    )
+    parser.add_value("name", "NAME", "show only this player's results", nargs="?")
     parser.add_flag("--json", "print one JSON document instead of bars")
     parser.add_db_option()
 

@@ -53,7 +53,7 @@ class Terminal:
     @property
     def columns(self) -> int:
         """The width of the terminal now; in a pipe, lines are as long as they need to be."""
-        return _get_columns(sys.stdout) if self._visible else sys.maxsize
+        return get_columns(sys.stdout) if self._visible else sys.maxsize
 
     def ask(self, prompt: str) -> str:
         """Ask for an answer. One that the terminal does not echo is printed after its prompt."""
@@ -152,7 +152,7 @@ def is_visible(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _get_columns(stream: TextIO) -> int:
+def get_columns(stream: TextIO) -> int:
     """Return the width of a terminal, or 80 where it is unknown or makes no sense."""
     try:
         columns = os.get_terminal_size(stream.fileno()).columns

@@ -29,6 +29,10 @@ LONGEST_LINE = 16 * 1024 * 1024
 
 def add_export_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower export`."""
+    parser.add_examples(
+        ("tower export games.jsonl", "all your games, a line each"),
+        ("tower export --game draft --player Ann > ann.jsonl", "Ann's games of draft"),
+    )
     parser.add_value("file", "FILE", "the file to write (default: standard output)", nargs="?")
     parser.add_force_option()
     parser.add_value("--game", "GAME", "only this game; a match is exported as a whole")
@@ -84,6 +88,10 @@ def _open_output(path: str | None) -> Iterator[TextIO]:
 
 def add_import_arguments(parser: CommandParser) -> None:
     """Describe the options of `tower import`."""
+    parser.add_examples(
+        ("tower import games.jsonl", "import what another machine exported"),
+        ("tower import < games.jsonl", "the same, from standard input"),
+    )
     parser.add_value("file", "FILE", "the file to read (default: standard input)", nargs="?")
     parser.add_db_option()
 

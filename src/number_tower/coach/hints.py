@@ -90,8 +90,8 @@ class Hint(NamedTuple):
     def name_move(self) -> str:
         """Write which block to place."""
         key = "move_only" if self.legal == 1 else f"move_{self.worth.value}"
-        if key == "move_loss" and self.worth.plies is None:
-            key = "move_loss_unknown" if self.safe else "move_loss_at_once"
+        if key == "move_loss":
+            key += {"lost_unknown": "_unknown", "lost": ""}.get(self._choose_nudge(), "_alike")
         return fill_text(key, {"block": self.block})
 
     def why(self, opponent: str, noun: str) -> str:

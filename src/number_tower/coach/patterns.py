@@ -162,7 +162,7 @@ def format_answers(pairs: Sequence[tuple[int, int | None]], *, more: bool = Fals
     return ", ".join([*told, "and so on"] if more else told)
 
 
-# Towers of one's own --------------------------------------------------------------------------------------------------
+# Separate towers ------------------------------------------------------------------------------------------------------
 
 
 def _find_threat(after: Position, mover: int, block: int) -> Reason | None:

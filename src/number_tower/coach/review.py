@@ -13,7 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from number_tower.coach.reasons import Reason, find_reason
-from number_tower.coach.sentences import format_reason, format_sentence
+from number_tower.coach.sentences import format_reason, format_sentence, introduce_idea
 from number_tower.game import Game
 from number_tower.position import Outcome, Position
 from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
@@ -152,7 +152,7 @@ def review(
     memory: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> GameReview:
-    """Judge every move of a game, spending at most so many seconds on each position; `declared` is a result by word.
+    """Judge every move of a game, spending at most `seconds` on each position; `declared` is a declared result.
 
     The positions are solved from the last to the first: the end of a game is solved soonest, and what is learned there
     serves the earlier ones. `altogether` limits the seconds for all of them, and `memory` (in MiB) the search.
@@ -292,23 +292,35 @@ class ReviewText(NamedTuple):
             return f"When it was left, {self._format_leader(value, 'was winning', 'it was a draw')}."
         return f"As it stands, {self._format_leader(value, 'wins', 'it is a draw')} if both play their best."
 
-    def format_mistake(self, move: JudgedMove) -> Iterator[str]:
-        """Write what would have been better than a mistake, and why it was one; nothing for other moves."""
+    def format_mistake(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
+        """Write what would have been better than a mistake, and why it was one; nothing for other moves.
+
+        Ideas that are not among those introduced are introduced, and added to them; by default none is.
+        """
         if move.before is None or move.after is None or not move.mistake:
             return
         if move.best:
             reason = self.format_reason(move, move.reason)
             because = "" if reason is None else f" {reason}"
             yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}.{because}"
+            yield from self._introduce(move.reason, introduced)
         if move.after.value == "draw":
             yield f"{move.block} leaves only a draw."
         elif move.refutation is not None:
             player, opponent = self.names[move.player], self.names[1 - move.player]
             yield format_sentence(move.refutation, opponent, self.noun, player=player)
+            yield from self._introduce(move.refutation, introduced)
 
-    def list_remarks(self, move: JudgedMove) -> Iterator[str]:
+    def _introduce(self, reason: Reason | None, introduced: set[str] | None) -> Iterator[str]:
+        """Write a sentence that introduces the idea behind a reason, unless it was introduced."""
+        if reason is None or introduced is None:
+            return
+        if (idea := introduce_idea(reason, self.noun, introduced)) is not None:
+            yield idea.introduction
+
+    def list_remarks(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
         """Write all there is to say about a move."""
-        yield from self.format_mistake(move)
+        yield from self.format_mistake(move, introduced)
         if move.skips:
             yield f"{self.names[1 - move.player]} cannot place a {self.noun} and skips."
 

@@ -116,10 +116,10 @@ def _draw_notes(review: GameReview, text: ReviewText, layout: Layout) -> Panel:
 
 def _describe_mistakes(review: GameReview, text: ReviewText) -> list[tuple[str, str]]:
     """Return the lead and the rest of each mistake's note; of very many, the first ones and the last."""
-    notes = [
-        (f"Move {move.ply}, {text.names[move.player]}'s {move.block} {move.mark}", " ".join(text.format_mistake(move)))
-        for move in review.mistakes
-    ]
+    introduced = set[str]()
+    leads = (f"Move {move.ply}, {text.names[move.player]}'s {move.block} {move.mark}" for move in review.mistakes)
+    told = (" ".join(text.format_mistake(move, introduced)) for move in review.mistakes)
+    notes = list(zip(leads, told, strict=True))
     left_out = len(notes) - _MAX_NOTES
     if left_out > 0:
         notes[_MAX_NOTES - 1 : -1] = [("...", f"{left_out} more {pluralize('mistake', left_out)} ...")]

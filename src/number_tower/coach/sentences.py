@@ -40,7 +40,7 @@ _KINDS_BY_IDEA = {
     "counting": ("ahead", "alone", "outlasts"),
     "threats": ("threat", "threat_or", "threat_or_higher"),
     "reach": ("out_of_reach", "too_low", "blocked", "blocked_draw"),
-    "answers": ("forced", "answers", "answers_rule"),
+    "answers": ("answers", "answers_rule"),
     "plans": ("plan", "plan_careful", "answers_plan", "plan_ahead"),
 }
 

@@ -329,7 +329,7 @@ def make_rule_tables(rules: Rules) -> RuleTables:
 
 
 def allocate_state(number: int) -> BatchState:
-    """Return the arrays for so many games, none of which has started."""
+    """Return the arrays for `number` games, none of which has started."""
     pair, each = (number, 2), (number,)
     return BatchState(
         left=np.zeros(pair, np.uint64),

@@ -4,9 +4,9 @@ An action is the place of a block among the blocks of the game, and the mask say
 is seen from a player's seat, own things first, every number from 0 to 1:
 
 - `turn`: whether this player is to move (0 for both once the game is over);
-- `left`: a 1 for each block left, own and the other's, or one pool; nothing where blocks are endless;
+- `left`: a 1 for each block left, own and the opponent's, or one pool; nothing where blocks are endless;
 - `top`: a 1 for the top of the tower (the first place: it is empty), and
-- `height`: its height, as a share of the highest that it can become; own tower and the other's, or one.
+- `height`: its height, as a share of the highest that it can become; own tower and the opponent's, or one.
 
 An exact value is 1 for a win, 0 for a draw, -1 for a loss of the player to move.
 """

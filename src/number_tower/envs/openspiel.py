@@ -249,7 +249,7 @@ class TowerObserver:
         """Return what a player sees as text: the parts of the vector, under the same names and in the same order."""
         position = state.position
         over = not position.legal_mask
-        parts = {"turn": "over" if over else "yours" if position.to_move == player else "the other's"}
+        parts = {"turn": "over" if over else "yours" if position.to_move == player else "the other player's"}
         for whose, side in (("", player), (" of the other", 1 - player)):
             parts[f"left{whose}"] = _format_blocks(position.rules, position.left[side])
             parts[f"top{whose}"] = str(position.tops[side] or "none")

@@ -55,7 +55,7 @@ class NumberTowerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.integer], N
     ) -> None:
         if render_mode is not None:
             raise ValueError(
-                f"render_mode: expected None, since so many games are not shown; got {format_value(render_mode)}"
+                f"render_mode: expected None, since many games at once are not drawn; got {format_value(render_mode)}"
             )
         self.games = Games(choose(game, options).rules, num_envs, seed=0, threads=threads)
         self.num_envs = num_envs

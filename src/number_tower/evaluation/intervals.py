@@ -53,7 +53,7 @@ def estimate_mean(clusters: Iterable[Cluster]) -> Estimate:
 def estimate_difference(clusters: Iterable[Cluster]) -> Estimate:
     """Estimate the mean of values from -1 to 1, such as the difference of two players' losses at the same positions.
 
-    Where the clusters do not differ, the interval is as wide as that of a share of so many clusters.
+    Where the clusters do not differ, the interval is as wide as that of a share of this number of clusters.
     """
     value, error, number, count = _summarize(clusters)
     if not number:

@@ -131,7 +131,7 @@ class ProcessRespondent(Conversation, Respondent):
         try:
             self.start()
         except ForfeitError as error:
-            raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {error}") from None
+            raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {error}") from None
 
     def start(self) -> ProgramProcess:
         """Start the process and wait until the function is imported."""
@@ -181,7 +181,7 @@ def import_function(spec: str) -> Function:
     except (Exception, SystemExit) as error:
         plain = module.removesuffix(".py")
         expected = _EXPECTED if plain == module else f"write it without .py, as in {format_text(f'{plain}:{name}')}"
-        raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {format_error(error)}; {expected}") from error
+        raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {format_error(error)}; {expected}") from error
     check_function(function, spec)
     return function
 
@@ -196,7 +196,7 @@ def check_function(function: object, spec: str) -> None:
     elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         problem = "it is an async function; expected an ordinary one, which may use asyncio.run"
     if problem is not None:
-        raise UnknownPlayerError(f"{format_text(spec)} cannot be asked: {problem}")
+        raise UnknownPlayerError(f"{format_text(spec)} cannot be used: {problem}")
 
 
 def call_function(function: Function, question: dict[str, object]) -> str:

@@ -20,10 +20,10 @@ Values = dict[int, float]
 POINTS: Mapping[Value, float] = {"win": 1.0, "draw": 0.5, "loss": 0.0}
 
 _MAX_MISSES = 200
-"""After so many random games in a row without a new position, the search ends."""
+"""The number of random games in a row without a new position after which the search ends."""
 
 _MAX_UNSOLVED = 12
-"""After so many positions that could not be solved, the search ends, since each takes long."""
+"""The number of unsolved positions after which the search ends, since each takes long."""
 
 
 class PositionSpec(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from number_tower.evaluation.suite import Suite, Task
 
 LONGEST_ANSWER = 100_000
-"""Only so many characters at the end of an answer are kept and read: that is where the block should be."""
+"""The number of characters at the end of an answer that are saved and read: the block should be there."""
 
 _CUT = "[... the beginning of a very long answer is left out ...]\n"
 

@@ -112,16 +112,16 @@ class EvaluationJournal(Journal[CompletedTask]):
     entry_noun = "task"
     setting_labels = {  # noqa: RUF012 - constant
         "number_tower_eval": "its file has format",
-        "version": "it was begun by version",
+        "version": "it was started with version",
         "games": "its games are",
-        "fresh": "that its games are variants is",
+        "fresh": "its setting for new games is",
         "players": "its players are",
         "number": "its number of games is",
         "positions": "its number of positions is",
         "against": "its opponent is",
         "seed": "its seed is",
         "tries": "its number of tries is",
-        "legal": "that legal blocks are listed is",
+        "legal": "its setting for listing legal blocks is",
         "patience": "its patience is",
     }
 

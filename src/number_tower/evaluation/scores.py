@@ -179,7 +179,7 @@ _Where = tuple[str, tuple[int, ...]]
 """A position: its game, and the moves that led to it."""
 
 _Part = tuple[str, str | int]
-"""Some of a player's tasks: all, those of a kind, a seat or a game, or the decisions after so many plies."""
+"""Some of a player's tasks: all, those of a kind, a seat or a game, or the decisions after a number of plies."""
 
 _ALL: _Part = ("all", "")
 

@@ -29,7 +29,7 @@ MAX_VARIANTS = 200
 """The largest number of variants for one evaluation."""
 
 _DRAW_EVERY = 5
-"""One of so many variants is a draw."""
+"""One variant in this number is a draw."""
 
 _MAX_POSITIONS = 2_000
 """Positions to search for each solution; a variant that needs more is not used."""

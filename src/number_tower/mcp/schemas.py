@@ -170,22 +170,24 @@ Target = Annotated[int | None, _POSITIVE.optional("Option of a named game: the h
 Blocks = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks to play with, such as 1-5 or 1,3,5.")]
 Opening = Annotated[object, _BLOCKS.optional("Option of a named game: the blocks that may lie on an empty tower.")]
 Hidden = Annotated[
-    bool, _FLAG.optional("Tell nobody which blocks are left, where the game has that option; no hints then.")
+    bool, _FLAG.optional("Hide which blocks are left, where the game has that option; then there are no hints.")
 ]
 Opponent = Annotated[
     str,
-    _LEVEL.optional("The computer's level, from the weakest to one that never errs; none: you move for both sides."),
+    _LEVEL.optional(
+        "The computer's level, from the weakest to one that makes no mistakes; none: you move for both sides."
+    ),
 ]
 Seat = Annotated[int, _integer(1, 2).optional("Your seat, if there is an opponent.")]
 FirstSeat = Annotated[First, _FIRST.optional("Which seat begins; random tosses a coin by the seed.")]
-Seed = Annotated[int | None, _integer(0).optional("What chance follows from: the same seed, the same opponent.")]
+Seed = Annotated[int | None, _integer(0).optional("The random seed; with the same seed, the opponent plays the same.")]
 ListsLegal = Annotated[bool, _FLAG.optional("Whether the blocks that may be placed are listed on every turn.")]
 GameId = Annotated[
     object,
     WithJsonSchema({"description": "The id of a game from start_game, such as game-1.", "type": "string"}),
 ]
 Block = Annotated[int, _BLOCK.needed("The number on the block to place.")]
-OneBlock = Annotated[int | None, _BLOCK.optional("Say more about placing this one block, and about no other.")]
+OneBlock = Annotated[int | None, _BLOCK.optional("Show the value of this one block only.")]
 Step = Annotated[int, _integer(1, 3).optional("How much to tell: 1 what to look for, 2 also the move, 3 also why.")]
 Seconds = Annotated[float, _SECONDS.optional("How long to search at most.")]
 

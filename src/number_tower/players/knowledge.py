@@ -25,7 +25,7 @@ MANY_MOVES = 200
 """With more moves than this it may take long to value them all, even if the position itself is solved quickly."""
 
 FEW_BLOCKS = 28
-"""Up to so many blocks left, plies are counted even where a theory gives the value without them."""
+"""The most blocks left with which plies are counted even where a theory gives the value without them."""
 
 _MAX_REPLIES = 20_000
 """Replies that are counted at most to find the moves that are hardest to answer."""

@@ -105,7 +105,7 @@ class Computer:
 
 
 def _find_best_looking(game: Game, plies: int, rng: Random) -> Sequence[int]:
-    """Return the moves that look best so many plies ahead; all of them for no plies."""
+    """Return the moves that look best with `plies` of lookahead; all of them for 0."""
     if not plies:
         return game.legal
     scores = evaluate_moves(game.position, plies, select_moves(game.position, rng))
@@ -115,7 +115,7 @@ def _find_best_looking(game: Game, plies: int, rng: Random) -> Sequence[int]:
 def evaluate_moves(position: Position, plies: int, moves: Sequence[int]) -> dict[int, int]:
     """Return a score for each move: positive if it wins, the sooner the higher; negative if it loses; otherwise 0.
 
-    Everything that ends within so many plies is found, as far as the number of positions suffices; a move that wins at
+    Everything that ends within `plies` is found, as far as the number of positions suffices; a move that wins at
     once is always found.
     """
     budget = iter(range(MAX_LOOKAHEAD_POSITIONS * _USUAL_BLOCKS // max(_USUAL_BLOCKS, len(position.rules.blocks))))

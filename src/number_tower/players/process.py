@@ -128,7 +128,7 @@ class SupervisedCommand:
         return self.returncode
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, for so many seconds at most."""
+        """Wait until it has ended, for `seconds` at most."""
         deadline = time.monotonic() + seconds
         while self.returncode is None and (left := deadline - time.monotonic()) > 0:
             self._receive(left)

@@ -94,7 +94,7 @@ class Search:
             self._limits.check(filled=self.stored / self.slots)
 
     def _choose_stack(self, searched: int) -> tuple[SearchStack, int]:
-        """Return the stack whose turn it is after so many positions, and the positions left in its turn."""
+        """Return the stack whose turn it is after `searched` positions, and the positions left in its turn."""
         if searched < _FIRST_TURN_POSITIONS:
             return self._stacks[0], _FIRST_TURN_POSITIONS - searched
         turns, used = divmod(searched - _FIRST_TURN_POSITIONS, _TURN_POSITIONS)
@@ -190,7 +190,7 @@ class Search:
         self._fill_limit = _compute_fill_limit(slots)
 
     def _allocate(self, size: int, *, as_list: bool = False) -> Any:
-        """Return so many zeros; interpreted, as a list if the numbers can be larger than a machine word."""
+        """Return `size` zeros; interpreted, as a list if the numbers can be larger than a machine word."""
         if self._compiled:
             return jit.load_numpy().zeros(size, "int64")
         return [0] * size if as_list or self._bits > _WORD_BITS else array("q", [0]) * size

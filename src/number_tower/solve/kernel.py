@@ -267,7 +267,7 @@ def count_plies_to_crush(rules: Numbers, stack: Numbers, frame: int) -> int:
     """Return the plies of a win that leaves the other player stuck, or with only moves that lose at once; else 0.
 
     Only for own blocks in equal steps, on one tower, where any fits on any. Each reply must be answered by a block
-    that reaches the target, so the target must be within reach of the other's smallest block and my largest.
+    that reaches the target, so the target must be within reach of the opponent's smallest block and my largest.
     """
     legal, height = stack[frame + LEGAL], stack[frame + MY_HEIGHT]
     mine, yours = stack[frame + MINE], stack[frame + YOURS]

@@ -126,10 +126,10 @@ class SearchLimits:
             self.progress(progress)
 
     def has_memory(self, amount: float) -> bool:
-        """Say whether so many bytes are within the limit."""
+        """Return whether `amount` bytes are within the limit."""
         return amount <= self.memory * MIB
 
     def require_memory(self, amount: float) -> None:
-        """Raise `NotSolvedError` if so many bytes are more than the limit."""
+        """Raise `NotSolvedError` if `amount` bytes are more than the limit."""
         if not self.has_memory(amount):
             raise NotSolvedError(f"not solved within {self.memory:,} MiB of memory")

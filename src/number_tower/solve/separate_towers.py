@@ -17,7 +17,7 @@ from number_tower.solve.worth import Solver, Worth
 
 _NEVER = 1 << 60
 _BLOCKS_PER_POSITION = 10_000
-"""Blocks to look through that take as long as one position of a search."""
+"""The number of blocks that take as long to scan as one position of a search."""
 
 _ENTRY_BYTES = 400
 """Memory of one remembered tower, about."""

@@ -73,7 +73,7 @@ class SubsetSum:
         return min(self.total - first, self.prefix_sums[-1] - size * first) // self._step
 
     def _find_rank_sum(self, count: int) -> int:
-        """Return the sum of ranks with which so many numbers have the total; -1 if they cannot have it."""
+        """Return the sum of ranks with which `count` numbers have the total; -1 if they cannot have it."""
         steps, rest = divmod(self.total - count * self.numbers[0], self._step)
         return steps if rest == 0 else -1
 
@@ -138,7 +138,7 @@ def find_runs(mask: int) -> list[range]:
 
 
 class _Subproblem(NamedTuple):
-    """Whether `chosen` numbers from the first so many runs can have ranks with a sum from `low` to `high`."""
+    """Whether `chosen` numbers from the first `runs` can have ranks with a sum from `low` to `high`."""
 
     runs: int
     chosen: int
@@ -155,7 +155,7 @@ class RunSubsetSum:
         self._sums = [0, *accumulate(_sum_consecutive(run.start, len(run)) for run in runs)]
         spreads = (run.start - runs[0].start if len(run) == 1 else 1 for run in runs)
         self._steps = [0, *accumulate(spreads, gcd)]
-        """The largest step that the ranks of the first so many runs have in common, if each run is one number."""
+        """For each number of runs, the largest step that their ranks have in common, if each run is one number."""
         self.size = self._counts[-1]
 
     def find_most(self, total: int) -> int:
@@ -188,13 +188,13 @@ class RunSubsetSum:
         return count * self._first + ranks * self._step
 
     def _sum_lowest(self, count: int) -> int:
-        """Return the sum of the lowest so many ranks."""
+        """Return the sum of the lowest `count` ranks."""
         run = bisect_right(self._counts, count) - 1
         more = count - self._counts[run]
         return self._sums[run] + (_sum_consecutive(self._runs[run].start, more) if more else 0)
 
     def _sum_highest(self, runs: int, count: int) -> int:
-        """Return the sum of the highest so many ranks of the first so many runs."""
+        """Return the sum of the highest `count` ranks of the first `runs`."""
         return self._sums[runs] - self._sum_lowest(self._counts[runs] - count)
 
     def _is_solvable(self, problem: _Subproblem, limits: SearchLimits) -> bool:
@@ -255,5 +255,5 @@ class RunSubsetSum:
 
 
 def _sum_consecutive(start: int, count: int) -> int:
-    """Return the sum of so many consecutive integers."""
+    """Return the sum of `count` consecutive integers."""
     return count * start + count * (count - 1) // 2

@@ -48,7 +48,7 @@ _ERRORS = {
     "SQLITE_BUSY": "another program is using it",
     "SQLITE_LOCKED": "another program is using it",
     "SQLITE_CANTOPEN": "it cannot be opened; perhaps you may not write there",
-    "SQLITE_NOTADB": "it is a file of another kind",
+    "SQLITE_NOTADB": "it is not a database file",
     "SQLITE_CORRUPT": "it is damaged",
     "SQLITE_PERM": "permission denied",
     "SQLITE_IOERR": "reading or writing it failed",
@@ -127,7 +127,7 @@ def describe_error(error: SQLAlchemyError | sqlite3.Error | UnicodeDecodeError |
     message = format_text(str(cause or error).strip().partition("\n")[0])
     if unreached := _CONNECT_MESSAGE.fullmatch(message):
         return f"{_SERVER_UNREACHABLE} ({unreached['why'].lower()})"
-    return _FATAL_MESSAGE.sub("its server says: ", message) or "it says no more"
+    return _FATAL_MESSAGE.sub("its server says: ", message) or "it gives no reason"
 
 
 # Engines --------------------------------------------------------------------------------------------------------------
@@ -142,7 +142,9 @@ def make_engine(location: Location, *, timeout: float | None = None) -> Engine:
             return _make_server_engine(url, timeout)
         engine = create_engine(url.set(query={"timeout": str(timeout), **url.query}))
     except ImportError:
-        needed = "pip install 'number-tower[postgres]'"
+        from number_tower.installation import format_install_command  # noqa: PLC0415 - only where it is missing
+
+        needed = format_install_command("postgres")
         raise StoreError(f"the database {location.name} cannot be used without psycopg: {needed}") from None
     except (SQLAlchemyError, ValueError):
         raise StoreError(f"{location.name} names no database; {EXPECTED}") from None

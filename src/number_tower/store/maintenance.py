@@ -139,7 +139,7 @@ class Cutoffs(NamedTuple):
 
 
 def compute_cutoffs(keep_days: int | None = None, at: datetime | None = None) -> Cutoffs:
-    """Return the cutoffs at a moment: for rooms hardly used, and for all if rooms are stored for so many days only."""
+    """Return the cutoffs at a moment: for rooms hardly used, and, with `keep_days`, for all rooms."""
     at = datetime.now(UTC) if at is None else at
 
     def before(days: int) -> str:

@@ -193,7 +193,7 @@ def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: 
         if not all(map(is_timestamp, (row["changed"], *times))):
             raise ValueError("one of its times is none")
     except (TypeError, AttributeError, RecursionError):
-        raise ValueError("one of its columns was changed by another program") from None
+        raise ValueError("one of its columns has a wrong value") from None
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot)
 

@@ -160,7 +160,7 @@ def list_names(connection: Connection) -> list[str]:
             if row.player is not None:
                 names.setdefault(row.player, row.name)
         if not all(isinstance(name, str) for name in names.values()):
-            raise TypeError("a name that is no text")
+            raise TypeError("a name that is not text")
     return list(names.values())
 
 
@@ -168,7 +168,7 @@ def list_names(connection: Connection) -> list[str]:
 
 
 def _select_side(place: int) -> Select[Any]:
-    """Return the query for one seat of every game: who played there, and what came of it."""
+    """Return the query for one seat of every game: who played there, and the result."""
     own = (games.c[f"{name}_{place}"].label(name) for name in ("player", "name", "seat", "mattered", "kept"))
     result = case((games.c.winner == place, "won"), (games.c.winner.is_not(None), "lost"), else_="drawn")
     return select(

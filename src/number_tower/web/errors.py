@@ -217,7 +217,11 @@ def install_error_handlers(app: FastAPI) -> None:
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Answer a request that failed."""
-    problem = describe_error(error, await _find_room(request, error))
+    room = await _find_room(request, error)
+    problem = describe_error(error, room)
+    if problem is not None and room is not None and problem.status == 409:
+        reader = room.find_reader(getattr(request.state, "credentials", None))
+        problem = problem._replace(state=room.encode_state(reader))
     if isinstance(error, StoreError):
         _log.error("%s", error)
     if problem is None:
@@ -258,7 +262,7 @@ def render_problem(request: Request, problem: Problem) -> Response:
 def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem | None:
     """Return the problem that an error means to the client; None if it is a fault of the server.
 
-    The room is the one that the request was about, if its current state is part of the answer.
+    The room is the one that the request was about, if the answer shows its current state.
     """
     match error:
         case ProblemError():
@@ -271,18 +275,17 @@ def describe_error(error: Exception, room: CachedRoom | None = None) -> Problem 
             return _make_status_problem(error.status_code, error.detail)
         case MoveError() if room is not None:
             reason = room.room.table.refusal(error.block) or error.reason
-            return Problem(409, reason, explain_block(room.room.table, error.block, reason), state=room.state)
+            return Problem(409, reason, explain_block(room.room.table, error.block, reason))
         case _:
-            return _describe_by_type(error, room)
+            return _describe_by_type(error)
 
 
-def _describe_by_type(error: Exception, room: CachedRoom | None) -> Problem | None:
+def _describe_by_type(error: Exception) -> Problem | None:
     for kind, usual_status, usual_reason in _ERROR_TYPES:
         if isinstance(error, kind):
             reason = usual_reason or str(getattr(error, "reason", "bad_request"))
             status = {"not_yours": 403, "busy": 503}.get(reason, usual_status)
-            state = room.state if room is not None and status == 409 else None
-            return Problem(status, reason, _REASON_TEXTS.get(reason) or _format_detail(str(error)), state=state)
+            return Problem(status, reason, _REASON_TEXTS.get(reason) or _format_detail(str(error)))
     return None
 
 

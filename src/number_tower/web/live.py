@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
 from number_tower.store.database import Store
-from number_tower.store.rooms import CHANNEL, Revision, parse_tag
+from number_tower.store.rooms import CHANNEL, Credentials, Revision, parse_tag
 
 if TYPE_CHECKING:
     from number_tower.web.lobby import Lobby
@@ -177,14 +177,26 @@ class EventStream(StreamingResponse):
 
 
 def stream_room(
-    lobby: Lobby, address: str, *, first: bytes = b"", limit: int | None = None, seen: Revision | None = None
+    lobby: Lobby,
+    address: str,
+    credentials: Credentials | None = None,
+    *,
+    first: bytes = b"",
+    limit: int | None = None,
+    seen: Revision | None = None,
 ) -> EventStream:
     """Respond with a room's states until the client leaves or `limit` events were sent; none is older than `seen`."""
-    return EventStream(_encode_events(lobby, address, first, limit, seen), headers={"X-Accel-Buffering": "no"})
+    events = _encode_events(lobby, address, credentials, first, limit, seen)
+    return EventStream(events, headers={"X-Accel-Buffering": "no"})
 
 
 async def _encode_events(
-    lobby: Lobby, address: str, first: bytes, limit: int | None, seen: Revision | None
+    lobby: Lobby,
+    address: str,
+    credentials: Credentials | None,
+    first: bytes,
+    limit: int | None,
+    seen: Revision | None,
 ) -> AsyncGenerator[bytes, None]:
     if first:
         yield first
@@ -193,7 +205,7 @@ async def _encode_events(
             if room is None:
                 yield _KEEPALIVE
                 continue
-            yield room.event
+            yield room.encode_event(room.find_reader(credentials))
             del room
             limit = None if limit is None else limit - 1
             if limit == 0:

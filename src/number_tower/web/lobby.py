@@ -277,7 +277,7 @@ class Lobby:
                     stored, token = await self._write_seats(now, change)
                     return self._announce(stored), token
                 self.cache.remove(room.id)
-            raise RoomError("not_now", "the game changed meanwhile; please look and try again")
+            raise RoomError("not_now", "the game has just changed; please look at it and try again")
 
     async def _write_seats(
         self, before: StoredRoom, change: Callable[[Connection, StoredRoom], tuple[StoredRoom, str]]

@@ -231,4 +231,7 @@ async def choose_move(workers: Workers, room: CachedRoom) -> tuple[int, str]:
         is_expected = isinstance(error, BusyError | GaveUpError | TimeoutError)
         _log.warning("a computer plays without thinking", exc_info=None if is_expected else error)
     block, _ = tasks.choose_block(FALLBACK_LEVEL, seed, game)
-    return block, f"{room.room.seats[game.to_move].name} had no time to think, and placed {block} without looking."
+    return (
+        block,
+        f"{room.room.seats[game.to_move].name} had no time to think, so it placed {block} without looking ahead.",
+    )

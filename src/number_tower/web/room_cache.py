@@ -9,17 +9,16 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from time import monotonic
 from typing import Literal, NamedTuple
 
 from number_tower.catalogue import Rulebook
 from number_tower.room import Room, Seat
 from number_tower.store import StoreError, rows
-from number_tower.store.rooms import StoredRoom
+from number_tower.store.rooms import Credentials, StoredRoom
 from number_tower.store.rows import Seats
 from number_tower.table import Table, check_player_names
-from number_tower.voice import Voice, get_voice
+from number_tower.voice import SPECTATOR, Reader, Voice, get_voice
 from number_tower.web import view
 from number_tower.web.tasks import FALLBACK_LEVEL
 
@@ -27,8 +26,8 @@ MAX_ROOMS = 4_096
 MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Memory that all rooms may take together, as `estimate_size` says."""
 
-_ROOM = 6_000
-"""Bytes of a room without any change (measured: 4,100 and 700 for its place in the cache)."""
+_ROOM = 6_500
+"""Bytes of a room without any change (measured: 4,500 and 700 for its place in the cache)."""
 
 _CHANGE = 560
 """Bytes of a change, its time, its places in moves, movers and log, and the position after it (measured: about 520)."""
@@ -89,33 +88,36 @@ class NewRoom(NamedTuple):
 
 @dataclass(frozen=True)
 class CachedRoom(StoredRoom):
-    """A room with its encoded state, which is made once for all clients."""
+    """A room with its encoded state, which is made once for all clients that read the same."""
 
     remark: str = ""
     """What a computer says about its last move, such as that it could not be sure."""
     on_growth: Callable[[CachedRoom, int], None] | None = field(default=None, compare=False, repr=False)
-    """Called with the number of bytes whenever something is encoded, so that a cache can count them."""
+    """Called with the number of bytes whenever an event is encoded, so that a cache can count them."""
+    _events: dict[Reader, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def voice(self) -> Voice:
         """The voice of the room's rulebook."""
         return get_voice(self.game.table.book)
 
-    @cached_property
-    def state(self) -> bytes:
-        """The public state as JSON."""
-        seen = view.describe_room(self.room, self.game.seats, self.voice, self.tag, self.remark)
-        return self._count_bytes(json.dumps(seen, ensure_ascii=False, separators=(",", ":")).encode())
+    def find_reader(self, credentials: Credentials | str | None) -> Reader:
+        """Return as whom the holder of credentials reads."""
+        return Reader.of_seats(self.find_seats(credentials))
 
-    @cached_property
-    def event(self) -> bytes:
-        """The public state as a server-sent event."""
-        return self._count_bytes(b"event: state\nid: %s\ndata: %s\n\n" % (self.tag.encode(), self.state))
+    def encode_state(self, reader: Reader = SPECTATOR) -> bytes:
+        """Return the public state as JSON, in words for a reader."""
+        return self.encode_event(reader).partition(b"data: ")[2].removesuffix(b"\n\n")
 
-    def _count_bytes(self, encoded: bytes) -> bytes:
-        if self.on_growth is not None:
-            self.on_growth(self, len(encoded))
-        return encoded
+    def encode_event(self, reader: Reader = SPECTATOR) -> bytes:
+        """Return the public state as a server-sent event, in words for a reader."""
+        if reader not in self._events:
+            seen = view.describe_room(self.room, self.game.seats, reader, self.tag, self.remark)
+            state = json.dumps(seen, ensure_ascii=False, separators=(",", ":"))
+            self._events[reader] = f"event: state\nid: {self.tag}\ndata: {state}\n\n".encode()
+            if self.on_growth is not None:
+                self.on_growth(self, len(self._events[reader]))
+        return self._events[reader]
 
 
 def estimate_size(room: StoredRoom) -> int:

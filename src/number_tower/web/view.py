@@ -9,7 +9,7 @@ from number_tower import record
 from number_tower.room import Offer, Room
 from number_tower.store.rows import Seats
 from number_tower.table import Table
-from number_tower.voice import BOTH, MatchStanding, Message, Reader, Voice, get_voice, narrate
+from number_tower.voice import BOTH, MatchStanding, Message, Reader, get_voice, narrate
 from number_tower.web import drawing
 from number_tower.web.drawing import BlockMenu, join_messages
 
@@ -38,7 +38,7 @@ class RoomView:
         self.mover = self.names[self.table.game.to_move]
         """The name of the player to move."""
         self.holds_both = len(held) == 2
-        self.reader = BOTH if self.holds_both else Reader(next(iter(held), None))
+        self.reader = Reader.of_seats(held)
         self.voice = get_voice(self.table.book, self.reader)
         self.is_my_turn = not self.holds_both and self.room.may_move(held)
         """Whether it is the turn of this visitor, who holds one seat."""
@@ -106,7 +106,7 @@ class RoomView:
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
-        """What happened, in the game's words."""
+        """The last changes, in words for this visitor."""
         return build_log(self.table, self.reader)
 
     @cached_property
@@ -160,12 +160,16 @@ def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES)
 # The public state -----------------------------------------------------------------------------------------------------
 
 
-def describe_room(room: Room, players: Seats, voice: Voice, mark: str, remark: str = "") -> dict[str, object]:
-    """Return what players and spectators alike may see of a room, and what a computer remarked on its last move."""
+def describe_room(room: Room, players: Seats, reader: Reader, mark: str, remark: str = "") -> dict[str, object]:
+    """Return what players and spectators alike may see of a room, and what a computer remarked on its last move.
+
+    Only `said` depends on the reader.
+    """
     table = room.table
+    voice = get_voice(table.book, reader)
     game, outcome = table.game, table.outcome
     was_undone = table.log and table.log[-1].kind == "undo"
-    last = narrate(table, table.version) if was_undone else voice.tell(table)
+    last = narrate(table, table.version, reader=reader) if was_undone else voice.tell(table)
     return {
         "game": room.number,
         "version": table.version,

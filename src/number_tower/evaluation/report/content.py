@@ -45,21 +45,21 @@ _MAX_COMMAND = 4000
 _VALUE = (
     "Every position is worth a win (1 point), a draw (1/2) or a loss (0) to the player to move, if both play their "
     "best from there on. The solver knows which, exactly. A decision loses the difference between the best block and "
-    "the one that was placed: 0 if it kept what there was, 1 if it threw a win away, 1/2 from a win to a draw or from "
-    "a draw to a loss. That is the value lost, also called regret."
+    "the one that was placed: 0 if it was as good as the best, 1 if it turned a win into a loss, 1/2 if it turned a "
+    "win into a draw or a draw into a loss. That is the value lost, also called regret."
 )
 
 _TERMS = {
     "Points lost per decision": "the mean over the decisions that count: those where the legal blocks differ in value, "
-    "in games and in single positions, and those where a player gave up what could be had, without a legal answer. "
+    "in games and in single positions, and those where a player gave no legal answer and lost something by it. "
     "Less is better, and 0 is perfect.",
     "A blind guess": "what choosing any legal block at random would lose on average at the very same decisions. "
-    "Whoever loses as much as that knows as little of the game. Where all legal blocks are worth the same, and only "
-    "giving up could lose something, a guess loses nothing.",
-    "Decisions kept": "the share of these decisions at which nothing was lost.",
+    "A player who loses as much as that plays no better than chance. Where all legal blocks are worth the same, a "
+    "guess loses nothing.",
+    "Right decisions": "the share of these decisions at which nothing was lost.",
     "Points per game": "against the opponent; a win counts 1, a draw 1/2.",
-    "95%": "what very many such decisions, games or answers would show lies in this interval 95 times in 100. Two "
-    "players whose intervals overlap may still differ: see how they compare at the same positions.",
+    "95%": "with very many such decisions, games or answers, the result would lie in this interval 95 times in 100. "
+    "Two players whose intervals overlap may still differ: see how they compare at the same positions.",
 }
 
 _MAX_BLUNDERS = 12
@@ -108,31 +108,31 @@ def build_pieces(scores: Scores, named: Named, plots: Sequence[Plot], command: s
     if len(scores.suite.games) > 1:
         yield _make_game_table(scores, named)
     if any(pair.difference.number for pair in scores.pairs):
-        yield Heading("One beside the next")
+        yield Heading("Comparison at the same positions")
         yield (
             "All players were asked about the same positions, so they can be compared position by position. Where the "
-            "interval does not hold 0, their order is hardly chance."
+            "interval does not contain 0, the difference is unlikely to be chance."
         )
         yield _make_comparison(scores, named)
     if examples := tuple(_describe_examples(scores, named)):
-        yield Heading("What was lost, for example")
+        yield Heading("The worst mistakes")
         yield (
-            "The largest losses of each player, and of these first those where a guess would most often have been "
-            "right. The command at the end of each shows what every block was worth."
+            "The largest losses of each player; among equals, those where a guess would most often have been right. "
+            "The command at the end of each shows what every block was worth."
         )
         yield Items(examples)
-    yield Heading("What was asked")
+    yield Heading("The tasks")
     yield from describe_tasks(scores, command)
     yield Heading("The games")
     yield from describe_games(scores.suite)
-    yield Heading("How sure it is, and what it does not say")
+    yield Heading("How reliable this is")
     yield Items(tuple(describe_limits(scores)))
 
 
 def _summarize(named: Named) -> Words:
     known = [(name, score.overall) for name, score in named if score.overall.regret.number]
     if not known:
-        return "Nobody met a decision that counts, so nothing can be said about the value lost."
+        return "No player met a decision that counts, so nothing can be said about the value lost."
     name, best = known[0]
     first: tuple[str, ...] = (CodeText(name), f" lost {_format_loss(best.regret)} per decision that counts")
     if len(known) == 1:
@@ -140,7 +140,7 @@ def _summarize(named: Named) -> Words:
     last, worst = known[-1]
     least = "" if known[1][1].regret.mean == best.regret.mean else ", the least"
     most = "" if known[-2][1].regret.mean == worst.regret.mean else ", the most"
-    guess = f". A blind guess at the same decisions as the latter's loses {worst.guessing or 0.0:.3f}."
+    guess = f" (a blind guess at the same decisions loses {worst.guessing or 0.0:.3f})."
     return (*first, f"{least}; ", CodeText(last), f" lost {_format_loss(worst.regret)}{most}", guess)
 
 
@@ -149,8 +149,8 @@ def _describe_failures(named: Named) -> Iterator[DocumentPiece]:
     failing = [(name, score) for name, score in named if score.failure is not None]
     if failing:
         yield (
-            "Some answers did not come at all, since the player failed, was too slow or ended. They count as illegal. "
-            "How often, and what the problem was at first:"
+            "Some answers did not come at all, because the player failed, was too slow or stopped. They count as "
+            "illegal. How often, and the first problem of each player:"
         )
         items = []
         for name, score in failing:
@@ -182,7 +182,7 @@ def describe_blunder(suite: Suite, found: Blunder) -> tuple[str, ...]:
     task, decision = found
     table = suite.games_by_text[task.game].table
     game = Game(table.game.rules, moves=decision.moves)
-    where = f"as player {game.to_move + 1} {_describe_moves(game)}, it "
+    where = f"as Player {game.to_move + 1} {_describe_moves(game)}, it "
     best = max((decision.values or {0: 0.0}).values())
     kept = [block for block, points in (decision.values or {}).items() if points == best]
     solution = get_knowledge(game.rules).solve(game.position)
@@ -207,7 +207,7 @@ def _describe_answer(found: Blunder, solution: Solution | None, best: float) -> 
         said = ("said nothing", "") if not last.strip() else ("said ", CodeText(format_text(last.strip(), _MAX_ANSWER)))
         return (*said, f" and gave no legal answer, which lost the {_POINTS[best]}.")
     value = (decision.values or {})[decision.block]
-    became = f"made a {_POINTS[best]} a {_POINTS[value]}"
+    became = f"turned a {_POINTS[best]} into a {_POINTS[value]}"
     reason = None if solution is None else find_reason(solution, decision.block)
     how = "" if reason is None or value == 0.5 else f" {_format_sentence(reason)}"
     return (f"placed {decision.block} and {became}.{how}",)
@@ -224,7 +224,7 @@ def _explain_best(solution: Solution | None) -> str:
 
 
 def _format_sentence(reason: Reason) -> str:
-    return format_sentence(reason, f"player {2 - reason.mover}", "block", player=f"player {reason.mover + 1}")
+    return format_sentence(reason, f"Player {2 - reason.mover}", "block", player=f"Player {reason.mover + 1}")
 
 
 # How it was made ------------------------------------------------------------------------------------------------------
@@ -238,14 +238,14 @@ def describe_tasks(scores: Scores, command: str | None) -> Iterator[DocumentPiec
     yield (
         f"Each player played {format_count(suite.number, 'game')} against {format_text(suite.against, MAX_NAME)}, "
         f"half of them in each seat, and moved in {format_count(len(suite.position_specs), 'position')} where the "
-        f"legal blocks differ in value, reached by random play and the same for all; spread over {over}. "
-        f"Seed {suite.seed}, Number Tower {__version__}."
+        f"legal blocks differ in value, reached by random play and the same for all players; spread over {over}. "
+        f"Random seed {suite.seed}, Number Tower {__version__}."
     )
     if command is not None:
-        yield "The same again, to the byte, as far as the players do the same again:"
+        yield "To repeat this evaluation (players that answer the same get the same report, to the byte):"
         yield ShellCommand(format_text(command, _MAX_COMMAND))
     if cut := [score.player for score in scores.players if len(score.player) > MAX_NAME]:
-        yield "In full, the players with long names are:"
+        yield "The full names of players whose names were shortened:"
         yield Items(tuple(CodeText(format_text(player, MAX_SPEC)) for player in cut))
 
 
@@ -255,9 +255,9 @@ def describe_illegal_answers(suite: Suite) -> str:
     told = "were told" if suite.legal else "were not told"
     return (
         f"An answer is illegal if it names no block, or one that cannot be placed. Players had {tries} for each "
-        f"decision and {told} which blocks may be placed. Whoever gave no legal answer in these tries forfeited the "
-        "game or the position, and lost all that could be had there, even where every legal block was worth the same. "
-        "In a lost position that is nothing, and does not count. Nothing else is left out of the numbers."
+        f"decision and {told} which blocks may be placed. A player who gave no legal answer in these tries forfeited "
+        "the game or the position, and lost everything it was worth, even where every legal block was worth the same. "
+        "A lost position is worth nothing, so that does not count. Nothing else is left out of the numbers."
     )
 
 
@@ -265,8 +265,8 @@ def describe_games(suite: Suite) -> Iterator[DocumentPiece]:
     """Describe the rules of all games, and who wins them."""
     if suite.fresh:
         yield (
-            "They were drawn from all rules that there are, so that nobody can have learned them by heart, and "
-            "balanced: as many are won by the player who starts, if both play their best, as by the other."
+            "Their rules were chosen at random, so that no player can have learned them by heart, and balanced: if "
+            "both play their best, the player who starts wins as many of them as the other player."
         )
     yield Items(tuple(map(_describe_game, suite.games)), numbered=True)
 
@@ -285,12 +285,12 @@ def _describe_start(entry: GameEntry) -> str:
     position = entry.table.game.position
     solution = get_knowledge(position.rules).solve(position)
     if solution is None:
-        return "Who wins from the start is not known."
+        return "It is not known who wins."
     worth = solution.worth
     if worth.value == "draw":
         return "A draw, if both play their best."
     plies = "" if not worth.plies else f" in {format_count(worth.plies, 'move')}"
-    return f"Whoever starts {'wins' if worth.value == 'win' else 'loses'}{plies}."
+    return f"The player who starts {'wins' if worth.value == 'win' else 'loses'}{plies}."
 
 
 def describe_limits(scores: Scores) -> Iterator[str]:
@@ -298,25 +298,24 @@ def describe_limits(scores: Scores) -> Iterator[str]:
     fresh = scores.suite.fresh
     yield (
         f"{'Decisions by the same rules' if fresh else 'Decisions in two games with the same seed'} are not "
-        "independent. So intervals are made from how much such groups differ from each other (clusters), with "
-        "Student's quantile as there are few of them. They are Wilson's intervals, for as many independent decisions "
-        "as would be just as unsure, and never narrower than for all of them; where such groups do not differ at all, "
-        "for as many as there are groups. They know of chance, and of nothing else: a weakness that only few rules "
-        "would show is not in them if none of those was among these."
+        "independent. So the intervals are computed from how much such groups (clusters) differ from each other, with "
+        "Student's quantile because there are few of them. They are Wilson's intervals for the number of independent "
+        "decisions that would be just as uncertain, and never narrower than for all decisions; where the groups do not "
+        "differ at all, for the number of groups. They measure chance and nothing else: a weakness that shows in few "
+        "rules only is missed if none of those rules was played."
     )
     if unknown := sum(score.overall.unknown for score in scores.players):
         yield f"{format_count(unknown, 'decision')} could not be judged within the solver's limits, and did not count."
     yield (
-        "In a lost position nothing can be lost, so it never counts; and what is decided in a game depends "
-        "on the moves before. So a better player meets other decisions in games. Single positions are the same "
-        "for all."
+        "In a lost position nothing can be lost, so it never counts; and which decisions come up in a game depends on "
+        "the moves before. So a better player meets other decisions in games. Single positions are the same for all."
     )
     yield (
-        "Every decision weighs the same, and a loss that the opponent did not see as much as one that it used. Points "
-        "per game depend on the opponent; the value lost in single positions does not."
+        "Every decision weighs the same, and so does a mistake that the opponent did not punish. Points per game "
+        "depend on the opponent; the value lost in single positions does not."
     )
-    yield "Evaluations with other seeds, games, tries or prompts are not for comparison with this one." + (
-        " Anybody can make these games from their seed: take another for a player that may have seen them."
+    yield "Do not compare this with evaluations that have another seed, other games, tries or prompts." + (
+        " These games follow from the seed alone: choose another seed for a player that may have seen them."
         if fresh
         else ""
     )
@@ -327,14 +326,20 @@ def describe_limits(scores: Scores) -> Iterator[str]:
 
 def _make_overview(named: Named) -> Grid:
     """Return the main figures of every player."""
-    head = ("player", "points lost per decision (95%)", "a blind guess", "decisions kept (95%)", "decisions that count")
+    head = (
+        "player",
+        "points lost per decision (95%)",
+        "a blind guess",
+        "right decisions (95%)",
+        "decisions that count",
+    )
     rows = []
     for name, score in named:
         found = score.overall
         guess = "-" if found.guessing is None else f"{found.guessing:.3f}"
         row = (CodeText(name), format_points(found.regret), guess, format_share(found.kept), f"{found.regret.number:,}")
         rows.append((*row, format_points(found.points), f"{found.games:,}"))
-    return Grid("Every player, those who lost least first", (*head, "points per game (95%)", "games"), tuple(rows))
+    return Grid("All players, the best first", (*head, "points per game (95%)", "games"), tuple(rows))
 
 
 def _make_illegal_table(named: Named) -> Grid:
@@ -352,9 +357,7 @@ def _make_reason_table(named: Named) -> Grid:
     """Return why answers were illegal."""
     found = [reason for reason in REASONS if any(reason in score.reasons for _, score in named)]
     rows = [(CodeText(name), *(f"{score.reasons.get(reason, 0):,}" for reason in found)) for name, score in named]
-    return Grid(
-        "Illegal answers, by what was wrong with them", ("player", *map(REASON_WORDS.__getitem__, found)), tuple(rows)
-    )
+    return Grid("Why answers were illegal", ("player", *map(REASON_WORDS.__getitem__, found)), tuple(rows))
 
 
 def _make_game_table(scores: Scores, named: Named) -> Grid:
@@ -403,7 +406,7 @@ def _make_comparison(scores: Scores, named: Named) -> Grid:
             else f"{_format_signed(-found.mean)} ({_format_signed(-found.high)} to {_format_signed(-found.low)})"
         )
         rows.append((CodeText(name), CodeText(other), more, f"{found.number:,}"))
-    head = ("player", "and the next", "the next lost more by (95%)", "positions")
+    head = ("player", "next player", "next player lost more by (95%)", "positions")
     return Grid("Points lost per position, compared", head, tuple(rows))
 
 

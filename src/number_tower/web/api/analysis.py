@@ -24,7 +24,7 @@ class MoveValueResponse(ResponseModel):
     block: int
     value: Value | None
     plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
-    reason: str = Field(description="Why, to be read after the number of the block.")
+    reason: str = Field(description="The reason in words, to follow the number of the block.")
 
 
 class AnalysisResponse(ResponseModel):
@@ -86,13 +86,13 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     if len(table.game.moves) > MAX_REVIEWED_MOVES:
         too_long = f"Games of more than {MAX_REVIEWED_MOVES:,} moves are not reviewed here."
         raise ProblemError(422, "too_large", too_long)
-    review, words = await ask_review(request, table), ReviewText.for_table(table)
+    review, words, introduced = await ask_review(request, table), ReviewText.for_table(table), set[str]()
     return ReviewResponse(
         record=record.to_line(table),
         headline=words.format_headline(review),
         standing=words.format_standing(review),
         values=list(review.values),
-        moves=[_describe_move(move, words) for move in review.moves],
+        moves=[_describe_move(move, words, introduced) for move in review.moves],
         turning=None if review.turning_point is None else review.turning_point.ply,
         turning_point=words.format_turning_point(review),
         accuracy=[words.format_accuracy(review, seat) for seat in (0, 1)] if review.moves else [],
@@ -100,9 +100,9 @@ async def review_game(given: RecordRequest, request: Request) -> ReviewResponse:
     )
 
 
-def _describe_move(move: JudgedMove, words: ReviewText) -> ReviewedMoveResponse:
+def _describe_move(move: JudgedMove, words: ReviewText, introduced: set[str]) -> ReviewedMoveResponse:
     before, after = (None if worth is None else worth.value for worth in (move.before, move.after))
-    seat, remarks = number_seat(move.player), list(words.list_remarks(move))
+    seat, remarks = number_seat(move.player), list(words.list_remarks(move, introduced))
     return ReviewedMoveResponse(
         ply=move.ply, seat=seat, block=move.block, before=before, after=after, mark=move.mark, remarks=remarks
     )
@@ -112,5 +112,5 @@ async def _read_open_record(request: Request, line: str) -> Table:
     """Read a game that may be analysed: not one whose blocks are still hidden from its players."""
     table = await read_record(request, line)
     if table.secret:
-        raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; look into it then.")
+        raise ProblemError(422, "hidden", "The blocks of this game are hidden until it is over; analyse it then.")
     return table

@@ -72,9 +72,13 @@ BearerDep = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 async def _read_credentials(request: Request, given: BearerDep) -> Credentials | None:
     """Return the token of a request, or else the browser's cookies; None if neither can hold a seat."""
+    credentials = None
     if given is None:
-        return get_browser_session(request).get_credentials(request.path_params["address"]) or None
-    return Credentials(given.credentials) if _TOKEN.fullmatch(given.credentials) else None
+        credentials = get_browser_session(request).get_credentials(request.path_params["address"]) or None
+    elif _TOKEN.fullmatch(given.credentials):
+        credentials = Credentials(given.credentials)
+    request.state.credentials = credentials  # for a refusal that shows the game
+    return credentials
 
 
 OptionalCredentials = Annotated[Credentials | None, Depends(_read_credentials)]
@@ -94,9 +98,10 @@ async def _require_credentials(request: Request, given: BearerDep) -> Credential
 RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
 
 
-def respond_with_state(cached: CachedRoom) -> Response:
-    """Answer with the state of a game, which is encoded already."""
-    return Response(cached.state, 200, {"Cache-Control": "no-store"}, "application/json")
+def respond_with_state(cached: CachedRoom, credentials: Credentials | None) -> Response:
+    """Answer with the state of a game, in words for the sender."""
+    state = cached.encode_state(cached.find_reader(credentials))
+    return Response(state, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
 def describe_refusals(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -47,6 +48,8 @@ _EVENT = {key: {"type": "string"} for key in ("event", "id", "data")}
 _EVENTS: dict[str, Any] = {"text/event-stream": {"itemSchema": {"type": "object", "properties": _EVENT}}}
 _READ_REFUSALS = describe_refusals(404, 409, 422, 503)
 _SEAT_REFUSALS = describe_refusals(404, 409, 503, body=True)
+_get_as_reader = partial(router.get, openapi_extra={"security": [{}]})
+"""Declares an operation for everyone that tells the holder of a token more."""
 
 Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="The number of events after which the stream ends.")]
 Since = Annotated[int, Query(ge=0, le=schemas.MOST_VERSIONS, description="The first version to include.")]
@@ -101,13 +104,16 @@ def _describe_rulebook(book: catalogue.Rulebook) -> schemas.RulebookResponse:
 # Reading a game -------------------------------------------------------------------------------------------------------
 
 
-@router.get("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
-async def show_game(cached: deps.RoomDep) -> Response:
-    """Show the state of a game, by its address or its watch address."""
-    return respond_with_state(cached)
+@_get_as_reader("/games/{address}", response_model=schemas.StateResponse, responses=_READ_REFUSALS)
+async def show_game(cached: deps.RoomDep, credentials: deps.OptionalCredentials) -> Response:
+    """Show the state of a game, by its address or its watch address.
+
+    With the token of a seat, its words (`said`) are for that player; otherwise they are for spectators.
+    """
+    return respond_with_state(cached, credentials)
 
 
-@router.get("/games/{address}/seat", responses=_READ_REFUSALS, openapi_extra={"security": [{}]})
+@_get_as_reader("/games/{address}/seat", responses=_READ_REFUSALS)
 async def show_seat(
     address: deps.Address, lobby: deps.LobbyDep, credentials: deps.OptionalCredentials, seen: deps.SeenRevision
 ) -> schemas.SeatStatus:
@@ -119,10 +125,13 @@ async def show_seat(
     )
 
 
-@router.get("/games/{address}/events", response_class=Response, responses={200: {"content": _EVENTS}, **_READ_REFUSALS})
+@_get_as_reader(
+    "/games/{address}/events", response_class=Response, responses={200: {"content": _EVENTS}, **_READ_REFUSALS}
+)
 async def follow_game(
     address: deps.Address,
     lobby: deps.LobbyDep,
+    credentials: deps.OptionalCredentials,
     seen: deps.SeenRevision,
     limit: Limit = MOST_EVENTS,
     last_event_id: LastEvent = None,
@@ -133,12 +142,14 @@ async def follow_game(
     """
     seen = pick_newest_moment(seen, last_event_id)
     await lobby.find_room(address, seen)  # so that a game that does not exist is refused before the stream begins
-    return stream_room(lobby, address, limit=limit, seen=seen)
+    return stream_room(lobby, address, credentials, limit=limit, seen=seen)
 
 
-@router.get("/games/{address}/log", responses=_READ_REFUSALS)
-async def show_log(cached: deps.RoomDep, since: Since = 0, limit: Changes = MOST_CHANGES) -> schemas.DialogueLog:
-    """Show the dialogue of the current game, in the game's own words.
+@_get_as_reader("/games/{address}/log", responses=_READ_REFUSALS)
+async def show_log(
+    cached: deps.RoomDep, credentials: deps.OptionalCredentials, since: Since = 0, limit: Changes = MOST_CHANGES
+) -> schemas.DialogueLog:
+    """Show the dialogue of the current game: for the player whose token you send, or else for spectators.
 
     A long game is told in parts: `next` in the answer is the `since` of the part that follows.
     """
@@ -146,7 +157,7 @@ async def show_log(cached: deps.RoomDep, since: Since = 0, limit: Changes = MOST
     last = since + limit - 1
     lines: list[schemas.DialogueLine] = []
     size = 0
-    for message in narrate(table, since, last):
+    for message in narrate(table, since, last, reader=cached.find_reader(credentials)):
         if size > MOST_TEXT and lines[-1].version < message.version:
             last = message.version - 1
             break
@@ -197,8 +208,8 @@ def _list_actions(room: Room, held: Collection[int]) -> list[schemas.ActionName]
 async def create_game(request: Request, wanted: schemas.NewGame, lobby: deps.LobbyDep) -> Response:
     """Start a game, at one table, against the computer, or with the person who opens the link.
 
-    The answer holds the token of your seat, of both seats at one table. Pass the `play` link on to the person who shall
-    take the other seat, and the `watch` link to spectators.
+    The answer holds the token of your seat, of both seats at one table. Send the `play` link to the other player, and
+    the `watch` link to spectators.
     """
     room = await read_new_room(request, wanted)
     cached, token = await lobby.open_room(room)
@@ -236,12 +247,14 @@ async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
     table = await _read_table(request, wanted)
     limits.check_rules(table.game.rules)
     if table.outcome is not None:
-        raise ProblemError(422, "over", "That game is over; send one that can be played on.")
+        raise ProblemError(422, "over", "That game is over. Send one that is not finished yet.")
     level = wanted.opponent.level
     if wanted.opponent.kind == "computer":
         level = level or schemas.DEFAULT_LEVEL
     elif level is not None:
-        raise ProblemError(422, "bad_request", 'Only a computer has a level; expected opponent.kind "computer".')
+        raise ProblemError(
+            422, "bad_request", 'Only a computer has a level. To play one, set opponent.kind to "computer".'
+        )
     first, second = (*wanted.names, None, None)[:2]
     return NewRoom(table, wanted.opponent.kind, level, (first, second), best_of=wanted.best_of, hints=wanted.hints)
 
@@ -249,12 +262,12 @@ async def read_new_room(request: Request, wanted: schemas.NewGame) -> NewRoom:
 async def _read_table(request: Request, wanted: schemas.NewGame) -> Table:
     sources = (wanted.game, wanted.rules, wanted.rulefile, wanted.record)
     if sum(source is not None for source in sources) != 1:
-        raise ProblemError(422, "bad_request", "Say which game: expected one of game, rules, rulefile and record.")
+        raise ProblemError(422, "bad_request", "Choose the game with exactly one of game, rules, rulefile and record.")
     options = wanted.options.model_dump(exclude_none=True)
     limits.check_text(f"{options.get('blocks')},{options.get('opening')}")
     if wanted.record is not None:
         if options or wanted.hidden:
-            expected = "A record says by which options it is played; expected none beside it."
+            expected = "A record contains its own options, so send no others with it."
             raise ProblemError(422, "bad_request", expected)
         limits.check_text(wanted.record.rpartition(":")[0])
         return await read_record(request, wanted.record)
@@ -276,5 +289,5 @@ def _respond_with_seat(cached: CachedRoom, token: str, status: int = 200, **more
     """Answer with a seat's token, and the game as it stands."""
     seats = [seat + 1 for seat in sorted(cached.find_seats(token))]
     about = json.dumps({"token": token, "seats": seats, **more}).encode()
-    content = b'%s, "state": %s}' % (about[:-1], cached.state)
+    content = b'%s, "state": %s}' % (about[:-1], cached.encode_state(cached.find_reader(token)))
     return Response(content, status, {"Cache-Control": "no-store"}, "application/json")

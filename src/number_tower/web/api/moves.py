@@ -32,7 +32,7 @@ class ActingPlayer(NamedTuple):
 
     async def act(self, action: Action) -> Response:
         """Perform an action, and answer with the game as it stands then."""
-        return respond_with_state(await self.lobby.act(self.address, self.credentials, action))
+        return respond_with_state(await self.lobby.act(self.address, self.credentials, action), self.credentials)
 
 
 async def _get_player(lobby: LobbyDep, address: Address, credentials: RequiredCredentials) -> ActingPlayer:
@@ -84,7 +84,7 @@ async def decline_offer(player: PlayerDep, of: OptionalGame = None) -> Response:
 
 @_post_action("/games/{address}/rematch")
 async def next_game(player: PlayerDep, of: OptionalGame = None) -> Response:
-    """Start the next game, where no one else has to agree: at one table, against the computer, or in a match."""
+    """Start the next game: at one table, against the computer, or in a match. Otherwise offer a rematch."""
     return await player.act(Rematch(_get_game_number(of)))
 
 
@@ -96,9 +96,9 @@ async def give_hint(
     cached = await player.lobby.find_room_for(player.address, player.credentials)
     held = cached.find_seats(player.credentials)
     if not held:
-        raise RoomError("not_yours", "you hold no seat here; you can watch")
+        raise RoomError("not_yours", "you are watching this game, so there are no hints for you")
     if not cached.room.may_hint(held):
-        raise RoomError("not_now", "there are no hints in this game, or it is not your turn")
+        raise RoomError("not_now", "there is no hint now: this game has none, or it is not your turn")
     step = 1 if asked is None else asked.step
     hint = await ask_for_hint(request, cached, held, step)
     return schemas.HintResponse(step=step, texts=list(hint.texts), more=hint.more, block=hint.block)

@@ -43,7 +43,9 @@ Seed = Annotated[
     Field(max_length=40, description="The random seed of a series of puzzles; the same seed gives the same puzzles."),
 ]
 PuzzleNumber = Annotated[int, Field(ge=1, le=1_000_000, description="The number of the puzzle in the series.")]
-Grade = Annotated[int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard; without it, all grades take turns.")]
+Grade = Annotated[
+    int, Field(ge=GRADES[0], le=GRADES[-1], description="How hard the puzzle is; without it, the grades take turns.")
+]
 GameName = Annotated[
     str,
     Field(json_schema_extra={"enum": list(catalogue.list_names())}, description="Only puzzles of this game."),
@@ -134,7 +136,7 @@ def _format_today() -> str:
 
 async def _find_daily_puzzle(request: Request, day: str) -> PuzzleQuestion:
     if not FIRST_DAY.isoformat() <= day <= _format_today():
-        words = f"There are puzzles of the days from {FIRST_DAY} to today, in UTC."
+        words = f"Choose a day from {FIRST_DAY} to today (UTC)."
         raise ProblemError(404, "no_such_puzzle", words)
     return await ask_daily_puzzle(request, day)
 
@@ -145,7 +147,11 @@ async def _find_numbered_puzzle(
     try:
         return await ask_numbered_puzzle(request, seed, number, grade, game)
     except LookupError as error:
-        words = f"There is none: {error.args[0]}." if error.args else "There is none; try another grade."
+        words = (
+            f"There is no such puzzle: {error.args[0]}."
+            if error.args
+            else "There is no such puzzle. Try another grade."
+        )
         raise ProblemError(404, "no_such_puzzle", words) from None
 
 

@@ -246,7 +246,7 @@ class PlayerState(ResponseModel):
 
 
 class ResultResponse(ResponseModel):
-    """How a game ended: the winner's seat (null: nobody won), and why it was over."""
+    """How a game ended: the winner's seat (null for a draw), and why it was over."""
 
     winner: SeatNumber | None
     reason: Ending
@@ -269,7 +269,7 @@ class SeriesState(ResponseModel):
 
 
 class StateResponse(ResponseModel):
-    """What everybody may see of a game, players and spectators alike."""
+    """What players and spectators alike may see of a game."""
 
     game: int = Field(description="The number of the game in this room, from 1.")
     version: int = Field(description="Rises with every change of the game; a move names the version that it answers.")
@@ -285,7 +285,7 @@ class StateResponse(ResponseModel):
     legal: list[int] | None = Field(description="The blocks that can be placed now; null if the blocks are hidden.")
     refused: dict[str, Refusal] | None = Field(description="Why each of the other blocks cannot be placed.")
     result: ResultResponse | None
-    said: list[str] = Field(description="The last events, in the game's own words.")
+    said: list[str] = Field(description="The last events, told to the player whose token was sent, or to spectators.")
     remark: str
     offer: OfferState | None
     declined: OfferState | None
@@ -348,7 +348,7 @@ class DialogueLine(ResponseModel):
 
 
 class DialogueLog(ResponseModel):
-    """The dialogue of the current game, in the game's own voice; of a long game, a part of it."""
+    """The dialogue of the current game, in words for its reader; of a long game, a part of it."""
 
     game: int
     said: list[DialogueLine]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +14,8 @@ from fastapi.responses import Response
 
 from number_tower import record
 from number_tower.blocks import parse_number
-from number_tower.coach.review import ReviewText
+from number_tower.coach.review import JudgedMove, ReviewText
+from number_tower.coach.sentences import Idea, introduce_idea
 from number_tower.players import LEVELS
 from number_tower.record import RecordError
 from number_tower.record.line import EXAMPLE
@@ -77,6 +79,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
             review, unreviewed, status = await await_answer(ask_review(request, table))
     before = build_analysis_url(context["here_line"] + ("," if at else ""))
     played = moves[at] if at < len(moves) else None
+    introduced = {idea.name for idea in analysis.ideas} if analysis else set()
     links = {played: build_analysis_url(line, at + 1)}
     context |= {
         "analysis": analysis,
@@ -89,6 +92,7 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "leaders": review and [_format_leader(value, names) for value in review.values],
         "description": review and " ".join(_describe_line(review.values, names)),
         "words": ReviewText(names, voice.noun),
+        "introduce": partial(_introduce_ideas, noun=voice.noun, introduced=introduced),
     }
     return render_page(request, "analysis.html", status=status, **context)
 
@@ -119,6 +123,12 @@ def arrange_seats(table: Table, *, second: bool) -> Table:
     """Return a table for a visitor in the first seat of a room; to play the second player, swap the players."""
     game = replace(table.game, first=1 - table.game.first) if second else table.game
     return Table(game, hidden=table.hidden, book=table.book)
+
+
+def _introduce_ideas(move: JudgedMove, noun: str, introduced: set[str]) -> list[Idea]:
+    """Return the ideas behind the remarks on a move that the page has not introduced yet."""
+    told = (move.reason, None if move.after and move.after.value == "draw" else move.refutation)
+    return [idea for reason in told if reason and (idea := introduce_idea(reason, noun, introduced))]
 
 
 def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:

@@ -28,7 +28,7 @@ METHODS = {
         " back: a player who can leave a losing top wins."
     ),
     "two separate towers": (
-        "Neither player can get in the other's way, so each tower is worked out by itself: how few blocks it"
+        "The players cannot get in each other's way, so each tower is worked out by itself: how few blocks it"
         " needs, and how many it can still take. Then the two are compared."
     ),
     "matching": (

@@ -149,8 +149,10 @@ async def _read_rulebook(form: FormData, given: Mapping[str, str]) -> Rulebook:
     try:
         return limits.read_rule_file(content, "my rules", "my rules")
     except catalogue.RuleFileError as error:
-        problem = f"{error.key}: {error.problem.rstrip('.')}." if error.key else make_sentence(error.problem)
-        raise FormError("rules_text", problem) from None
+        problems = (
+            f"{key}: {problem.rstrip('.')}." if key else make_sentence(problem) for key, problem in error.mistakes
+        )
+        raise FormError("rules_text", " ".join(problems)) from None
     except limits.TooLargeError as error:
         raise FormError("rules_text", make_sentence(f"{error}")) from None
 
@@ -176,7 +178,7 @@ def _read_names(given: Mapping[str, str], opponent: str) -> tuple[str | None, st
             raise FormError(field, make_sentence(f"{error}")) from None
     first, second = names
     if first and second and first.casefold() == second.casefold():
-        raise FormError("name_2", "Choose two different names, so that everybody can tell you apart.")
+        raise FormError("name_2", "Choose two different names, so that it is clear who is who.")
     return first, second
 
 

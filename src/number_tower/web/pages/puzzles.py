@@ -45,10 +45,10 @@ _MOST_TRIES = 100
 
 ABOUT_GRADES = {
     1: "wins at once",
-    2: "shows within two blocks",
-    3: "needs a little reading",
-    4: "needs reading ahead",
-    5: "needs reading far ahead",
+    2: "look at the next two moves",
+    3: "look a few moves ahead",
+    4: "look further ahead",
+    5: "look very far ahead",
 }
 
 Answers = Annotated[list[str] | None, Query(alias="answer")]
@@ -90,7 +90,11 @@ async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = 
     when = _parse_day(day) if day else today
     if when is None or not FIRST_DAY <= when <= today:
         late = when is not None and when > today
-        wrong = "That day is in the future." if late else f"Expected a day such as {today.isoformat()}."
+        wrong = (
+            "That day is in the future."
+            if late
+            else f"That is not a day with a puzzle. Write it like {today.isoformat()}."
+        )
         return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
     context = {
         "heading": f"{when.day} {when:%B} {when.year}",

@@ -204,7 +204,7 @@ def parse_action(name: str, form: FormData, cached: CachedRoom) -> Action:
         case _ if name in _SIMPLE_ACTIONS:
             return _SIMPLE_ACTIONS[name](game)
         case _:
-            raise InvalidAnswerError("That cannot be done here.")
+            raise InvalidAnswerError("That is not possible here. Please use the buttons on this page.")
 
 
 def _parse_block(form: FormData, cached: CachedRoom) -> int:

@@ -51,6 +51,17 @@ function keepLinkAndHint(fresh) {
   }
 }
 
+// An idea is introduced the first time that it appears: in a game, a lesson, a puzzle or an analysis.
+function hideIntroductions() {
+  const { version } = getMain().dataset;
+  const game = `${location.pathname} ${version?.split(".")[0] ?? document.title}`;
+  const position = version ?? location.search;
+  for (const text of getMain().querySelectorAll("[data-idea]")) {
+    const key = `${game} ${text.dataset.idea}`;
+    try { text.hidden = (sessionStorage[key] ??= position) !== position; } catch { /* without storage it is shown again */ }
+  }
+}
+
 function show(html, status) {
   const before = getMain().dataset.version;
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
@@ -72,6 +83,7 @@ function show(html, status) {
     },
   });
   document.title = getMain().dataset.title;
+  hideIntroductions();
   if (focused && !getMain().contains(document.activeElement)) {
     // The button that had the focus is gone: go on where there is something to answer.
     (document.querySelector(".offer button, .after button") ?? getMain()).focus({ preventScroll: true });
@@ -403,4 +415,5 @@ function playSound() {
   tone.stop(now + 0.15);
 }
 
+hideIntroductions();
 follow();
