@@ -104,7 +104,7 @@ $(VENV)/.play: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.web: pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tui,web]'
 	@touch $@ $(VENV)/.play
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python

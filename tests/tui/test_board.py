@@ -249,6 +249,17 @@ def test_a_match_goes_on_game_by_game_until_it_is_decided(tmp_path: Path) -> Non
     visit(play, file=file)
 
 
+def test_a_match_that_was_left_between_two_games_goes_on_with_the_next_one(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def leave(at: Visit) -> None:
+        await at.press(str(1 + GAMES.index("race")), "m", "1", "5", "g", "y", "q")
+        await at.click(at.find("race, match m1, Player 1 - Player 2: 1 - 0, next is game 2"))
+        assert "Best of 3, game 2" in at.seen
+
+    visit(leave, file=file)
+
+
 def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.MonkeyPatch) -> None:
     from number_tower.players.levels import Computer  # noqa: PLC0415 - to slow it down
     from number_tower.solve.limits import Progress  # noqa: PLC0415 - likewise

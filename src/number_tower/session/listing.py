@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from number_tower.brief import format_label
+from number_tower.store import matches
 from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.rows import StoredGame, is_timestamp
 from number_tower.text import pluralize
@@ -13,6 +14,7 @@ from number_tower.voice import get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.database import Store
+    from number_tower.store.matches import StoredMatch
 
 
 def list_unfinished(store: Store, count: int) -> tuple[StoredGame, ...]:
@@ -20,6 +22,22 @@ def list_unfinished(store: Store, count: int) -> tuple[StoredGame, ...]:
     with store.read() as connection:
         found, _ = list_games(connection, GameFilter(result="unfinished"), count)
     return tuple(game for game in found if not isinstance(game, DamagedEntry))
+
+
+def find_open_match(store: Store) -> StoredMatch | None:
+    """Return the undecided match that was left last, if it was left between two games."""
+    found = matches.find_unfinished_match(store)
+    match = None if found is None else matches.get_match(store, found.id)
+    return None if match is None or match.current is not None or match.series.match.over else match
+
+
+def describe_match(match: StoredMatch) -> str:
+    """Return an undecided match in one line: what, by whom, and the score."""
+    series = match.series
+    label = ", ".join(dict.fromkeys(game.book.name for game in series.games))
+    names = series.names or get_voice(series.games[0].book).players
+    score = " - ".join(f"{points:g}" for points in series.match.score)
+    return f"{label}, match m{match.id}, {' - '.join(names)}: {score}, next is game {series.match.number}"
 
 
 def describe_game(game: StoredGame) -> str:

@@ -31,6 +31,7 @@ from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
 from number_tower.voice import SPECTATOR, narrate
 
 if TYPE_CHECKING:
+    from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
     from number_tower.tui.app import TowerApp
 
@@ -184,7 +185,7 @@ class BoardScreen(ChoiceScreen):
 
     def _scroll_log(self) -> None:
         """Lay the log out again, and show its end: a window that changes its size meanwhile may hide the last line."""
-        self.refresh(layout=True)
+        self.query_one("#told").refresh(layout=True)
         self.query_one("#log").scroll_end(animate=False)
 
     def on_resize(self) -> None:
@@ -495,6 +496,12 @@ async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
     """Show a saved game: as part of its match, if it is the current game of one."""
     session = await asyncio.to_thread(_restore_match_game, app, saved) or app.restore_session(saved)
     app.push_screen(BoardScreen(session))
+
+
+async def open_saved_match(app: TowerApp, saved: StoredMatch) -> None:
+    """Show the next game of a match that was left between two games."""
+    course = app.create_course(saved.series, saved.seats.players, saved)
+    app.push_screen(BoardScreen(await asyncio.to_thread(course.open_session)))
 
 
 def _restore_match_game(app: TowerApp, saved: StoredGame) -> GameSession | None:

@@ -22,6 +22,8 @@ from number_tower.tui.towers import draw_sample
 
 if TYPE_CHECKING:
     from number_tower.session.database import GameDatabase
+    from number_tower.store.database import Store
+    from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
     from number_tower.tui.app import TowerApp
 
@@ -48,9 +50,10 @@ SCREENS = {
 
 
 class Unfinished(NamedTuple):
-    """A game that can be resumed."""
+    """What can be resumed: games, and perhaps a match that was left between two of them."""
 
-    game: StoredGame
+    games: tuple[StoredGame, ...]
+    match: StoredMatch | None = None
 
 
 class HomeScreen(ChoiceScreen):
@@ -107,17 +110,17 @@ class HomeScreen(ChoiceScreen):
         self.query_one("#unfinished-title").display = False
         await self.mount(Footer(show_command_palette=False, compact=True))
 
-    async def _show_unfinished(self, found: tuple[StoredGame, ...]) -> None:
-        grid = self.query_one("#unfinished")
+    async def _show_unfinished(self, found: Unfinished) -> None:
+        listing, grid = _load("session.listing"), self.query_one("#unfinished")
+        entries = [(listing.describe_game(game), Unfinished((game,))) for game in found.games]
+        if found.match is not None:
+            entries.insert(0, (listing.describe_match(found.match), Unfinished((), found.match)))
         await grid.remove_children()
-        first = len(catalogue.list_names()) + 1
         await grid.mount_all(
-            Choice(
-                _load("session.listing").describe_game(game), Unfinished(game), key=f"{number}" if number < 10 else ""
-            )
-            for number, game in enumerate(found, first)
+            Choice(text, value, key=f"{number}" if number < 10 else "")
+            for number, (text, value) in enumerate(entries, len(catalogue.list_names()) + 1)
         )
-        self.query_one("#unfinished-title").display = bool(found)
+        self.query_one("#unfinished-title").display = bool(entries)
 
     def action_search(self) -> None:
         """Type a word to search for."""
@@ -147,14 +150,21 @@ class HomeScreen(ChoiceScreen):
         if isinstance(value, Rulebook):
             self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
         elif isinstance(value, Unfinished):
-            self.app.run_worker(_load("tui.board").open_saved_game(self.tower, value.game))
+            board = _load("tui.board")
+            resume = board.open_saved_match if value.match else board.open_saved_game
+            self.app.run_worker(resume(self.tower, value.match or value.games[0]))
         elif isinstance(value, str):
             module, name = SCREENS[value].screen
             self.app.push_screen(getattr(_load(f"tui.{module}"), name)())
 
 
-def _find_unfinished(database: GameDatabase) -> tuple[StoredGame, ...]:
-    return database.find(lambda opened: _load("session.listing").list_unfinished(opened, _MOST_UNFINISHED)) or ()
+def _find_unfinished(database: GameDatabase) -> Unfinished:
+    listing = _load("session.listing")
+
+    def look_up(opened: Store) -> Unfinished:
+        return Unfinished(listing.list_unfinished(opened, _MOST_UNFINISHED), listing.find_open_match(opened))
+
+    return database.find(look_up) or Unfinished(())
 
 
 def _load(module: str) -> Any:
