@@ -14,7 +14,7 @@ from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
 from number_tower.cli.terminal import Terminal
 from number_tower.record import json
-from number_tower.session.listing import format_local_time, format_result, get_player_names, label_game
+from number_tower.session.saved_games import format_local_time, format_result, get_player_names, label_game
 from number_tower.store import matches
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, ResultFilter, list_games

@@ -24,7 +24,7 @@ class Recorder(Protocol):
 
 @dataclass
 class GameSession:
-    """A game at this machine. Every change is saved before anybody sees it."""
+    """A game at this machine. Every change is saved before it is shown."""
 
     table: Table
     opponents: Opponents | None = None

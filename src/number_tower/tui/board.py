@@ -54,7 +54,7 @@ KEYS = {
 
 
 class Thinking(TextualMessage):
-    """A search runs for so many seconds."""
+    """A search has been running for some seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

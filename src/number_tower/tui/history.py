@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from number_tower.match import Tally
-from number_tower.session.listing import format_local_time, format_result, get_player_names, label_game
+from number_tower.session.saved_games import format_local_time, format_result, get_player_names, label_game
 from number_tower.store import StoreError, statistics
 from number_tower.store.database import Store
 from number_tower.store.games import DamagedEntry, GameFilter, list_games

@@ -111,7 +111,7 @@ class HomeScreen(ChoiceScreen):
         await self.mount(Footer(show_command_palette=False, compact=True))
 
     async def _show_unfinished(self, found: Unfinished) -> None:
-        listing, grid = _load("session.listing"), self.query_one("#unfinished")
+        listing, grid = _load("session.saved_games"), self.query_one("#unfinished")
         entries = [(listing.describe_game(game), Unfinished((game,))) for game in found.games]
         if found.match is not None:
             entries.insert(0, (listing.describe_match(found.match), Unfinished((), found.match)))
@@ -159,7 +159,7 @@ class HomeScreen(ChoiceScreen):
 
 
 def _find_unfinished(database: GameDatabase) -> Unfinished:
-    listing = _load("session.listing")
+    listing = _load("session.saved_games")
 
     def look_up(opened: Store) -> Unfinished:
         return Unfinished(listing.list_unfinished(opened, _MOST_UNFINISHED), listing.find_open_match(opened))

@@ -112,7 +112,7 @@ def _list_towers(game: Game, names: tuple[str, str]) -> list[tuple[list[_Block],
 
 
 def _draw_upright(game: Game, names: tuple[str, str], width: int, units: int, rows: int) -> Iterator[Content]:
-    """Draw towers side by side; a unit has so many rows."""
+    """Draw towers side by side; `rows` is the height of a unit."""
     towers, scale = _list_towers(game, names), min(rows, _MOST_UNIT_ROWS)
     longest = max(len(caption) for _, captions in towers for caption in captions) + 2
     room = max((width - _RULER) // len(towers) - 2, 5)
@@ -180,7 +180,7 @@ def _draw_bar(blocks: Sequence[_Block], units: int, width: int) -> Content:
 
 
 def _fit_label(number: int, mover: int, room: int) -> str:
-    """Write a block in so many columns: with both edges, one, or none."""
+    """Write a block in `room` columns: with both edges, one, or none."""
     left, right = EDGES[mover]
     text = f"{number}"
     if len(text) + 2 <= room:
