@@ -50,19 +50,9 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
         except PlayStoppedError:
             raise
         except catalogue.UnknownGameError:
-            if terminal.interactive:
-                explained = _explain(answer, terminal, help_text, explained=explained)
-            else:
-                terminal.show(help_text)
+            explained = _explain(answer, terminal, help_text, explained=explained)
         except (catalogue.CatalogueError, CommandError) as error:
-            if isinstance(error, catalogue.RuleFileError):
-                error = add_voice_mistakes(error)
-            problem = str(error).removeprefix("--vs: ")
-            terminal.show(
-                f"{make_sentence(problem)}\n"
-                if terminal.interactive
-                else f"This game cannot be played: {problem.removesuffix('.')}.\n"
-            )
+            _show_problem(error, terminal)
         else:
             if not terminal.interactive:
                 return
@@ -111,6 +101,9 @@ def _format_help(terminal: Terminal) -> str:
 
 def _explain(answer: str, terminal: Terminal, help_text: str, *, explained: bool) -> bool:
     """Say what was not understood, and show the list the first time; return whether it has been shown."""
+    if not terminal.interactive:
+        terminal.show(help_text)
+        return explained
     asked, nearest = parse_input(answer).command == "help", _suggest(answer)
     if not asked and answer:
         terminal.show(f"{_format_misunderstood(answer)}\n")
@@ -122,6 +115,13 @@ def _explain(answer: str, terminal: Terminal, help_text: str, *, explained: bool
     if not nearest:
         terminal.show("Type help to see the list.\n")
     return explained
+
+
+def _show_problem(error: Exception, terminal: Terminal) -> None:
+    problem = str(add_voice_mistakes(error) if isinstance(error, catalogue.RuleFileError) else error)
+    problem = problem.removeprefix("--vs: ")
+    refused = f"This game cannot be played: {problem.removesuffix('.')}."
+    terminal.show(f"{make_sentence(problem) if terminal.interactive else refused}\n")
 
 
 def _format_misunderstood(answer: str) -> str:
