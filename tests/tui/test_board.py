@@ -155,15 +155,19 @@ def test_a_hint_comes_in_steps_and_why_speaks_of_the_block_with_the_focus() -> N
     visit(play)
 
 
-def test_values_are_shown_beside_the_blocks_until_the_next_move() -> None:
+def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key() -> None:
     async def play(at: Visit) -> None:
         await open_game(at, "draft")
         assert "wins" not in at.block(8).text.plain
         await at.press("v")
         assert at.block(8).text.plain == "[8] wins"
         assert at.block(1).text.plain == "[1] loses"
+        assert "(with" in at.seen
         await at.press("8")
-        assert "wins" not in at.block(7).text.plain
+        assert "loses" in at.block(7).text.plain
+        await at.press("v")
+        assert at.block(7).text.plain == "[7]"
+        assert "(with" not in at.seen
 
     visit(play)
 

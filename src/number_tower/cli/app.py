@@ -9,11 +9,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from number_tower import catalogue
+from number_tower import catalogue, store
 from number_tower.cli.config import load_config
+from number_tower.cli.database import choose_store
 from number_tower.cli.errors import FAILED, CommandError, require_extra
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal, is_visible
+from number_tower.session.database import WAIT_ADVICE
 from number_tower.session.game import GameSession
 
 if TYPE_CHECKING:
@@ -90,9 +92,12 @@ def open_app(args: Namespace, first: object = None) -> None:
     config = load_config()
     if not config.colours:
         os.environ["NO_COLOR"] = "1"
-    app, database = _load("app"), config.database if args.db is None else args.db
+    if args.db is None and config.database is not None:
+        os.environ[store.ENVIRONMENT_VARIABLE] = config.database
+    choose_store(args)  # a wrong location is reported before the app is shown
+    app = _load("app")
     light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
-    settings = app.AppSettings(config.name, config.level, database, save=not args.no_save, light=light)
+    settings = app.AppSettings(config.name, config.level, args.db, save=not args.no_save, light=light)
     if hint := app.TowerApp(settings, first).run():
         print(hint)
 
@@ -104,6 +109,8 @@ def _load(module: str) -> Any:
 
 def play_in_app(args: Namespace, dialogue: Dialogue) -> None:
     """Play the game of a dialogue in the app."""
+    if dialogue.autosave is not None:
+        dialogue.autosave.advice = WAIT_ADVICE
     session = GameSession(dialogue.table, dialogue.opponents, dialogue.autosave, dialogue.savefile)
     open_app(args, _load("start").create_board(session, coin_tossed=dialogue.coin_tossed))
 

@@ -28,6 +28,10 @@ SHORT_TIMEOUT = 0.2
 """Seconds to wait for a database that could not be used before."""
 
 
+WAIT_ADVICE = "the game is saved as soon as the database works again"
+"""What is said where there is no command to save a game to a file."""
+
+
 class GameDatabase:
     """The chosen database. It is opened, and SQLAlchemy loaded, when something is first saved or looked up."""
 
@@ -106,6 +110,8 @@ class Autosave:
     opponents: Opponents | None = None
     saved: StoredGame | None = None
     claim_slot: Callable[[Connection], MatchSlot] | None = None
+    advice: str = "`save game.json` saves the game to a file"
+    """What to do while the database cannot be used."""
 
     def __post_init__(self) -> None:
         self._failing = False
@@ -195,7 +201,7 @@ class Autosave:
         if self._failing:
             return None
         self._failing = True
-        return f"{problem}. You can continue; `save game.json` saves the game to a file"
+        return f"{problem}. You can continue; {self.advice}"
 
     def close(self) -> None:
         """Close the database."""

@@ -17,7 +17,7 @@ from number_tower.catalogue import GameChoice
 from number_tower.match import Series
 from number_tower.players import LEVELS, RANDOM
 from number_tower.session import seat_players
-from number_tower.session.database import Autosave, GameDatabase
+from number_tower.session.database import WAIT_ADVICE, Autosave, GameDatabase
 from number_tower.session.game import GameSession
 from number_tower.session.match import MatchCourse
 from number_tower.session.opponents import Opponents, Specs
@@ -114,14 +114,15 @@ class TowerApp(App[str]):
         opponents = self.create_opponents(specs)
         table = seat_players(Table.start(choice, names), opponents, self.settings.name)
         database = self.choose_database()
-        return GameSession(table, opponents, None if database is None else Autosave(database, opponents))
+        autosave = None if database is None else Autosave(database, opponents, advice=WAIT_ADVICE)
+        return GameSession(table, opponents, autosave)
 
     def restore_session(self, saved: StoredGame) -> GameSession:
         """Return a saved game; programs are never started, so people play in their place."""
         known = all(spec is None or spec in {*LEVELS, RANDOM.name} for spec in saved.seats.players)
         opponents = self.create_opponents(saved.seats.players, saved.seats.seed) if known else None
         database = self.choose_database()
-        autosave = None if database is None else Autosave(database, opponents, saved)
+        autosave = None if database is None else Autosave(database, opponents, saved, advice=WAIT_ADVICE)
         return GameSession(seat_players(saved.table, opponents), opponents, autosave)
 
     def create_course(self, series: Series, specs: Specs, saved: StoredMatch | None = None) -> MatchCourse:

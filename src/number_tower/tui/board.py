@@ -45,7 +45,7 @@ KEYS = {
     "h": "a hint: what to look for, then the move, then why",
     "w": "why the block with the focus is good or not",
     "u": "undo your last move, and the computer's answer",
-    "v": "show what every block is worth, for practice",
+    "v": "show what every block is worth, for practice; again hides it",
     "g": "give up; asks once",
     "Escape": "stop a search, or leave",
     "q": "leave; the game is saved, and goes on from the first screen",
@@ -84,7 +84,9 @@ class BoardScreen(ChoiceScreen):
         """Whether a change is being saved, or a computer thinks."""
         self._step = (-1, 0)
         """The version that a hint was given for, and how many steps of it."""
-        self._values: dict[int, Value] | None = None
+        self._with_values = False
+        """Whether every move is shown with its value."""
+        self._values: dict[int, Value] = {}
         self._search = StoppableSearch()
         self._counted = session.table.outcome is not None
         """Whether the result of the game is counted in its match."""
@@ -199,6 +201,8 @@ class BoardScreen(ChoiceScreen):
 
     def _format_heading(self) -> str:
         course, title = self.session.course, self.table.book.title
+        if self._with_values:
+            title = f"{title} (with values)"
         if course is None:
             return title
         moment = "score" if self._counted else "game"
@@ -309,7 +313,7 @@ class BoardScreen(ChoiceScreen):
 
     async def _show_change(self, news: str = "") -> None:
         """Show the saved table, and go on with the game."""
-        self._busy, self._values = False, None
+        self._busy, self._values = False, {}
         outcome = self.table.outcome
         if outcome is not None and self.session.course is not None and not self._counted:
             self.session.course.finish_game(self.table, self.session.autosave, outcome.winner)
@@ -318,6 +322,8 @@ class BoardScreen(ChoiceScreen):
         self._show_message(news)
         self._focus_tray()
         self._continue()
+        if self._with_values and self.active:
+            self._find_values()
 
     def _continue(self) -> None:
         """Let a computer move if it is its turn."""
@@ -430,15 +436,15 @@ class BoardScreen(ChoiceScreen):
         self._show_message("\n".join(filter(None, texts)))
 
     def action_values(self) -> None:
-        """Show or hide what each move is worth."""
-        if self._values is not None:
-            self._values = None
+        """Show what each move is worth, in this game from now on; or hide it again."""
+        if self.table.hidden:
+            self._show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
+            return
+        self._with_values, self._values = not self._with_values, {}
+        if self._with_values and self.active and not self._busy:
+            self._find_values()
+        else:
             self.run_worker(self._show_table())
-        elif self.active and not self._busy:
-            if self.table.hidden:
-                self._show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
-            else:
-                self._find_values()
 
     @work(exclusive=True, group="coach")
     async def _find_values(self) -> None:
