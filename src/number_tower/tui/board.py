@@ -13,8 +13,6 @@ from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.widgets import Footer, Static
 
-from number_tower import store
-from number_tower.brief import describe_height, has_height
 from number_tower.catalogue import GameChoice
 from number_tower.coach import quiz
 from number_tower.coach.hints import HintText
@@ -22,21 +20,16 @@ from number_tower.session.game import GameSession
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
-from number_tower.text import make_sentence, summarize_numbers
+from number_tower.text import make_sentence
+from number_tower.tui.captions import format_heading, format_opponent, format_turn, list_messages
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import ConfirmScreen, RulesScreen
 from number_tower.tui.review import ReviewScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
-from number_tower.voice import SPECTATOR, narrate
 
 if TYPE_CHECKING:
-    from number_tower.store.matches import StoredMatch
-    from number_tower.store.rows import StoredGame
     from number_tower.tui.app import TowerApp
-
-MOST_LOG = 200
-"""Messages of the log that are shown."""
 
 
 KEYS = {
@@ -168,10 +161,10 @@ class BoardScreen(ChoiceScreen):
     async def _show_table(self) -> None:
         table = self.table
         self.query_one(TowerView).show_table(table, self.names)
-        self._set_text("#heading", self._format_heading())
-        self._set_text("#turn", self._format_turn())
-        self._set_text("#opponent", self._format_opponent())
-        self._set_text("#told", "\n".join(self._list_messages()))
+        self._set_text("#heading", format_heading(self.session, counted=self._counted, values=self._with_values))
+        self._set_text("#turn", format_turn(self.session))
+        self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
+        self._set_text("#told", "\n".join(list_messages(self.session, coin_tossed=self._coin_tossed)))
         self.call_after_refresh(self._scroll_log)
         over = table.outcome is not None
         tray, ending = self.query_one(Tray), self.query_one("#ending")
@@ -198,50 +191,6 @@ class BoardScreen(ChoiceScreen):
         widget = self.query_one(selector, Static)
         widget.update(Content(text))
         widget.display = bool(text)
-
-    def _format_heading(self) -> str:
-        course, title = self.session.course, self.table.book.title
-        if self._with_values:
-            title = f"{title} (with values)"
-        if course is None:
-            return title
-        moment = "score" if self._counted else "game"
-        standing, _ = course.describe("score" if self._counted else "game")
-        score = course.series.match.score
-        names = [self.session.voice.get_name(self.table, seat) for seat in (0, 1)]
-        points = f"{names[0]} {score[0]:g}, {names[1]} {score[1]:g}"
-        which = f"game {standing.number}" if moment == "game" else f"after game {standing.number}"
-        return f"{title}\nBest of {standing.best_of}, {which}: {points}"
-
-    def _format_turn(self) -> str:
-        """Say whose turn it is, or how the game ended."""
-        table, game, voice = self.table, self.table.game, self.session.voice
-        if table.outcome is not None:
-            return "".join(message.text for message in voice.tell(table) if message.kind == "end").strip()
-        name = voice.address(table, game.to_move)
-        if self.session.computer is not None:
-            return f"{name} is thinking ..."
-        turn = "Your turn" if name == "You" else f"{name}'s turn"
-        if not has_height(game.rules):
-            return f"{turn}."
-        own = "your tower" if name == "You" else f"{name}'s tower"
-        tower = "the tower" if game.rules.towers == "shared" else own
-        return f"{turn}: {describe_height(game, game.to_move, tower)}."
-
-    def _format_opponent(self) -> str:
-        """Say which blocks the other player has left, where that can be seen and is not the same."""
-        left = self.table.left(1 - self.seat)
-        if left is None or self.table.game.rules.supply != "own" or self.table.outcome is not None:
-            return ""
-        return f"{self.names[1 - self.seat]} has left: {summarize_numbers(left, ' ') or 'none'}"
-
-    def _list_messages(self) -> list[str]:
-        reader = SPECTATOR if self.session.reader.shared else self.session.reader
-        messages = list(narrate(self.table, reader=reader, turns=False))
-        if self._coin_tossed:
-            messages.insert(1, self.session.voice.tell_toss(self.table))
-        texts = (" ".join(message.text.split()) for message in messages[-MOST_LOG:] if message.kind != "start")
-        return [text for text in texts if text]
 
     def _show_message(self, text: str) -> None:
         self._set_text("#message", text)
@@ -347,7 +296,7 @@ class BoardScreen(ChoiceScreen):
 
     @on(Thinking)
     def _show_thinking(self, event: Thinking) -> None:
-        self._set_text("#turn", f"{self._format_turn()} {event.seconds:.0f} s (Escape stops it)")
+        self._set_text("#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)")
 
     # Commands ---------------------------------------------------------------------------------------------------------
 
@@ -496,26 +445,3 @@ class BoardScreen(ChoiceScreen):
 
     def _review(self) -> None:
         self.app.push_screen(ReviewScreen(self.table))
-
-
-async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
-    """Show a saved game: as part of its match, if it is the current game of one."""
-    session = await asyncio.to_thread(_restore_match_game, app, saved) or app.restore_session(saved)
-    app.push_screen(BoardScreen(session))
-
-
-async def open_saved_match(app: TowerApp, saved: StoredMatch) -> None:
-    """Show the next game of a match that was left between two games."""
-    course = app.create_course(saved.series, saved.seats.players, saved)
-    app.push_screen(BoardScreen(await asyncio.to_thread(course.open_session)))
-
-
-def _restore_match_game(app: TowerApp, saved: StoredGame) -> GameSession | None:
-    """Return the current game of a match; None if this game is not one."""
-    slot, database = saved.slot, app.choose_database()
-    if slot is None or database is None:
-        return None
-    match = database.find(lambda opened: store.matches.get_match(opened, slot.match))
-    if match is None or match.current is None or match.current.id != saved.id:
-        return None
-    return app.create_course(match.series, match.seats.players, match).open_session()

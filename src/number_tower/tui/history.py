@@ -24,8 +24,8 @@ from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.rows import StoredGame
 from number_tower.store.statistics import Statistics
 from number_tower.text import format_count
-from number_tower.tui.board import open_saved_game
 from number_tower.tui.review import ReviewScreen
+from number_tower.tui.start import open_saved_game
 
 if TYPE_CHECKING:
     from number_tower.session.database import GameDatabase

@@ -150,8 +150,8 @@ class HomeScreen(ChoiceScreen):
         if isinstance(value, Rulebook):
             self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
         elif isinstance(value, Unfinished):
-            board = _load("tui.board")
-            resume = board.open_saved_match if value.match else board.open_saved_game
+            start = _load("tui.start")
+            resume = start.open_saved_match if value.match else start.open_saved_game
             self.app.run_worker(resume(self.tower, value.match or value.games[0]))
         elif isinstance(value, str):
             module, name = SCREENS[value].screen

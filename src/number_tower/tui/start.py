@@ -1,11 +1,14 @@
-"""The screens that a call of the command opens the app with."""
+"""Screens to start with: what a call of the command opens the app with, and saved games and matches that go on."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
+from number_tower import store
 from number_tower.catalogue import Rulebook
 from number_tower.session.game import GameSession
 from number_tower.session.match import MatchCourse
@@ -13,6 +16,10 @@ from number_tower.tui.app import TowerApp
 from number_tower.tui.board import BoardScreen
 from number_tower.tui.new_game import NewGameScreen
 from number_tower.tui.question import LessonScreen, PuzzleScreen
+
+if TYPE_CHECKING:
+    from number_tower.store.matches import StoredMatch
+    from number_tower.store.rows import StoredGame
 
 FirstScreen = Callable[[TowerApp], Screen[None]]
 """Creates the screen that is shown first, above that of the games."""
@@ -41,3 +48,26 @@ def create_lesson(book: Rulebook) -> FirstScreen:
 def create_puzzles(book: Rulebook | None, grade: int | None, day: str | None, seed: int | None) -> FirstScreen:
     """Ask puzzles."""
     return lambda _: PuzzleScreen(book, grade=grade, day=day, seed=seed)
+
+
+async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
+    """Show a saved game: as part of its match, if it is the current game of one."""
+    session = await asyncio.to_thread(_restore_match_game, app, saved) or app.restore_session(saved)
+    app.push_screen(BoardScreen(session))
+
+
+async def open_saved_match(app: TowerApp, saved: StoredMatch) -> None:
+    """Show the next game of a match that was left between two games."""
+    course = app.create_course(saved.series, saved.seats.players, saved)
+    app.push_screen(BoardScreen(await asyncio.to_thread(course.open_session)))
+
+
+def _restore_match_game(app: TowerApp, saved: StoredGame) -> GameSession | None:
+    """Return the current game of a match; None if this game is not one."""
+    slot, database = saved.slot, app.choose_database()
+    if slot is None or database is None:
+        return None
+    match = database.find(lambda opened: store.matches.get_match(opened, slot.match))
+    if match is None or match.current is None or match.current.id != saved.id:
+        return None
+    return app.create_course(match.series, match.seats.players, match).open_session()
