@@ -334,7 +334,8 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
     posed = tasks.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
-    assert re.search(r"You are Player \w, and it is your turn\.", html)
+    assert ">Your turn.<" in html
+    assert "<h1>Puzzle of 5 January 2026</h1>" in html
     assert re.search(r'aria-label="Your \w+s"', html)
     assert posed.solution_text not in html
     assert "Right!" not in html
@@ -447,6 +448,23 @@ def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
     html = shown(client, address + "".join(f"&answer={block}" for block in misses))
     assert posed.solution_text in html.replace("&#39;", "'")
     assert "/learn/summit?at=4" in html
+
+
+def test_with_two_moves_the_other_one_is_left_to_try(client: TestClient) -> None:
+    lessons = ((name, *each) for name in GAMES for each in enumerate(tasks.make_lesson(catalogue.load_named(name)), 1))
+    name, place, posed = next(each for each in lessons if len(each[-1].choices) == 2)
+    (wrong,) = (choice for choice in posed.choices if not choice.is_right)
+    html = shown(client, f"/learn/{name}?at={place}&answer={wrong.block}")
+    assert "Try the other one." in html
+    assert "more tries" not in html
+
+
+def test_an_idea_is_introduced_before_the_next_try(client: TestClient) -> None:
+    posed = tasks.make_lesson(catalogue.load_named("race"))[1]
+    wrong = next(choice for choice in posed.choices if choice.idea and not choice.is_right)
+    html = shown(client, f"/learn/race?at=2&answer={wrong.block}").replace("&#39;", "'")
+    assert wrong.idea
+    assert html.index(wrong.feedback) < html.index(wrong.idea.introduction) < html.index(posed.nudge)
 
 
 # The games ------------------------------------------------------------------------------------------------------------
