@@ -65,7 +65,7 @@ def test_the_welcome_starts_a_game() -> None:
     terminal.until("Select a number")
     terminal.type("\x04")
     assert terminal.end() == 1
-    assert "the input ended before the first move" in terminal.seen
+    assert "No move was made, so there is nothing to save" in terminal.seen
 
 
 def test_ctrl_c_at_the_prompt_ends_with_130() -> None:
