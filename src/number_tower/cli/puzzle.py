@@ -296,7 +296,8 @@ class PuzzleQuestion:
         if ending is None:
             end = f", and so on{self._describe_rest(table)}."
         else:
-            end = f". {format_reason(ending, player=names[movers[-1]], opponent=names[1 - movers[-1]])}"
+            mover, noun = movers[-1], self._voice.noun
+            end = f". {format_reason(ending, player=names[mover], opponent=names[1 - mover], noun=noun)}"
         known = ending is not None and end[2:] in text
         self._terminal.show(f"{text}\n" if known else f"{text}\nIt could go on: {', '.join(told)}{end}\n")
 
