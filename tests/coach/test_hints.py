@@ -161,7 +161,7 @@ def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
         " why because such target mine theirs left modulus last steps rounds pairs to_go reach gap whole sums need most"
-        " room answer answers reply leaf rule plan line plies idea ideas"
+        " room answer answers reply leaf rule plan line plies idea topic questions"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 

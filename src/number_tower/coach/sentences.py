@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from number_tower.catalogue import parse_toml
 from number_tower.coach.patterns import Answer, Reason
 from number_tower.solve.worth import Value
-from number_tower.text import Template
+from number_tower.text import Template, format_text
 from number_tower.text import Value as Fact
 
 _LONGEST_WAY = 6
@@ -215,12 +215,12 @@ def explain_idea(name: str, noun: str = "block") -> Idea:
     return Idea(name, intro, text)
 
 
-def explain_topic(topic: str, noun: str) -> str:
-    """Write what an idea is; if there is none of this name, which ideas there are."""
+def explain_topic(topic: str, noun: str, questions: Iterable[str] = ()) -> str:
+    """Write what an idea is; if there is none of this name, what can be asked."""
     try:
         idea = explain_idea(topic, noun)
     except LookupError:
-        return fill_text("idea_unknown", {"ideas": ", ".join(IDEAS)})
+        return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
     return f"{idea.introduction} {idea.explanation}"
 
 
