@@ -125,7 +125,7 @@ def stuck(told: Told, said: Match[str]) -> bool:
 
 
 def stuck_on(told: Told, said: Match[str]) -> bool:
-    fitting = told.after.rules.fits(told.after.tops[0]) & told.after.left[0]
+    fitting = told.after.rules.fits(told.after.tops[0]) & told.after.left[1 - told.me]
     return not fitting and told.after.tops[0] == int(said[1]) and told.after.outcome == Outcome(told.me, "stuck")
 
 
@@ -659,10 +659,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
 LEAVES: tuple[tuple[str, Check], ...] = (
     (rf"that makes exactly {N}", exact),
     (r"then YOU cannot place anything", stuck),
-    (rf"then nothing that is left fits on {N}", stuck_on),
+    (rf"then YOU ha(?:s|ve) nothing that fits on {N}", stuck_on),
     (rf"that ends the game with ME higher, {N} to {N}", higher),
     (rf"then ME needs? just {N}, and nothing stops that", threat),
-    (rf"then ME needs? just {N}, YOU must take it, and ME ends? higher, {N} to {N}", last_threat),
+    (rf"then YOU must take the {N}, and ME ends? higher, {N} to {N}", last_threat),
     (rf"then MY tower is {N} high, and YOUR tower can reach {N} at most", out_of_reach),
     (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
     (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
