@@ -108,7 +108,7 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
         "You cannot force a win, and only one of your moves keeps the draw.": value == 0 and good == 1 < legal,
         "You cannot force a win, and not every move keeps the draw.": value == 0 and 1 < good < legal,
         "You cannot force a win, and every move keeps the draw.": value == 0 and good == legal > 1,
-        "Your opponent can win from here, but only without a mistake.": value == -1 and legal > 1,
+        "Your opponent can win from here by making no mistake.": value == -1 and legal > 1,
     }
     assert [nudge.startswith(said) for said in counts] == list(counts.values())
 
@@ -305,7 +305,7 @@ def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
 def test_a_new_position_starts_with_a_nudge_again() -> None:
     done = tower("play", "climb", "--opening", "1-5", typed="1\nhint\n6\nhint\nquit\n")
     assert done.stdout.count("Count the steps that are left to the top.") == 1
-    assert done.stdout.count("Your opponent can win from here, but only without a mistake.") == 1
+    assert done.stdout.count("Your opponent can win from here by making no mistake.") == 1
     assert "Play" not in done.stdout.replace("Player", "")
 
 
