@@ -181,7 +181,7 @@ def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client:
     assert "a serious mistake" in html
     assert "8 would have kept the win" in html
     assert "Turning point: move 4, Ben&#39;s 1." in html
-    assert "Ann: right in 0 of 2 decisions that mattered (0%)." in html
+    assert "Ann: 0 of 2 important moves right (0%)." in html
     assert "At the start: Ann wins. After move 1: Ben wins. After move 2: Ann wins." in html
     assert "After move 4: a draw." in html
 
