@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from number_tower.store import find_location
 from number_tower.web.app import make_app
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
-from support.clocks import SLOW
-from support.forking import stay_cold
+from support.forking import ask_patiently, stay_cold
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
@@ -32,18 +31,8 @@ def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
         patch.setattr(Workers, "warm", stay_cold)
         app = make_app(settings(folder, limits=limits))
         with TestClient(app, follow_redirects=False) as client:
-            lengthen_timeouts(app.state.workers)
+            app.state.workers.ask = ask_patiently(app.state.workers.ask)
             yield client
-
-
-def lengthen_timeouts(workers: Workers) -> None:
-    """Give every question time enough for a busy machine, on which even the start of a process takes long."""
-    ask = workers.ask
-
-    async def ask_patiently(task: Callable[..., Any], *args: object, **terms: Any) -> Any:
-        return await ask(task, *args, **{**terms, "seconds": SLOW})
-
-    workers.ask = ask_patiently  # type: ignore[method-assign]
 
 
 def bearing(token: str) -> dict[str, str]:

@@ -22,7 +22,8 @@ from urllib.parse import quote
 from starlette.types import Message, Scope
 
 from number_tower.web.app import make_app
-from support.apps import lengthen_timeouts, settings
+from support.apps import settings
+from support.forking import ask_patiently
 
 YARDSTICK = "/health/live"
 
@@ -177,7 +178,7 @@ async def metered(folder: Path) -> AsyncIterator[Meter]:
     """Have an application that keeps its games in a folder."""
     app = make_app(settings(folder))
     async with app.router.lifespan_context(app):
-        lengthen_timeouts(app.state.workers)
+        app.state.workers.ask = ask_patiently(app.state.workers.ask)
         yield Meter(app)
 
 
