@@ -126,6 +126,12 @@ def format_runs(numbers: Sequence[int]) -> str:
     return ",".join(_list_runs(numbers))
 
 
+def format_list(numbers: Sequence[int]) -> str:
+    """Write numbers as a list in a sentence: 1, 2 and 3."""
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def summarize_numbers(numbers: Sequence[int], separator: str = ",") -> str:
     """Write numbers in runs; of very many, only the first and the last."""
     parts = list(islice(_list_runs(numbers), LONGEST_LIST + 1))

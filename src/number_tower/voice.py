@@ -196,7 +196,7 @@ def _describe_standing(scene: _Scene) -> str:
     left = scene.table.left(other)
     if game.rules.supply != "own" or left is None:
         return text
-    return f"{text} {scene.get_name(other)} has {summarize_numbers(left) or 'nothing'} left."
+    return f"{text} {scene.get_name(other)} has {summarize_numbers(left, ', ') or 'nothing'} left."
 
 
 def _name_winning_tower(scene: _Scene) -> str:

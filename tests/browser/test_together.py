@@ -117,6 +117,7 @@ def test_an_old_page_places_nothing_and_shows_how_the_table_stands(visitor: Visi
         block(asleep, 7).click()
     expect(notice(asleep)).to_contain_text("The game has changed. This is how it is now.")
     assert game_on(asleep).moves == (9,)
+    asleep.close()  # it goes on trying
     forgive(troubles, "ERR_FAILED", "status of 409")
 
 

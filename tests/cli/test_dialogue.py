@@ -335,7 +335,7 @@ def test_input_that_cannot_be_read_has_ended() -> None:
         ["bash", "-c", f"'{TOWER}' play draft 0>/dev/null"], capture_output=True, text=True, timeout=SLOW, check=False
     )
     assert done.returncode == 1
-    assert "the input ended before the first move" in done.stderr
+    assert "No move was made, so there is nothing to save" in done.stderr
 
 
 def test_every_command_that_can_be_called_is_carried_out() -> None:

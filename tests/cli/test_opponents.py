@@ -229,6 +229,8 @@ def test_what_is_typed_at_the_welcome_is_understood(typed: str, said: str) -> No
         ("hints", "Only one of your moves wins."),
         ("hint?", "Only one of your moves wins."),
         ("why -3", "'why -3' is not a number"),
+        ("why abc", "'abc' is neither a number nor an idea. Try: why 8."),
+        ("undo 2", "Type undo alone."),
     ],
 )
 def test_questions_may_be_put_in_several_ways(typed: str, said: str) -> None:

@@ -67,7 +67,7 @@ def test_the_welcome_starts_a_game() -> None:
     terminal.until("Select a number")
     terminal.type("\x04")
     assert terminal.end() == 1
-    assert "the input ended before the first move" in terminal.seen
+    assert "No move was made, so there is nothing to save" in terminal.seen
 
 
 def test_ctrl_c_at_the_prompt_ends_with_130() -> None:
@@ -154,3 +154,13 @@ def test_long_work_shows_how_far_it_has_come_and_can_be_stopped() -> None:
     assert re.search(r"searching: \d+ s, [\d,]+ positions, [\d,]+/s, table \d+% full", shown)
     assert terminal.end(interrupt=True) == 130
     assert terminal.seen.endswith("\033[2Ktower: stopped.\n")
+
+
+def test_a_status_is_coloured_to_its_end_and_who_lost_is_told_where_to_look() -> None:
+    terminal = Terminal("play", "race", "--vs", "perfect", "--seed", "1")
+    for number in (4, 1):
+        terminal.until("to your tower: ")
+        terminal.type(f"{number}\n")
+    assert terminal.end() == 0
+    assert "15 to go.\033[0m\n\033[1;36m  Perfect has 1-9 left.\033[0m\n" in terminal.seen
+    assert "\nSee where it turned: tower review " in terminal.seen

@@ -87,7 +87,8 @@ def check_hint(tree: Tree, solution: Solution) -> None:
     at_once = value == plies == 1 < len(position.legal)
     assert ("You can win at once" in given_hint.nudge("block")) == at_once
     said = given_hint.why(YOU, "block")
-    assert said.startswith(f"Play {given_hint.block}. " if value == 1 else f"{given_hint.block} ")
+    began = {1: "Play {}. ", 0: "{} draws. ", -1: "You could play {}. "}[value]
+    assert said.startswith(began.format(given_hint.block))
     assert said.endswith(".")
 
 
@@ -107,16 +108,16 @@ def check_nudge(tree: Tree, position: Position, nudge: str) -> None:
         "You cannot force a win, and only one of your moves keeps the draw.": value == 0 and good == 1 < legal,
         "You cannot force a win, and not every move keeps the draw.": value == 0 and 1 < good < legal,
         "You cannot force a win, and every move keeps the draw.": value == 0 and good == legal > 1,
-        "Every move loses, if your opponent makes no mistake.": value == -1 and legal > 1,
+        "Your opponent can win from here by making no mistake.": value == -1 and legal > 1,
     }
     assert [nudge.startswith(said) for said in counts] == list(counts.values())
 
 
 EXPECTED = {
-    "draft": {"exact", "higher", "threat", "threat_or", "out_of_reach", "too_low", "answers_rule", "line", "refuted"},
+    "draft": {"higher", "threat_unfit", "threat_or", "out_of_reach", "too_low", "answers_rule", "line_end", "refuted"},
     "summit": {"exact", "stuck", "made_up", "answers", "answers_rule", "plan_careful", "refuted"},
     "climb": {"stuck", "multiple", "refuted"},
-    "factor": {"stuck", "pairs", "refuted"},
+    "factor": {"stuck", "pairs_all", "forced", "answers", "refuted"},
     "race": {"exact", "stuck", "ahead", "refuted"},
 }
 
@@ -135,7 +136,7 @@ def test_every_reason_is_true(name: str) -> None:
     [
         ("climb", {"opening": "1-5"}),
         ("summit", {"target": 26, "blocks": "1-6"}),
-        ("factor", {"blocks": "2-14"}),
+        ("factor", {"blocks": "1-16"}),
         ("draft", {"target": 12, "blocks": "1-7"}),
     ],
 )
@@ -161,7 +162,7 @@ def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
         " why because such target mine theirs left modulus last steps rounds pairs to_go reach gap whole sums need most"
-        " room answer answers reply leaf rule plan line plies idea ideas"
+        " room answer answers reply leaf rule plan line plies idea topic questions short matching placer placer_s moves"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 
@@ -171,7 +172,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}
     nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
     variants = {kind for kind in kinds if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"}
-    variants |= {"forced_plan", "threat_or_plan"}
+    variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all"}
     never_best = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
@@ -193,7 +194,10 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
         "11 loses: Ben can answer 12. That leaves 18 steps to 30. "
         "Whatever you climb (1 to 5), Ben can climb the rest of 6, and reach 30 after 3 rounds."
     )
-    assert said("factor", (), 4).startswith("4 loses: Ben can answer 8. Whatever you place next, Ben can answer it: ")
+    assert said("factor", (), 4) == (
+        "4 loses: Ben can answer 8. These blocks fit on each other: 1 and 7, 2 and 6, 3 and 9. "
+        "Whatever you place, Ben can place the other of the two, so you will be stuck first."
+    )
     assert said("draft", (), 9).startswith("9 wins. Then you need just 6 to reach 15, so Ben must take the 6. ")
     assert said("summit", (9,), 6) == "6 loses: Ben can answer 5. That takes the tower to exactly 20."
     assert said("summit", (3,), 7) == (
@@ -201,7 +205,7 @@ def test_reasons_are_told_so_that_they_can_be_followed() -> None:
         "1 with 9, 2 with 8, 4 with 6, 5 with 5, 6 with 4, 7 with 3, 8 with 2, 9 with 1."
     )
     assert said("race", (), 9) == (
-        "9 wins. Then you need 1 more block (6). Ben needs at least 2, so you can reach 15 first."
+        "9 wins. Then you need 1 more block (6). Ben is 15 short and needs at least 2, so you can reach 15 first."
     )
 
 
@@ -301,7 +305,7 @@ def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
 def test_a_new_position_starts_with_a_nudge_again() -> None:
     done = tower("play", "climb", "--opening", "1-5", typed="1\nhint\n6\nhint\nquit\n")
     assert done.stdout.count("Count the steps that are left to the top.") == 1
-    assert done.stdout.count("Every move loses, if your opponent makes no mistake.") == 1
+    assert done.stdout.count("Your opponent can win from here by making no mistake.") == 1
     assert "Play" not in done.stdout.replace("Player", "")
 
 

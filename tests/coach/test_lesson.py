@@ -59,12 +59,12 @@ def test_any_winning_move_is_right_and_the_third_miss_shows_one() -> None:
 
 def test_the_lesson_ends_in_a_game_against_the_gentlest_level() -> None:
     done = tower("learn", "factor", "--seed", "4", typed="skip\nskip\nskip\n7\nquit\n")
-    assert "A game against Gentle. You begin." in done.stdout
+    assert "A game against Gentle. You start." in done.stdout
     assert "Gentle places " in done.stdout
     assert "--vs gentle --seed 4" in done.stdout
 
 
 def test_a_lesson_is_given_in_any_rules_and_says_if_there_is_nothing_to_find() -> None:
     done = tower("learn", "tests/data/rulefiles/level.toml", typed="quit\n")
-    assert "There is no position with something to find here" in done.stdout
+    assert "There is no position to solve here" in done.stdout
     assert done.returncode == 0

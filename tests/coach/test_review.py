@@ -257,7 +257,7 @@ def test_the_command_says_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch)
     assert "unknown -> unknown" in text
     assert "unknown -> win" in text
     assert "5 of 6 positions were not solved in their time" in text
-    assert "no decision that is known to have mattered" in text
+    assert "no move known to be important" in text
     document = json.loads(printed("race:7,8,5,5,3", "--json"))
     assert document["values"] == [None, None, None, None, None, "win"]
     assert document["review"][0]["before"] is document["review"][0]["mistake"] is None
@@ -454,7 +454,7 @@ def test_names_are_shown_as_they_are_and_nothing_in_them_is_markup() -> None:
     assert text.isascii()
     said = "".join(ET.fromstring(text).itertext())  # noqa: S314 - made a moment ago
     assert names[0] in said
-    assert f"{names[1]}\u200e: right in 1 of 2" in said
+    assert f"{names[1]}\u200e: 1 of 2 important" in said
     assert isolate_direction("Ann") == "Ann"
 
 

@@ -30,7 +30,7 @@ WORDS_BY_IDEA = (
     ("rounds", "round", 1),
     ("threats", "threat", 0),
 )
-_ENTRY = r"\d+(?: (?:with \d+|needs none|\([^)]*\)))?"
+_ENTRY = r"\d+(?: (?:with \d+|and \d+|needs none|\([^)]*\)))?"
 LISTS = re.compile(rf"{_ENTRY}(?:(?:,| \+) (?:{_ENTRY}|and so on))+")
 
 

@@ -310,7 +310,7 @@ class Killer:
             go_on = (
                 f"Game saved. Resume it with: tower resume {kept.id}"
                 if table.game.moves
-                else "the input ended before the first move."
+                else "No move was made, so there is nothing to save."
             )
             told, complaints, code = told + "\n", f"tower: {go_on}\n", 1
         assert (done.stdout, done.stderr, done.returncode) == (told, complaints, code)

@@ -457,7 +457,7 @@ def test_ctrl_c_shows_what_is_known(
     monkeypatch.setattr(stats, "rearm_interrupt", lambda: rearmed.append(True))
     text = printed(file, capsys, "ann")
     assert "Stopped: 3 finished games are not included in the accuracy yet.\n" in text
-    assert re.search(r"in all +2 +4  \[#{10}\.{10}\]  50%", text)
+    assert re.search(r"total +2 +4  \[#{10}\.{10}\]  50%", text)
     assert sum(row[0] is not None for row in known(store)) == 2
     assert rearmed == [True]
 

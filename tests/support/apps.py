@@ -14,7 +14,7 @@ from number_tower.store import find_location
 from number_tower.web.app import make_app
 from number_tower.web.settings import Settings
 from number_tower.web.workers import Workers
-from support.forking import stay_cold
+from support.forking import ask_patiently, stay_cold
 
 
 def settings(folder: Path, *, limits: bool = False) -> Settings:
@@ -29,7 +29,9 @@ def opened(folder: Path, *, limits: bool = False) -> Iterator[TestClient]:
     """Have a server whose workers start with their first questions, and somebody who asks it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Workers, "warm", stay_cold)
-        with TestClient(make_app(settings(folder, limits=limits)), follow_redirects=False) as client:
+        app = make_app(settings(folder, limits=limits))
+        with TestClient(app, follow_redirects=False) as client:
+            app.state.workers.ask = ask_patiently(app.state.workers.ask)
             yield client
 
 

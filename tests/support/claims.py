@@ -124,6 +124,11 @@ def stuck(told: Told, said: Match[str]) -> bool:
     return not said.groups() and told.after.outcome == Outcome(told.me, "stuck") and not told.after.legal
 
 
+def stuck_on(told: Told, said: Match[str]) -> bool:
+    fitting = told.after.rules.fits(told.after.tops[0]) & told.after.left[1 - told.me]
+    return not fitting and told.after.tops[0] == int(said[1]) and told.after.outcome == Outcome(told.me, "stuck")
+
+
 def higher(told: Told, said: Match[str]) -> bool:
     return told.after.outcome == Outcome(told.me, "higher") and told.heights == (int(said[1]), int(said[2]))
 
@@ -156,6 +161,24 @@ def pairs(told: Told, said: Match[str]) -> bool:
     listed = _read_answers(said[1])
     whole = said[1].endswith(", and so on") or sorted(listed) == list(told.after.legal)
     return whole and all(told.then(reply, answer or 0).value == WIN for reply, answer in listed.items())
+
+
+def pairs_all(told: Told, said: Match[str]) -> bool:
+    """Answering with the other of two blocks that fit on each other always wins."""
+    listed = said[1]
+    two = [tuple(map(int, each.split(" and "))) for each in listed.split(", ")]
+    other = {one: another for pair in two for one, another in (pair, pair[::-1])}
+    assert len(other) == 2 * len(two), listed
+    assert set(other) <= set(told.after.rules.numbers(told.after.left[0])), listed
+    assert all(told.after.rules.fits(one) & told.after.rules.bit(another) for one, another in other.items()), listed
+    waiting, seen = [told.after], {told.after}
+    while waiting:
+        position = waiting.pop()
+        assert position.outcome is None or position.outcome.winner == told.me, listed
+        following = {position.place(reply).place(other[reply]) for reply in position.legal} - seen
+        seen |= following
+        waiting += following
+    return True
 
 
 def _read_answers(listed: str) -> dict[int, int | None]:
@@ -222,8 +245,10 @@ def _towers(told: Told) -> tuple[Alone, Alone]:
 
 
 def ahead(told: Told, said: Match[str]) -> bool:
-    to_go, way, theirs, target = int(said[1]), said[2], float(said[3] or inf), int(said[4])
+    to_go, way, theirs, target = int(said[1]), said[2], float(said[4] or inf), int(said[5])
     mine, yours = _towers(told)
+    if said[3] and target - yours.height != int(said[3]):
+        return False
     if way is not None and (len(way.split(" + ")) != to_go or fewest(_leads(mine, way) or yours) != 0):
         return False
     return told.value == WIN and target == mine.rules.target and fewest(mine) == to_go < theirs == fewest(yours)
@@ -282,6 +307,12 @@ def threat(told: Told, said: Match[str]) -> bool:
     )
 
 
+def threat_unfit(told: Told, said: Match[str]) -> bool:
+    need, rules, tower = int(said[3]), told.after.rules, _towers(told)[1]
+    fits = rules.fits(tower.top) & rules.room(tower.height) & rules.bit(need)
+    return rules.supply == "shared" and tower.height > 0 and not fits and threat(told, said)
+
+
 def _threatens(told: Told, said: Match[str]) -> bool:
     """Anything but taking the block that is needed loses at once."""
     need, target, same = map(int, said.groups()[:3])
@@ -310,10 +341,18 @@ def threat_or_higher(told: Told, said: Match[str]) -> bool:
     return right and _threatens(told, said)
 
 
+def last_threat(told: Told, said: Match[str]) -> bool:
+    need, others = int(said[1]), [reply for reply in told.after.legal if reply != int(said[1])]
+    end = told.then(need)
+    right = need == told.gap and end.after.outcome == Outcome(told.me, "higher")
+    right = right and end.heights == (int(said[2]), int(said[3]))
+    return right and all(told.then(reply, need).after.outcome == Outcome(told.me, "exact") for reply in others)
+
+
 def out_of_reach(told: Told, said: Match[str]) -> bool:
     mine, yours = _towers(told)
     height, reach = int(said[1]), int(said[said.re.groups])
-    listed = said[2].split(", ") if said.re.groups == 3 else []
+    listed = re.findall(r"\d+", said[2]) if said.re.groups == 3 else []
     return (
         mine.rules.stuck == "skips"
         and mine.height == height > reach == highest(yours)
@@ -468,12 +507,20 @@ def _is_lost_at_once(position: Position, player: int) -> bool:
 def line(told: Told, said: Match[str]) -> bool:
     moves = [int(move) for move in re.findall(r"\d+", said[1])]
     placed_by = re.findall(r"\(([^)]+)\)", said[1]) or [told.names[ply % 2] for ply in range(1, len(moves) + 1)]
+    return _is_best_line(told, moves, placed_by, said[2])
+
+
+def line_end(told: Told, said: Match[str]) -> bool:
+    return _is_best_line(told, [int(said[2])], [said[1]], said[3])
+
+
+def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: str) -> bool:
     position, last = told.after, told.me
     for move, name in zip(moves, placed_by, strict=True):
         if move not in told.best(position) or name != told.names[position.to_move != told.me]:
             return False
         last, position = position.to_move, position.place(move)
-    check(Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), said[2])
+    check(Told(told.tree, position, last, told.names if last == told.me else told.names[::-1]), ending)
     return told.plies == len(moves)
 
 
@@ -498,6 +545,9 @@ def check_details(told: Told, text: str) -> None:
     """Check what is said of each branch of a reason with several answers."""
     if not text:
         return
+    if text.startswith("These "):
+        assert check(told, text) == "pairs_all"
+        return
     for sentence in re.findall(r"After .+?\.(?= After |$)", text):
         found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
         assert found is not None, sentence
@@ -507,11 +557,11 @@ def check_details(told: Told, text: str) -> None:
 
 N = r"(\d+)"
 LIST = r"((?:\d+ (?:with \d+|needs none)(?:, )?)+(?:and so on)?)"
-NUMBERS = r"(\d+(?:, \d+)*)"
+NUMBERS = r"(\d+(?:, \d+)*(?: and \d+)?)"
 PLACED = r"\d+(?: \((?:ME|YOU)\))?"
 NEED = rf"Then ME needs? just {N} to reach {N}"
 THREAT = rf"{NEED}, so YOU must take the {N}\."
-PLAN = r"From then on ME can follow one rule: win at once, or else place the largest block"
+PLAN = r"From then on ME can follow one rule: win at once if possible, otherwise place the largest block"
 
 CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"That takes (?:the|MY) tower to exactly {N}\.", exact),
@@ -535,8 +585,16 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     ),
     (
         (
+            r"These blocks fit on each other: (\d+ and \d+(?:, \d+ and \d+)*)\. "
+            r"Whatever YOU places?, ME can place the other of the two, so YOU will be stuck first\."
+        ),
+        pairs_all,
+    ),
+    (
+        (
             rf"Then ME needs? {N} more blocks?(?: \(([0-9 +]+)\))?\. "
-            rf"YOU (?:needs? at least {N}, so ME can reach|cannot reach) {N} (?:first|any more)\."
+            rf"YOU (?:(?:is|are) {N} short and needs? at least {N}, so ME can reach|cannot reach) {N} "
+            r"(?:first|any more)\."
         ),
         ahead,
     ),
@@ -553,6 +611,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         made_up_again,
     ),
     (rf"{NEED}\. Nothing that YOU can place stops that\.", threat),
+    (rf"{NEED}\. YOU cannot take the {N}: it does not fit on YOUR tower\.", threat_unfit),
     (rf"{THREAT} After that ME can place {N}: (.+)\.", threat_or),
     (rf"{THREAT} After that ME can place {N}\. (.+)", threat_or_plan),
     (rf"{THREAT} That ends the game with ME higher, {N} to {N}\.", threat_or_higher),
@@ -585,12 +644,13 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (
         (
             r"From then on ME can follow one rule: "
-            r"win with the next block or the one after, wherever that can be forced\. "
+            r"win with one or two blocks, if YOU cannot stop that\. "
             r"Otherwise place the largest block after which YOU cannot win at once\."
         ),
         plan_ahead,
     ),
-    (rf"With best play the game goes ({PLACED}(?:, {PLACED})*)\. (.+)", line),
+    (rf"With best play these blocks follow: ({PLACED}(?:, {PLACED})+)\. (.+)", line),
+    (rf"With best play (ME|YOU) then places? {N}\. (.+)", line_end),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
     (rf"YOU can answer {N}\. (.+)", refuted),
@@ -599,8 +659,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
 LEAVES: tuple[tuple[str, Check], ...] = (
     (rf"that makes exactly {N}", exact),
     (r"then YOU cannot place anything", stuck),
+    (rf"then YOU ha(?:s|ve) nothing that fits on {N}", stuck_on),
     (rf"that ends the game with ME higher, {N} to {N}", higher),
     (rf"then ME needs? just {N}, and nothing stops that", threat),
+    (rf"then YOU must take the {N}, and ME ends? higher, {N} to {N}", last_threat),
     (rf"then MY tower is {N} high, and YOUR tower can reach {N} at most", out_of_reach),
     (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
     (rf"the gap is {N}, and ME can fill it exactly after anything", fills),

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -25,6 +25,8 @@ from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any, AnyStr
+
+from support.clocks import SLOW
 
 CHILD_SUBREAPER = 36
 """Of `prctl`: a process becomes the parent of its children's children when those end."""
@@ -120,7 +122,8 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
     """Fork whenever a process is wanted until nobody is left who wants one; return in the helper, run in the forks."""
     for name in PRELOADED:
         import_module(name)
-    import_module("number_tower.web.workers").Workers.warm = stay_cold
+    workers = import_module("number_tower.web.workers").Workers
+    workers.warm, workers.ask = stay_cold, ask_patiently(workers.ask)
     gc.collect()
     gc.freeze()
     found = None
@@ -128,6 +131,17 @@ def help(number: int) -> None:  # noqa: A001 - it is what a helper does
         found = _fork_on_demand(connection)
     if found is not None:
         _run(*found)
+
+
+def ask_patiently(ask: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Stand in for `Workers.ask`: on a busy machine even the start of a process takes longer than a question may."""
+
+    async def ask_with_time(*args: Any, **terms: Any) -> Any:
+        if terms.get("seconds", SLOW) >= 1:  # less is asked for by tests of what takes too long
+            terms["seconds"] = SLOW
+        return await ask(*args, **terms)
+
+    return ask_with_time
 
 
 async def stay_cold(_workers: object) -> None:

@@ -163,8 +163,11 @@ class Client:
         return await self.ask("POST", path, token, content)
 
     async def granted(self, path: str, token: str | None = None, content: object = None) -> Any:
-        """Send something that must be granted; return the answer."""
+        """Send something that must be granted, again while the server is too busy; return the answer."""
         answer = await self.post(path, token, content)
+        while answer.status == 503:
+            await asyncio.sleep(0.2)
+            answer = await self.post(path, token, content)
         assert answer.status in {200, 201}, answer
         return answer.content
 

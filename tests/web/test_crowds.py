@@ -219,6 +219,8 @@ def test_in_a_crowd_every_game_has_only_moves_that_were_granted(two: list[Server
                 status, content = await players[seat].post(
                     f"{game.path}/moves", game.tokens[seat], {"block": block, "version": version}
                 )
+                if status == 503:
+                    continue
                 if status == 200:
                     assert granted.setdefault(version, block) == block
                 state = content if status == 200 else content["state"]

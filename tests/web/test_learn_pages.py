@@ -182,7 +182,7 @@ def test_mistakes_are_marked_and_explained_and_the_line_is_told_in_words(client:
     assert "a serious mistake" in html
     assert "8 would have kept the win" in html
     assert "Turning point: move 4, Ben&#39;s 1." in html
-    assert "Ann: right in 0 of 2 decisions that mattered (0%)." in html
+    assert "Ann: 0 of 2 important moves right (0%)." in html
     assert "At the start: Ann wins. After move 1: Ben wins. After move 2: Ann wins." in html
     assert "After move 4: a draw." in html
 
@@ -335,7 +335,8 @@ def test_a_puzzle_spoils_nothing_before_it_is_answered(client: TestClient) -> No
     posed = quiz.make_daily_puzzle("2026-01-05")
     html = shown(client, "/puzzle?day=2026-01-05")
     assert buttons(html) == [choice.block for choice in posed.choices]
-    assert re.search(r"You are Player \w, and it is your turn\.", html)
+    assert ">Your turn.<" in html
+    assert "<h1>Puzzle of 5 January 2026</h1>" in html
     assert re.search(r'aria-label="Your \w+s"', html)
     assert posed.solution_text not in html
     assert "Right!" not in html
@@ -448,6 +449,23 @@ def test_after_three_misses_the_answer_is_shown(client: TestClient) -> None:
     html = shown(client, address + "".join(f"&answer={block}" for block in misses))
     assert posed.solution_text in html.replace("&#39;", "'")
     assert "/learn/summit?at=4" in html
+
+
+def test_with_two_moves_the_other_one_is_left_to_try(client: TestClient) -> None:
+    lessons = ((name, *each) for name in GAMES for each in enumerate(quiz.make_lesson(catalogue.load_named(name)), 1))
+    name, place, posed = next(each for each in lessons if len(each[-1].choices) == 2)
+    (wrong,) = (choice for choice in posed.choices if not choice.is_right)
+    html = shown(client, f"/learn/{name}?at={place}&answer={wrong.block}")
+    assert "Try the other one." in html
+    assert "more tries" not in html
+
+
+def test_an_idea_is_introduced_before_the_next_try(client: TestClient) -> None:
+    posed = quiz.make_lesson(catalogue.load_named("race"))[1]
+    wrong = next(choice for choice in posed.choices if choice.idea and not choice.is_right)
+    html = shown(client, f"/learn/race?at=2&answer={wrong.block}").replace("&#39;", "'")
+    assert wrong.idea
+    assert html.index(wrong.feedback) < html.index(wrong.idea.introduction) < html.index(posed.nudge)
 
 
 # The games ------------------------------------------------------------------------------------------------------------

@@ -192,6 +192,36 @@ def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> Non
     assert "You start the next game." in pages[1].html
 
 
+def test_the_end_of_a_match_is_told_in_status_title_and_log(client: TestClient) -> None:
+    room, watch, ben = link_two(client, game="race", best_of="3")
+    ben.post(f"{room}/resign")
+    assert Page(client, room).log[-1] == "The score after 1 of 3: you 1, Ben 0"
+    client.post(f"{room}/rematch")
+    ben.post(f"{room}/resign")
+    words = "You win the match, 2 to 0!", "Ann wins the match, 2 to 0.", "Ann wins the match, 2 to 0."
+    for visitor, told in zip(((client, room), (ben, room), (client, watch)), words, strict=True):
+        page = Page(*visitor)
+        assert page.status.endswith(told)
+        assert page.title.startswith(f"{page.headline} {told.removesuffix('.')} · ")
+        assert page.log[-1] == told
+        assert "starts the next game" not in page.html
+    assert "<bdi>Ann</bdi> starts the next match." in Page(ben, room).html
+
+
+def test_hidden_blocks_are_to_be_remembered_by_a_player(client: TestClient) -> None:
+    room, watch, _ = link_two(client, game="summit", hidden="yes")
+    told = "Used Number Blocks are not marked: remember which ones were placed."
+    assert [told in Page(client, path).html for path in (room, watch)] == [True, False]
+
+
+def test_an_invitation_tells_only_of_the_rules_that_hold(client: TestClient) -> None:
+    for wishes, is_told in (({}, True), ({"target": "40"}, False)):
+        room = str(client.post("/new", data={"game": "draft", "opponent": "link", **wishes}).headers["location"])
+        page = TestClient(client.app).get(room).text
+        assert "Take the seat" in page
+        assert (catalogue.load_named("draft").summary in unescape(page)) is is_told
+
+
 def test_the_api_tells_each_reader_the_same_as_the_pages(client: TestClient) -> None:
     made = client.post("/api/games", json={"game": "race", "names": ["Ann"], "opponent": {"kind": "link"}}).json()
     client.cookies.clear()

@@ -52,6 +52,12 @@ class HintGiver:
         if question.topic == "more":
             self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
             return
+        if question.topic:
+            ideas = (f"why {idea}" for idea in sorted(self._introduced))
+            self._terminal.show(
+                f"{explain_topic(question.topic, voice.noun, (f'why {table.game.legal[0]}', *ideas))}\n"
+            )
+            return
         try:
             with SearchProgress("cancels the hint", in_game=True) as progress:
                 solution = get_knowledge(table.game.rules).solve(table.game.position, progress.update)

@@ -10,11 +10,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from number_tower.cli.database import announce_wait
-from number_tower.cli.errors import CommandError, print_error, report_stop
-from number_tower.cli.input import CHANGED, GAME_COMMANDS, MovePrompt, PlayerInput
+from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_stop
+from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, list_commands
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
-from number_tower.text import format_argument
+from number_tower.text import format_argument, make_sentence
 from number_tower.voice import Message, Reader, get_voice, narrate
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class Dialogue:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            self.terminal.show(f"(Type at any time: {', '.join(GAME_COMMANDS)}.)\n\n")
+            self.terminal.show(f"(Type at any time: {', '.join(list_commands(self.table))}.)\n\n")
+        if self.table.hidden and not over and self.voice.reader.seat is not None:
+            self.terminal.show(f"Remember which {self.voice.noun}s are used: they are not shown.\n\n")
         self.narrate()
         self._play_on(tell_review=not over)
 
@@ -67,14 +69,17 @@ class Dialogue:
     def _play_on(self, *, tell_review: bool = True) -> None:
         """Play until the game is over or left; then release what it used, until it is needed again."""
         try:
-            with report_stop("the first move", self.format_resume_hint):
+            with report_stop(describe=self.format_resume_hint):
                 self._ask_moves()
         finally:
             for resource in (self.opponents, self.autosave):
                 if resource is not None:
                     resource.close()
         if self.terminal.interactive and self.table.outcome is not None and tell_review:
-            self.terminal.show(f"\nReview it with: {self.format_command('review')}\n")
+            winner = self.table.outcome.winner
+            lost = winner is not None and self.voice.reader.see(winner) == "opponent"
+            start = "See where it turned" if lost else "Review it with"
+            self.terminal.show(f"\n{start}: {self.format_command('review')}\n")
 
     def narrate(self, since: int = 0) -> None:
         """Tell the game, to both players with prompts and answers, or only what came after the first `since` moves."""
@@ -95,7 +100,7 @@ class Dialogue:
             if answer.command in _QUESTIONS and not self.terminal.confirm(_QUESTIONS[answer.command]):
                 continue
             if answer.command == "quit":
-                self.terminal.write(self.format_resume_hint("No move was made, so there is nothing to save.") + "\n")
+                self.terminal.write(f"{self.format_resume_hint(NOTHING_TO_SAVE)}\n")
                 return
             self._apply(answer)
 
@@ -192,7 +197,7 @@ class Dialogue:
             again = self.savefile is not None and os.path.realpath(path) == str(self.savefile.file)
             self.savefile = SaveFile.create(path, self.table, key, force=force or again)
         except CommandError as error:
-            self.terminal.show(f"The game cannot be saved there: {str(error).removesuffix('.')}.\n")
+            self.terminal.show(f"{make_sentence(str(error))}\n")
             return
         self.terminal.show(f"Game saved to {self.savefile.name}. Every new move is saved there too.\n")
 

@@ -16,6 +16,8 @@ WRONG_CALL = 2
 NOT_SOLVED = 3
 INTERRUPTED = 130
 
+NOTHING_TO_SAVE = "No move was made, so there is nothing to save."
+
 
 class CommandError(Exception):
     """A call that cannot be carried out: the message in one line, and the exit code."""
@@ -44,12 +46,16 @@ def report_as(start: str, *errors: type[Exception], end: str = "", code: int = W
 
 
 @contextmanager
-def report_stop(too_early: str, describe: Callable[[str], str] = str) -> Iterator[None]:
-    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` may change its message."""
+def report_stop(before: str = "", describe: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` may change its message.
+
+    Without `before`, which says what the input ended before, a game ended before its first move.
+    """
     try:
         yield
     except InputEndedError:
-        raise PlayStoppedError(describe(f"the input ended before {too_early}."), code=FAILED) from None
+        ended = f"the input ended before {before}." if before else NOTHING_TO_SAVE
+        raise PlayStoppedError(describe(ended), code=FAILED) from None
     except KeyboardInterrupt:
         raise PlayStoppedError(describe("stopped."), code=INTERRUPTED) from None
 

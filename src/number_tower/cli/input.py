@@ -23,7 +23,7 @@ GAME_COMMANDS = {
     "moves": "the moves you can make now, and why the others are not possible",
     "show": "draw the towers",
     "hint": "what to look for; ask again for the move, and again for the reason",
-    "why": "the reason for the best move; why 5 gives the reason for or against 5",
+    "why": "the reason for the best move; why 5: for or against 5; why more: what a reason left out",
     "undo": "undo the last move; against the computer, your move and its answer",
     "save": "save the game to a file, now and after every move: save game.json",
     "resign": "give up the game: your opponent wins",
@@ -59,6 +59,11 @@ class PlayerInput(NamedTuple):
     """What `why` asks about, an idea's name or more; or the command that `help` is about."""
 
 
+def list_commands(table: Table, commands: Mapping[str, str] = GAME_COMMANDS) -> dict[str, str]:
+    """Return the commands that can be of use: where blocks are hidden, there are no hints."""
+    return {word: what for word, what in commands.items() if not (table.hidden and word in {"hint", "why"})}
+
+
 def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerInput:
     """Parse what was typed at a prompt that takes these commands, or a number."""
     text = typed.strip()
@@ -70,7 +75,7 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
     if command in commands:
         return PlayerInput(printable, command=command)
     if "why" in commands and (question := re.fullmatch(r"why\b[^0-9+.-]*([0-9]*)", word)):
-        topic = word.removeprefix("why").strip() if not question[1] else ""
+        topic = "" if question[1] or word == "why not" else word.removeprefix("why").strip()
         return PlayerInput(printable, command="why", number=parse_number(question[1]), topic=topic)
     if "save" in commands and (words := text.split(maxsplit=1)) and words[0].lower() == "save":
         file = re.sub(r"(^|\s)--force(\s|$)", " ", words[1]).strip()
@@ -78,7 +83,9 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
     number = parse_number(text)
     if number is not None:
         return PlayerInput(format_text(text.lstrip("0") or "0", 40), number=number)
-    return PlayerInput(printable, problem=classify_misread(text))
+    first = _ALIASES.get(word.partition(" ")[0], word.partition(" ")[0])
+    is_command = first in commands and first != "why"
+    return PlayerInput(first if is_command else printable, problem="alone" if is_command else classify_misread(text))
 
 
 @dataclass(eq=False)
@@ -130,7 +137,7 @@ class MovePrompt:
             case "help":
                 self.terminal.show_event(voice.tell_help(table))
                 ideas = {f"why {idea}": "what this idea is" for idea in sorted(self.introduced)}
-                self.terminal.show_list({**self.commands, **ideas})
+                self.terminal.show_list({**list_commands(table, self.commands), **ideas})
             case "moves":
                 for message in voice.tell_moves(table):
                     self.terminal.show_event(message)

@@ -1,4 +1,4 @@
-"""`tower learn`: the rules in brief, three positions with something to find, and a game."""
+"""`tower learn`: the rules in brief, three positions to solve, and a game."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from number_tower.coach.reasons import explain_move
 from number_tower.coach.sentences import format_introduction, format_sentence
 from number_tower.players import DEFAULT_PATIENCE, LEVELS
 from number_tower.table import Table
+from number_tower.text import format_argument
 from number_tower.voice import Reader, get_voice
 
 TRIES = 3
@@ -57,10 +58,10 @@ def run(args: Namespace, terminal: Terminal) -> None:
     terminal.flush()
     exercises = find_exercises(choice.rules, args.seed or 0)
     if exercises:
-        terminal.show(f"\n{_COUNTS[len(exercises)]} with something to find, and then a game.\n")
+        terminal.show(f"\n{_COUNTS[len(exercises)]} to solve, and then a game.\n")
         terminal.show(f"({', '.join(_LESSON_COMMANDS)}: type one of these at any time.)\n")
     else:
-        terminal.show("\nThere is no position with something to find here, so let us start with a game.\n")
+        terminal.show("\nThere is no position to solve here, so let us start with a game.\n")
     prompt = MovePrompt(terminal, _LESSON_COMMANDS)
     with report_stop("the end of the lesson"):
         for number, exercise in enumerate(exercises, 1):
@@ -99,11 +100,15 @@ def _ask_exercise(exercise: Exercise, table: Table, terminal: Terminal, prompt: 
 
 
 def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
-    """Play a game against the weakest level; the learner begins."""
+    """Play a game against the weakest level; the learner starts."""
     opponent = {"vs": [next(iter(LEVELS))], "seat": None, "patience": DEFAULT_PATIENCE}
     call = Namespace(**{**vars(args), **opponent})
     dialogue = create_dialogue(table, terminal, call)
-    terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You begin.\n")
+    terminal.show_heading(f"\nA game against {dialogue.voice.get_name(dialogue.table, 1)}. You start.\n")
     terminal.show("\n")
     dialogue.play()
+    if dialogue.table.outcome is not None:
+        game = format_argument(args.game)
+        puzzle, play = (dialogue.format_command(command, game) for command in ("puzzle", "play"))
+        terminal.show(f"\nThat was the first lesson. Next, try: {puzzle}, or {play} --vs easy\n")
     follow_up(dialogue, call, terminal)

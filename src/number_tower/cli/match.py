@@ -158,7 +158,7 @@ class _MatchSession:
             game.set_reader(Reader.at_keyboard(replace(game.table, automatic=self._automatic)))
         self._announce("start" if self.course.fresh else "score", game)
         while not self.course.series.match.over:
-            with report_stop("the first move", game.format_resume_hint):
+            with report_stop(describe=game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
                 game.play()

@@ -151,7 +151,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_player_options(self, first: str) -> None:
         """Add the players' names, who starts, and who plays for the computer."""
-        self.add_value("--names", "ANN,BEN", "the players' names; with --vs, only yours: ANN")
+        self.add_value("--names", "ANN,BEN", "the players' names; with --vs, your name (ANN), or both")
         self.add_argument("--first", choices=("1", "2", "random"), default="1", help=first)
         self.add_opponent_options()
 

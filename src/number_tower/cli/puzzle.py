@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
-from itertools import islice
+from itertools import islice, pairwise
 from secrets import randbelow
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,10 @@ from number_tower.cli.options import CommandParser, parse_count, parse_day, pars
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
+from number_tower.coach.patterns import find_ending
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import explain_topic, format_introduction, format_reason
+from number_tower.coach.sentences import explain_topic, format_introduction, format_reason, is_idea
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.session.attempts import AttemptLog
 from number_tower.solve.limits import NotSolvedError
@@ -33,7 +34,7 @@ from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
-from number_tower.voice import Reader, get_voice, narrate
+from number_tower.voice import Reader, get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleResult
@@ -181,7 +182,7 @@ class PuzzleSession:
             if result is None:
                 return
             self._count_result(result)
-            if self._count is None and not self._ask_for_another():
+            if self._count is None and not self._ask_for_another(get_voice(book).noun):
                 return
             self._terminal.show("\n" if self._count != number else "")
         if number == 0:
@@ -197,15 +198,18 @@ class PuzzleSession:
         if self._streak > 1:
             self._terminal.show(f"\n{self._streak} in a row.\n")
 
-    def _ask_for_another(self) -> bool:
-        """Ask whether to go on; the end of the input means no."""
+    def _ask_for_another(self, noun: str) -> bool:
+        """Ask whether to go on, and explain ideas meanwhile; the end of the input means no."""
         while True:
             try:
                 typed = self._terminal.ask("\nEnter for another, quit to stop: ").strip().lower()
             except InputEndedError:
                 return False
-            if typed in {"n", "no", "stop"} or parse_input(typed).command == "quit":
+            answer = parse_input(typed)
+            if typed in {"n", "no", "stop"} or answer.command == "quit":
                 return False
+            if is_idea(answer.topic):
+                self._terminal.show(f"{explain_topic(answer.topic, noun)}\n")
             if typed in {"", "y", "yes"}:
                 return True
 
@@ -233,6 +237,7 @@ class PuzzleQuestion:
         self._voice = get_voice(book, Reader(puzzle.game.to_move))
         self._terminal = terminal
         self._solution = puzzle.solve()
+        self._hinted = False
         reader = self._voice.reader
         self._prompt = MovePrompt(terminal, PUZZLE_COMMANDS, hints=False, reader=reader, introduced=self._introduced)
 
@@ -242,19 +247,26 @@ class PuzzleQuestion:
         self._terminal.show_event(self._voice.tell_turn(self._table))
         while True:
             answer = self._prompt.ask(self._table, "One move wins. Which? ")
-            if answer.number is not None:
+            if answer.command is None and answer.number is not None:
                 return self._judge_move(answer.number)
             if answer.command == "quit":
                 return None
             if answer.command == "skip":
                 self._save_result("skipped")
-                self._terminal.show(f"{self._format_solution(short=True)}\n")
-                self._narrate_line(self._puzzle.answer)
+                self._show_move(self._puzzle.answer, self._format_solution(short=True))
                 return "skipped"
-            if answer.command == "why":
-                self._terminal.show(f"{explain_topic(answer.topic, self._voice.noun)}\n")
-            else:
-                self._terminal.show(f"{hint(self._solution).nudge(self._voice.noun)}\n")
+            self._terminal.show(f"{self._give_hint(answer.topic)}\n")
+
+    def _give_hint(self, topic: str) -> str:
+        """Return what kind of move to look for, the first time; or what an idea is."""
+        if topic not in {"", "more"}:
+            return explain_topic(
+                topic, self._voice.noun, ["hint", *(f"why {idea}" for idea in sorted(self._introduced))]
+            )
+        if self._hinted:
+            return "That is the only hint. Type skip for the answer."
+        self._hinted = True
+        return hint(self._solution).nudge(self._voice.noun)
 
     def _save_result(self, result: PuzzleResult) -> None:
         if news := self._log.add(self._table, self._puzzle.grade, result):
@@ -265,12 +277,10 @@ class PuzzleQuestion:
         self._save_result("right" if block == self._puzzle.answer else "wrong")
         text = self._explain_move(block, short=True)
         if block == self._puzzle.answer:
-            self._terminal.show(f"Right! {block} wins. {text}\n")
-            self._narrate_line(block)
+            self._show_move(block, f"Right! {block} wins. {text}")
             return "right"
         verdict = VALUE_VERBS[self._solution.moves[block].value]
-        self._terminal.show(f"Not {block}: it {verdict}. {text}\n")
-        self._narrate_line(block)
+        self._show_move(block, f"Not {block}: it {verdict}. {text}")
         self._terminal.show(f"\n{self._format_solution(short=False)}\n")
         return "wrong"
 
@@ -286,28 +296,37 @@ class PuzzleQuestion:
         told = format_reason(reason, opponent=opponent, noun=noun)
         return f"{told}{format_introduction(reason, noun, self._introduced)}"
 
-    def _narrate_line(self, block: int) -> None:
-        """Play on after a move that was typed, best against best, and tell it."""
+    def _show_move(self, block: int, text: str) -> None:
+        """Show a text about a move, and then how the game could go on, best against best, unless that was said."""
         line = find_line(self._solution, block, LONGEST_TOLD + 1)
-        table = self._table
+        table, played = self._table, len(self._table.game.moves)
         for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
-        for message in narrate(table, self._table.version + 1, reader=self._voice.reader, turns=False):
-            self._terminal.show_event(message)
-        if table.outcome is None:
-            self._terminal.show(f"\n(And so on: {self._describe_rest(table)}.)\n")
+        game = table.game
+        names = ["you" if seat == self._voice.reader.seat else self._voice.get_name(table, seat) for seat in (0, 1)]
+        moves, movers = game.moves[played:], game.movers[played:]
+        alternate = all(one != other for one, other in pairwise(movers))
+        told = (f"{move}{'' if alternate else f' ({names[mover]})'}" for move, mover in zip(moves, movers, strict=True))
+        ending = find_ending(game.position, movers[-1], moves[-1])
+        if ending is None:
+            end = f", and so on{self._describe_rest(table)}."
+        else:
+            mover, noun = movers[-1], self._voice.noun
+            end = f". {format_reason(ending, player=names[mover], opponent=names[1 - mover], noun=noun)}"
+        known = ending is not None and end[2:] in text
+        self._terminal.show(f"{text}\n" if known else f"{text}\nIt could go on: {', '.join(told)}{end}\n")
 
     def _describe_rest(self, table: Table) -> str:
         """Say how a line ends that is not told to its end."""
         try:
             rest = self._solution.of(table.game.position)
         except NotSolvedError:
-            return "to the end"
+            return " to the end"
         mover = table.game.to_move
         winner = mover if rest.value == "win" else 1 - mover
         wins = "you win" if self._voice.reader.seat == winner else f"{self._voice.get_name(table, winner)} wins"
         end = "it is a draw" if rest.value == "draw" else wins
-        return end if rest.plies is None else f"{rest.plies:,} more moves, and {end}"
+        return f": {end}" if rest.plies is None else f": {rest.plies:,} more moves, and {end}"
 
 
 def _shorten_reason(reason: Reason) -> Reason:

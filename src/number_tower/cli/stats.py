@@ -162,7 +162,7 @@ def _print_games(found: Statistics, terminal: Terminal) -> None:
     for each in found.results:
         share = _format_percent(each.began.won, each.began.games)
         rows.append(((_shorten_name(each.game), share, each.seats[0].games, *each.seats[0]), each.seats[0]))
-    _print_table(("By game", "began won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal)
+    _print_table(("By game", "starter won", "games", "seat 1", "drawn", "seat 2", ""), rows, _SEATS, terminal)
     if rows:
         terminal.show(f"  # seat 1 won   = drawn   . seat 2 won\n{_describe_abandoned(found)}")
 
@@ -201,7 +201,7 @@ def _print_accuracy(found: Statistics, terminal: Terminal) -> None:
     if found.by == "games":
         periods = [each._replace(label=f"{pluralize('game', each.games)} {each.label}") for each in periods]
     if len(periods) > 1:
-        periods.append(Period("in all", sum(each.games for each in periods), found.accuracy))
+        periods.append(Period("total", sum(each.games for each in periods), found.accuracy))
     rows = [((each.label, each.games, each.accuracy.mattered), _split_accuracy(each.accuracy)) for each in periods]
     title = "Accuracy" if found.name else "People's accuracy"
     _print_table((title, "games", "decisions", "right"), rows, _SHARE, terminal)

@@ -93,7 +93,10 @@ class Terminal:
 
     def show_heading(self, text: str, code: str = BOLD) -> None:
         """Show text with its first line in bold, or in another colour."""
-        self.write(re.sub(r"[^\n]+", lambda line: self.paint(line[0], code), self._wrap(text), count=1))
+        body = text.lstrip("\n")
+        heading, end, rest = body.partition("\n")
+        start = "\n" * (len(text) - len(body))
+        self.write(f"{start}{self.paint(self._wrap(heading), code)}{end}{self._wrap(rest)}")
 
     def show(self, text: str) -> None:
         """Show text, wrapped between words."""

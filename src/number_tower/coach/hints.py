@@ -98,6 +98,8 @@ class Hint(NamedTuple):
         """Write the reason for the move."""
         if self.worth.value == "win":
             return format_advice(self.reason, opponent, noun)
+        if self.worth.value == "loss":
+            return format_advice(self.reason, opponent, noun, key="advice_loss")
         return format_sentence(self.reason, opponent, noun)
 
     def give_details(self, opponent: str, noun: str) -> str:

@@ -20,6 +20,9 @@ MAX_ANSWERS = 12
 _MAX_ROUNDS = 64
 _MAX_CANDIDATES = 2_000
 _MAX_PATH = 3
+_FEW_PAIRS, _MAX_PAIRS = 6, 60
+"""Pairs of blocks that are all listed: in a reason, and in its details."""
+
 _MAX_HEIGHT = 100_000
 """Target or height up to which the heights that a tower can reach are computed."""
 
@@ -94,7 +97,11 @@ def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver
     """Everything that can follow has a partner, and none of these is the block itself."""
     replies = after.legal
     pairs = [(reply, matching.find_partner(after, reply) or 0) for reply in replies[:MAX_ANSWERS]]
-    yield Reason("pairs", mover, block, {"pairs": format_answers(pairs, more=len(replies) > MAX_ANSWERS)})
+    facts: dict[str, Fact] = {"pairs": format_answers(pairs, more=len(replies) > MAX_ANSWERS), "matching": ""}
+    if after.left[mover].bit_count() <= 2 * _MAX_PAIRS:
+        every = [f"{one} and {other}" for one, other in matching.list_pairs(after)]
+        facts |= {"matching": ", ".join(every)} | ({"pairs": ""} if len(every) <= _FEW_PAIRS else {})
+    yield Reason("pairs", mover, block, facts)
 
 
 def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Iterator[Reason]:
@@ -104,7 +111,8 @@ def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowe
     if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
         facts |= {"to_go": mine.fewest, "way": _find_path(after, mover, towers)}
         if theirs.arrives:
-            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest})
+            short = (after.rules.target or 0) - after.heights[1 - mover]
+            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest, "short": short})
         else:
             yield Reason("alone", mover, block, facts)
     elif not theirs.arrives:
@@ -172,7 +180,22 @@ def _find_threat(after: Position, mover: int, block: int) -> Reason | None:
         return None
     if after.rules.supply == "shared" and after.legal_mask & after.rules.bit(need):
         return None
-    return Reason("threat", mover, block, {"need": need, "target": after.rules.target or 0})
+    facts: dict[str, Fact] = {"need": need, "target": after.rules.target or 0}
+    facts["unfit"] = "yes" if after.rules.supply == "shared" and after.tops[1 - mover] != EMPTY else ""
+    return Reason("threat", mover, block, facts)
+
+
+def find_last_threat(after: Position, mover: int, block: int) -> Reason | None:
+    """One more block would reach the target: the opponent has to take it, and that ends the game."""
+    need = find_needed_block(after, mover)
+    if need is None or after.to_move == mover or after.rules.supply != "shared" or after.refusal(need) is not None:
+        return None
+    taken = after.place(need)
+    if taken.outcome is None:
+        return None
+    facts: dict[str, Fact] = {"need": need, "target": after.rules.target or 0}
+    facts |= {"mine": taken.heights[mover], "theirs": taken.heights[1 - mover]}
+    return Reason("threat_or_higher", mover, block, facts)
 
 
 def find_needed_block(position: Position, player: int) -> int | None:

@@ -21,6 +21,7 @@ from number_tower.coach.patterns import (
     find_block,
     find_ending,
     find_hopeless_height,
+    find_last_threat,
     find_multiple,
     find_needed_block,
     find_pairs,
@@ -132,6 +133,7 @@ class _Explainer:
     def explain_win(self, solution: Solution, blocks: Sequence[int]) -> Reason:
         """Return the reason for one of some winning moves: the simplest kind that any of them has."""
         finders = (
+            self._find_endings,
             self._find_simple,
             self._find_two_step,
             self._find_threat,
@@ -171,6 +173,23 @@ class _Explainer:
             return best
         return [*best, *(each for each, worth in after.moves.items() if worth.value == "win" and each not in best)]
 
+    def _find_endings(self, solution: Solution, block: int) -> Reason | None:
+        """Where blocks are in pairs: return how a move ends the game, or how each reply can be answered to end it."""
+        mover, after = solution.position.to_move, solution.position.place(block)
+        if not MatchingSolver.covers(after):
+            return None
+        if (ending := find_ending(after, mover, block)) is not None:
+            return ending
+        answers: list[Answer] = []
+        for reply in after.legal if after.legal_mask.bit_count() <= MAX_ANSWERS else ():
+            then = after.place(reply)
+            blocks = then.legal if then.legal_mask.bit_count() <= _MAX_REPLIES else ()
+            endings = (find_ending(then.place(each), mover, each) for each in blocks)
+            if (ending := next(filter(None, endings), None)) is None:
+                return None
+            answers.append(Answer(reply, ending.block, ending))
+        return _join_answers(answers, mover, block) if answers else None
+
     def _find_simple(self, solution: Solution, block: int) -> Reason | None:
         """Return a reason that the position after the move shows."""
         mover, after = solution.position.to_move, solution.after(block)
@@ -184,7 +203,11 @@ class _Explainer:
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
             return None
-        return _find_threat(after, mover, block, find_pattern) or _find_answers(after, mover, block, find_pattern)
+        return (
+            _find_threat(after, mover, block, find_pattern)
+            or _find_answers(after, mover, block, find_pattern)
+            or _find_threat(after, mover, block, find_last_threat)
+        )
 
     def _find_threat(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat after which, if it is stopped, there is a plan."""
@@ -243,11 +266,10 @@ def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> 
     need = find_needed_block(after.position, mover)
     if need is None:
         return None
+    if (last := find_last_threat(after.position, mover, block)) is not None:
+        return last
     taken = after.after(need)
     facts: dict[str, Fact] = {"need": need, "target": after.position.rules.target or 0}
-    if taken.position.outcome is not None:
-        mine, theirs = taken.position.heights[mover], taken.position.heights[1 - mover]
-        return Reason("threat_or_higher", mover, block, {**facts, "mine": mine, "theirs": theirs})
     if taken.position.to_move != mover:
         return None
     answer = _find_answer(taken, mover, find)

@@ -6,6 +6,7 @@ is counted or concluded from it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from number_tower.solve.limits import NotSolvedError, Progress, SearchLimits
 from number_tower.solve.solution import Solution, choose_solver
 from number_tower.solve.worth import Solver, Worth, get_final_worth
 from number_tower.table import Table
-from number_tower.text import format_count
+from number_tower.text import format_count, format_list
 from number_tower.voice import get_voice
 
 _MAX_MISSED = 2
@@ -301,7 +302,7 @@ class ReviewText(NamedTuple):
             return
         if move.best:
             reason = self.format_reason(move, move.reason)
-            because = "" if reason is None else f" {reason}"
+            because = "" if reason is None else f" {re.sub('^Then', f'After {move.best[0]},', reason)}"
             yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}.{because}"
             yield from self._introduce(move.reason, introduced)
         if move.after.value == "draw":
@@ -363,9 +364,9 @@ class ReviewText(NamedTuple):
         accuracy = review.accuracy[seat]
         if accuracy.fraction is None:
             unknown = any(move.mattered is None for move in review.moves if move.player == seat)
-            return f"{self.names[seat]}: no decision that {'is known to have ' if unknown else ''}mattered."
-        decisions = format_count(accuracy.mattered, "decision")
-        return f"{self.names[seat]}: right in {accuracy.kept} of {decisions} that mattered ({accuracy.fraction:.0%})."
+            return f"{self.names[seat]}: no move {'known to be ' if unknown else 'that was '}important."
+        moves = format_count(accuracy.mattered, "important move")
+        return f"{self.names[seat]}: {accuracy.kept} of {moves} right ({accuracy.fraction:.0%})."
 
     def format_unsolved(self, review: GameReview) -> str | None:
         """Write how many positions are not known, if any are not."""
@@ -385,5 +386,4 @@ def _format_others(blocks: tuple[int, ...]) -> str:
         return ""
     if len(blocks) > _MAX_OTHERS:
         return f" (as would {len(blocks):,} others)"
-    *most, last = map(str, blocks)
-    return f" (as would {', '.join(most)} and {last})" if most else f" (as would {last})"
+    return f" (as would {format_list(blocks)})"

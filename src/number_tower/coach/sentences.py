@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from number_tower.catalogue import parse_toml
 from number_tower.coach.patterns import Answer, Reason
 from number_tower.solve.worth import Value
-from number_tower.text import Template
+from number_tower.text import Template, format_list, format_text
 from number_tower.text import Value as Fact
 
 _LONGEST_WAY = 6
@@ -65,9 +65,9 @@ def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "
     return verdict if key == "verdict_refuted" else f"{verdict} {why}"
 
 
-def format_advice(reason: Reason, opponent: str, noun: str) -> str:
+def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advice") -> str:
     """Write which block to place, and why."""
-    return f"{fill_text('advice', {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
+    return f"{fill_text(key, {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
 
 
 def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
@@ -81,9 +81,11 @@ def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: s
 
 
 def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
-    """Write what a reason leaves out: why each answer wins; empty if that is nothing."""
+    """Write what a reason leaves out: why each answer wins, or all pairs; empty if that is nothing."""
     if reason.kind in {"refuted", "partner"} and reason.because is not None:
         return format_details(reason.because, opponent=player, player=opponent, noun=noun)
+    if reason.kind == "pairs" and reason.facts["pairs"] and reason.facts["matching"]:
+        return _begin_sentences(fill_text("why_pairs_all", _collect_facts(reason, player, opponent, noun)))
     if reason.kind != "answers_rule":
         return ""
     return _begin_sentences(" ".join(_format_answer(answer, player, opponent, noun) for answer in reason.answers))
@@ -101,6 +103,12 @@ def _choose_key(reason: Reason) -> str:
     variant = ""
     if reason.kind in {"out_of_reach", "too_low"} and not reason.facts["room"]:
         variant = "_stuck"
+    elif reason.kind == "pairs" and not reason.facts["pairs"]:
+        variant = "_all"
+    elif reason.kind == "threat" and reason.facts["unfit"]:
+        variant = "_unfit"
+    elif isinstance(movers := reason.facts.get("movers"), list) and len(movers) == 1:
+        return "why_line_end"
     elif reason.kind in {"forced", "threat_or"}:
         variant = "_plan" if _starts_plan(reason) else "" if "answer" in reason.facts else "_end"
     return f"why_{reason.kind}{variant}"
@@ -116,6 +124,10 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
     facts["such"] = _format_way(reason.facts.get("way", ()), " with {}" if "blocked" in reason.kind else " ({})")
     facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
     facts["line"] = _format_line(reason, player, opponent)
+    placer = "player" if reason.facts.get("movers") == [reason.mover] else "opponent"
+    facts["placer"], facts["placer_s"] = facts[placer], facts[f"{placer}_s"]
+    if isinstance(room := reason.facts.get("room"), tuple) and room:
+        facts["room"] = format_list(room)
     if reason.kind == "outlasts" and facts["target"]:
         facts["reach"] = fill_text("why_outlasts_reach", facts)
     if reason.kind in {"forced", "threat_or"} and reason.because is not None:
@@ -155,7 +167,9 @@ def _format_plan(reason: Reason, player: str, opponent: str, noun: str) -> str:
 
 def _format_leaf(reason: Reason, player: str, opponent: str, noun: str) -> str:
     """Write why an answer wins, as a clause."""
-    return fill_text(f"leaf_{reason.kind}", {**reason.facts, **_name_players(player, opponent), "noun": noun})
+    facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "block": reason.block}
+    shares_one_tower = reason.kind == "stuck" and facts["towers"] == "shared" and not facts["target"]
+    return fill_text("leaf_stuck_on" if shares_one_tower else f"leaf_{reason.kind}", facts)
 
 
 def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
@@ -215,12 +229,12 @@ def explain_idea(name: str, noun: str = "block") -> Idea:
     return Idea(name, intro, text)
 
 
-def explain_topic(topic: str, noun: str) -> str:
-    """Write what an idea is; if there is none of this name, which ideas there are."""
+def explain_topic(topic: str, noun: str, questions: Iterable[str] = ()) -> str:
+    """Write what an idea is; if there is none of this name, what can be asked."""
     try:
         idea = explain_idea(topic, noun)
     except LookupError:
-        return fill_text("idea_unknown", {"ideas": ", ".join(IDEAS)})
+        return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
     return f"{idea.introduction} {idea.explanation}"
 
 

@@ -53,7 +53,7 @@ ALL_LEVELS = {
         Level("gentle", "plays at random, but never misses a move that wins at once", 1),
         Level(
             "easy",
-            "also sees when you could win with your next move; makes a mistake in about one move in four",
+            "sees when you could win with your next move; makes a mistake in about one move in four",
             2,
             1 / 4,
         ),

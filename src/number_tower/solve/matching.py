@@ -60,6 +60,8 @@ class MatchingSolver(Solver):
         self._limits = limits
         self._pool = -1
         self._partners: dict[int, int | None] = {}
+        self._matching: tuple[Sequence[int], Sequence[int]] = (), ()
+        """The blocks left, and the place of the partner of each in one maximum matching (-1: none)."""
         self._final_blocks: frozenset[int] = frozenset()
         self._ply_search: Search | None = None
         self._root = root
@@ -88,6 +90,12 @@ class MatchingSolver(Solver):
         """Return the partner that wins against a move; None if the move itself wins."""
         return self._find_partners(position)[block]
 
+    def list_pairs(self, position: Position) -> list[tuple[int, int]]:
+        """Return the pairs of a maximum matching of the blocks left, to which all partners belong."""
+        self._find_partners(position)
+        blocks, partners = self._matching
+        return [(blocks[place], blocks[partner]) for place, partner in enumerate(partners) if place < partner]
+
     def _find_partners(self, position: Position) -> dict[int, int | None]:
         """Return the partner of each block left, or None if some maximum matching misses it.
 
@@ -99,7 +107,7 @@ class MatchingSolver(Solver):
             blocks = rules.blocks if left == rules.every else rules.numbers(left)
             with self._limits.measure():
                 found = decompose_blocks(blocks, rules.fit, self._limits)
-            self._pool = left
+            self._pool, self._matching = left, (blocks, found.partner)
             self._partners = {
                 block: None if missed else blocks[partner]
                 for block, missed, partner in zip(blocks, found.missed, found.partner, strict=True)

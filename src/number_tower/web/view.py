@@ -60,7 +60,8 @@ class RoomView:
     @property
     def title(self) -> str:
         """The title of the page: it says the same as the status."""
-        return f"{self.headline.rstrip('.')} · {self.voice.title}"
+        words = " ".join([self.headline, *map(_join_lines, self._match_end[1:])])
+        return f"{words.rstrip('.')} · {self.voice.title}"
 
     @cached_property
     def _status_lines(self) -> list[str]:
@@ -92,22 +93,30 @@ class RoomView:
     @property
     def series(self) -> str:
         """The score of the match, in the game's words; empty if there is no match."""
-        room = self.room
-        if room.best_of is None or room.waiting:
+        if self.room.best_of is None or self.room.waiting:
             return ""
+        if not self.room.over:
+            return f"Game {len(self.room.winners) + 1}, best of {self.room.best_of}"
+        return join_messages(*self._match_end)
+
+    @cached_property
+    def _match_end(self) -> list[Message]:
+        """What the end of a game means for the match: the score, and the result if it is decided."""
+        room = self.room
+        if room.best_of is None or not room.over:
+            return []
         standing = MatchStanding(len(room.winners) + 1, room.best_of, room.score)
-        if not room.over:
-            return f"Game {standing.number}, best of {room.best_of}"
         messages = [self.voice.tell_match("score", self.table, standing)]
         if room.series_over:
             drawn = room.score[0] == room.score[1]
             messages.append(self.voice.tell_match("drawn" if drawn else "won", self.table, standing))
-        return join_messages(*messages)
+        return messages
 
     @cached_property
     def log(self) -> tuple[Message, ...]:
         """The last changes, in words for this visitor."""
-        return build_log(self.table, self.reader)
+        ends = (each._replace(text=join_messages(each), version=self.table.version) for each in self._match_end)
+        return (*build_log(self.table, self.reader), *ends)
 
     @cached_property
     def line(self) -> str:

@@ -24,23 +24,24 @@ router = APIRouter(include_in_schema=False)
 
 METHODS = {
     "the top alone": (
-        "In this game only the top of the tower decides what can follow, so every block is worked out from the last one"
-        " back: a player who can leave a losing top wins."
+        "In this game only the top of the tower decides what can follow, so every {noun} is worked out from the last"
+        " one back: a player who can leave a losing top wins."
     ),
     "two separate towers": (
-        "The players cannot get in each other's way, so each tower is worked out by itself: how few blocks it"
+        "The players cannot get in each other's way, so each tower is worked out by itself: how few {noun}s it"
         " needs, and how many it can still take. Then the two are compared."
     ),
     "matching": (
-        "Pair off the blocks that fit on each other, as many as can be paired. A player who can always answer with a"
-        " partner is never stuck: a block wins if the other blocks can be paired just as well without it."
+        "Two {noun}s that fit on each other make a pair. Make as many pairs as you can, each {noun} in one at most."
+        " A {noun} wins if you can leave it out and still make as many pairs: whatever fits on it is then in a pair,"
+        " and you answer with the other {noun} of that pair."
     ),
     "deep search": (
         "No shortcut is known for these rules, so the computer has tried every move and every answer to the end, and"
         " remembers each position that it has seen."
     ),
 }
-"""How the values are found, in words, by the solving method."""
+"""How the values are found, in words, by the solving method; {noun} is what the game calls a block."""
 
 
 @router.get("/games")
@@ -64,7 +65,7 @@ async def show_game(request: Request, name: str) -> Response:
             "address": lambda block: build_analysis_url(record.to_line(table.play(block)), 1),
             "most": MOST_SHOWN,
             "theory": tuple(describe_theory(analysis, noun)),
-            "how": METHODS.get(analysis.method, ""),
+            "how": METHODS.get(analysis.method, "").format(noun=noun),
         }
     return render_page(request, "game.html", status=status, **context)
 

@@ -96,9 +96,10 @@ async def show_daily_puzzle(request: Request, day: str = "", answers: Answers = 
             else f"That is not a day with a puzzle. Write it like {today.isoformat()}."
         )
         return render_page(request, "puzzle.html", status=404, wrong=wrong, heading="No puzzle")
+    written = f"{when.day} {when:%B} {when.year}"
     context = {
-        "heading": f"{when.day} {when:%B} {when.year}",
-        "kicker": "Puzzle of the day" if when == today else "Earlier puzzle of the day",
+        "heading": written if when == today else f"Puzzle of {written}",
+        "kicker": "Puzzle of the day" if when == today else "Puzzles",
         "fields": {"day": when.isoformat()} if day else {},
         "action": "/puzzle",
         "before": None if when == FIRST_DAY else f"/puzzle?day={when - timedelta(days=1)}",
