@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import islice
 from shlex import quote
 from string import Formatter
@@ -196,11 +195,19 @@ class Template:
 
     def fill(self, get_value: Callable[[str], Value]) -> str:
         """Return the text with the fields' values; each value is asked for once, and formatted once per format."""
-        get_once = cache(get_value)
-        format_once = cache(lambda field, spec: _format_field(get_once(field), spec))
-        return "".join(
-            literal if field is None else literal + format_once(field, spec) for literal, field, spec in self._segments
-        )
+        values: dict[str, Value] = {}
+        texts: dict[tuple[str, str], str] = {}
+        parts = []
+        for literal, field, spec in self._segments:
+            parts.append(literal)
+            if field is None:
+                continue
+            if field not in values:
+                values[field] = get_value(field)
+            if (field, spec) not in texts:
+                texts[field, spec] = _format_field(values[field], spec)
+            parts.append(texts[field, spec])
+        return "".join(parts)
 
 
 def _parse_fields(text: str) -> list[tuple[str, str | None, str | None, str | None]]:

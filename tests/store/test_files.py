@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier
 
 import pytest
 
@@ -172,22 +173,20 @@ def test_a_file_that_is_deleted_before_the_end_is_saved_at_the_end(tmp_path: Pat
 def test_several_threads_that_write_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
     start = Barrier(5)
-    with closing(store_in(file)) as store:
+    with closing(store_in(file, patience=SLOW)) as store, ThreadPoolExecutor(4) as threads:
 
         def write() -> None:
             start.wait()
             begin(store, 10)
 
-        threads = [Thread(target=write) for _ in range(4)]
-        for thread in threads:
-            thread.start()
+        writers = [threads.submit(write) for _ in range(4)]
         start.wait()
         for _ in range(4):
             with store.read():
                 pass
             Path(f"{file}-wal").unlink(missing_ok=True)
-        for thread in threads:
-            thread.join()
+        for writer in writers:
+            writer.result()
         assert count_contents(store).games == 40
     assert games_in(file) == 40
     assert by_hand(file, "PRAGMA integrity_check") == [("ok",)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from starlette.testclient import TestClient
 from number_tower import catalogue, record
 from number_tower.players import LEVELS
 from number_tower.web.api.schemas import NewGame, ProblemDetails, StateResponse
-from support.apps import Player, bearing, begun, linked, opened
+from support.apps import Player, bearing, begun, linked
 from support.command import ROOT, plain_environment
 from support.servers import serving
 
@@ -31,12 +30,6 @@ target = 7
 players = ["Left", "Right"]
 refused_used = "{answer} is gone, dear {player}."
 """
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("api")) as found:
-        yield found
 
 
 def refused(answer: Any, status: int, reason: str) -> ProblemDetails:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,6 @@ HEAD = 4096
 """Bytes that nginx reserves for the head of an answer, unless told otherwise."""
 
 NEW: dict[str, Any] = {"data": {"opponent": "table"}}
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("cookies")) as client:
-        yield client
 
 
 @pytest.fixture

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from starlette.testclient import TestClient
 
 from number_tower.voice import MOST_UNDONE
 from number_tower.web.api.games import MOST_CHANGES
 from number_tower.web.view import MOST_TEXT
-from support.apps import Player, begun, opened
+from support.apps import Player, begun
 
 LONG = "rules(blocks=1-3,supply=endless,towers=own,target=1000):"
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with opened(tmp_path_factory.mktemp("log")) as visitor:
-        yield visitor
 
 
 def parts(player: Player, **query: str) -> list[Any]:

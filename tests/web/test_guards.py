@@ -194,8 +194,11 @@ def test_nobody_is_given_more_than_the_bound_to_read() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"transfer-encoding", b"chunked")]}
-    asyncio.run(body_limit.BodyLimitMiddleware(reader)(scope, receive, send))
+    async def request() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": [(b"transfer-encoding", b"chunked")]}
+        await body_limit.BodyLimitMiddleware(reader)(scope, receive, send)
+
+    asyncio.run(request())
     assert 0 < read <= MOST
     assert sent[0]["status"] == 413
 
@@ -239,7 +242,7 @@ async def followed(streams: StreamRegistry, host: str = "203.0.113.1") -> tuple[
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET", "path": "/g/abc/events",
              "headers": [], "query_string": b"", "client": (host, 1)}  # fmt: skip
     watched = StreamLimitMiddleware(StreamingResponse(endless(), media_type="text/event-stream"), streams)
-    task = asyncio.create_task(watched(scope, receive, send))
+    task = asyncio.ensure_future(watched(scope, receive, send))
     while len(sent) < 2 and not task.done():
         await asyncio.sleep(0)
     return task, sent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from html import escape, unescape
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +17,6 @@ from number_tower.record import from_json, from_line
 from number_tower.web.live import stream_room
 from number_tower.web.pages import build_static_url, home
 from number_tower.web.pages.home import MOST_LISTED
-from support.apps import opened
 
 EVIL = "<img src=x onerror=alert(1)>\"'&"
 GAMES = catalogue.list_names()
@@ -29,19 +28,6 @@ ODD = {
     "unrelated": "[rules]\nblocks = '2-20'\nfit = 'unrelated'\nopening = '7,11'\n",
     "highest": "[rules]\nblocks = '100-200'\nsupply = 'endless'\ntarget = 10000\ntowers = 'own'\n",
 }
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("pages")) as client:
-        yield client
-
-
-@pytest.fixture
-def client(site: TestClient) -> TestClient:
-    """Somebody who has not been here before."""
-    site.cookies.clear()
-    return site
 
 
 def begun(client: TestClient, **wanted: str) -> str:

@@ -17,7 +17,7 @@ from starlette.types import Message
 from number_tower.web import app as app_module
 from number_tower.web import questions
 from number_tower.web import workers as workers_module
-from number_tower.web.workers import Lane, LaneLimits, Workers
+from number_tower.web.workers import LANE_LIMITS, Lane, LaneLimits, Workers
 from support import apps
 from support.clocks import SLOW
 from support.worker_tasks import FOLDER, ThreadProcess, gated_analysis
@@ -81,6 +81,8 @@ async def until(condition: Callable[[], object]) -> None:
 def _analyses_wait_at_a_gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(FOLDER, str(tmp_path))
     monkeypatch.setattr(questions, "analyse_table", gated_analysis)
+    patient = {lane: limits._replace(seconds=SLOW) for lane, limits in LANE_LIMITS.items()}
+    monkeypatch.setattr(app_module, "Workers", partial(Workers, limits=patient))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from functools import partial
 from html import unescape
 from random import Random
@@ -18,25 +17,11 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import NewRoom
-from support.apps import opened
 
 CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)
 YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
 SKIP = (7, 1, 3)
 """Moves of draft after which the second player cannot place anything."""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("readers")) as client:
-        yield client
-
-
-@pytest.fixture
-def client(site: TestClient) -> TestClient:
-    """A visitor who has not been here before."""
-    site.cookies.clear()
-    return site
 
 
 class Page:

@@ -7,7 +7,6 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
@@ -45,12 +44,6 @@ undone = '''{BAD}'''
 end_exact = '''{ALSO_BAD}'''
 end_resigned = '''{BAD}'''
 """
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with opened(tmp_path_factory.mktemp("security")) as found:
-        yield found
 
 
 # Everything that is sent ----------------------------------------------------------------------------------------------

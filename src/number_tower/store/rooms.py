@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from hmac import compare_digest
 from secrets import randbelow, token_hex, token_urlsafe
@@ -69,8 +70,9 @@ class Credentials:
         """Return credentials as they are; a plain string is the token of a seat."""
         return given if isinstance(given, Credentials) else cls(given)
 
-    def make_digests(self) -> tuple[list[str], list[str]]:
-        """Return the digest of the token, if there is one, and those of the browser's secrets."""
+    @cached_property
+    def digests(self) -> tuple[list[str], list[str]]:
+        """The digest of the token, if there is one, and those of the browser's secrets."""
         token = [digest_secret(self.token)] if self.token else []
         return token, [digest_secret(secret) for secret in self.browsers]
 
@@ -111,7 +113,7 @@ class StoredRoom:
 
     def find_seats(self, credentials: Credentials | str | None) -> frozenset[int]:
         """Return the seats that these credentials hold; a plain string is the token of a seat."""
-        tokens, browsers = Credentials.coerce(credentials).make_digests()
+        tokens, browsers = Credentials.coerce(credentials).digests
         return frozenset(
             place
             for place in (0, 1)

@@ -119,7 +119,7 @@ def hand_over(
         raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
-    tokens, browsers = Credentials.coerce(credentials).make_digests()
+    tokens, browsers = Credentials.coerce(credentials).digests
     still_held = _update_seats(known, held).where(or_(seats.c.token.in_(tokens), seats.c.browser.in_(browsers)))
     if connection.execute(still_held.values(code=digest_secret(code), until=until)).rowcount != len(held):
         raise RoomChangedError

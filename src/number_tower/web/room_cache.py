@@ -88,13 +88,14 @@ class NewRoom(NamedTuple):
 
 @dataclass(frozen=True)
 class CachedRoom(StoredRoom):
-    """A room with its encoded state, which is made once for all clients that read the same."""
+    """A room with its encoded state, which is made once for all clients; only `said` differs between readers."""
 
     remark: str = ""
     """What a computer says about its last move, such as that it could not be sure."""
     on_growth: Callable[[CachedRoom, int], None] | None = field(default=None, compare=False, repr=False)
-    """Called with the number of bytes whenever an event is encoded, so that a cache can count them."""
-    _events: dict[Reader, bytes] = field(default_factory=dict, compare=False, repr=False)
+    """Called with the number of bytes whenever a part of the state is encoded, so that a cache can count them."""
+    _encoded: dict[Reader | None, bytes] = field(default_factory=dict, compare=False, repr=False)
+    """The event for each reader; under None, what all of them begin with."""
 
     @property
     def voice(self) -> Voice:
@@ -111,13 +112,26 @@ class CachedRoom(StoredRoom):
 
     def encode_event(self, reader: Reader = SPECTATOR) -> bytes:
         """Return the public state as a server-sent event, in words for a reader."""
-        if reader not in self._events:
-            seen = view.describe_room(self.room, self.game.seats, reader, self.tag, self.remark)
-            state = json.dumps(seen, ensure_ascii=False, separators=(",", ":"))
-            self._events[reader] = f"event: state\nid: {self.tag}\ndata: {state}\n\n".encode()
-            if self.on_growth is not None:
-                self.on_growth(self, len(self._events[reader]))
-        return self._events[reader]
+        if reader not in self._encoded:
+            said = _encode_json(view.tell_last_change(self.room.table, reader))
+            self._remember(reader, b'%s,"said":%s}\n\n' % (self._encode_shared(), said))
+        return self._encoded[reader]
+
+    def _encode_shared(self) -> bytes:
+        """Return what every event begins with: all that does not depend on the reader."""
+        if None not in self._encoded:
+            state = _encode_json(view.describe_room(self.room, self.game.seats, self.tag, self.remark))
+            self._remember(None, b"event: state\nid: %s\ndata: %s" % (self.tag.encode(), state.removesuffix(b"}")))
+        return self._encoded[None]
+
+    def _remember(self, reader: Reader | None, encoded: bytes) -> None:
+        self._encoded[reader] = encoded
+        if self.on_growth is not None:
+            self.on_growth(self, len(encoded))
+
+
+def _encode_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def estimate_size(room: StoredRoom) -> int:

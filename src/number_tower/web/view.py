@@ -169,16 +169,11 @@ def build_log(table: Table, reader: Reader = BOTH, most: int = MOST_LOG_CHANGES)
 # The public state -----------------------------------------------------------------------------------------------------
 
 
-def describe_room(room: Room, players: Seats, reader: Reader, mark: str, remark: str = "") -> dict[str, object]:
-    """Return what players and spectators alike may see of a room, and what a computer remarked on its last move.
-
-    Only `said` depends on the reader.
-    """
+def describe_room(room: Room, players: Seats, mark: str, remark: str = "") -> dict[str, object]:
+    """Return what players and spectators alike may see of a room, and what a computer remarked on its last move."""
     table = room.table
-    voice = get_voice(table.book, reader)
+    voice = get_voice(table.book)
     game, outcome = table.game, table.outcome
-    was_undone = table.log and table.log[-1].kind == "undo"
-    last = narrate(table, table.version, reader=reader) if was_undone else voice.tell(table)
     return {
         "game": room.number,
         "version": table.version,
@@ -195,7 +190,6 @@ def describe_room(room: Room, players: Seats, reader: Reader, mark: str, remark:
         "refused": _list_refusals(table),
         "result": outcome
         and {"winner": None if outcome.winner is None else outcome.winner + 1, "reason": outcome.reason},
-        "said": [message.text.strip("\n") for message in last],
         "remark": remark,
         "offer": _describe_offer(room.offer),
         "declined": _describe_offer(room.declined),
@@ -208,6 +202,13 @@ def describe_room(room: Room, players: Seats, reader: Reader, mark: str, remark:
             "over": room.series_over,
         },
     }
+
+
+def tell_last_change(table: Table, reader: Reader) -> list[str]:
+    """Return what is said of the last change at a table and of the turn or the end, in words for a reader."""
+    was_undone = table.log and table.log[-1].kind == "undo"
+    told = narrate(table, table.version, reader=reader) if was_undone else get_voice(table.book, reader).tell(table)
+    return [message.text.strip("\n") for message in told]
 
 
 def _describe_offer(offer: Offer | None) -> dict[str, object] | None:

@@ -84,7 +84,7 @@ async def _read_credentials(request: Request, given: BearerDep) -> Credentials |
 OptionalCredentials = Annotated[Credentials | None, Depends(_read_credentials)]
 
 
-async def _require_credentials(request: Request, given: BearerDep) -> Credentials:
+async def require_credentials(request: Request, given: BearerDep) -> Credentials:
     """Return the credentials of a request that needs some; a browser's cookie counts if it holds a seat."""
     credentials = await _read_credentials(request, given)
     if credentials is not None and credentials.token is not None:
@@ -95,7 +95,7 @@ async def _require_credentials(request: Request, given: BearerDep) -> Credential
     return credentials
 
 
-RequiredCredentials = Annotated[Credentials, Depends(_require_credentials)]
+RequiredCredentials = Annotated[Credentials, Depends(require_credentials)]
 
 
 def respond_with_state(cached: CachedRoom, credentials: Credentials | None) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_network
@@ -26,10 +26,10 @@ class HttpMiddleware(ABC):
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Handle a request."""
         handle = self._handle if scope["type"] == "http" else self._app
-        await handle(scope, receive, send)
+        return handle(scope, receive, send)
 
     @abstractmethod
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,0 +1,23 @@
+"""The site that the tests of one module share, and a visitor to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from support.apps import opened
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with opened(tmp_path_factory.mktemp("site")) as client:
+        yield client
+
+
+@pytest.fixture
+def client(site: TestClient) -> TestClient:
+    """A visitor who has not been here before."""
+    site.cookies.clear()
+    return site
