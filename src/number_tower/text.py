@@ -68,8 +68,10 @@ def make_printable(text: str) -> str:
 
 
 def make_sentence(text: str) -> str:
-    """Return an error's message as a sentence: with a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    """Return an error's message as a sentence: with a capital letter (not for a file's name) and a full stop."""
+    is_word = text.partition(" ")[0].rstrip(",:;").isalpha()
+    start = text[:1].upper() if is_word else text[:1]
+    return f"{start}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
 def format_mistakes(where: str, mistakes: Sequence[str]) -> str:

@@ -126,9 +126,7 @@ def test_a_game_that_is_being_played_is_saved_over_a_file_only_if_that_is_asked_
     path, other = tmp_path / "my game.json", tmp_path / "other.json"
     path.write_text("my homework\n")
     done = tower("play", "draft", typed=f"9\nsave {path}\nquit\n")
-    assert (
-        f"cannot be saved there: {path} exists already; choose another file, or add --force to replace" in done.stdout
-    )
+    assert f"\n{path} exists already; choose another file, or add --force to replace it.\n" in done.stdout
     assert path.read_text() == "my homework\n"
     typed = f"9\nsave {path} --force\n8\nsave {path}\nsave --force {other}\nsave {other}\n1\nquit\n"
     done = tower("play", "draft", typed=typed)

@@ -161,6 +161,8 @@ def test_a_status_is_coloured_to_its_end_and_who_lost_is_told_where_to_look() ->
     for number in (4, 1):
         terminal.until("to your tower: ")
         terminal.type(f"{number}\n")
+    terminal.until("Again? ")
+    terminal.type("n\n")
     assert terminal.end() == 0
     assert "15 to go.\033[0m\n\033[1;36m  Perfect has 1-9 left.\033[0m\n" in terminal.seen
     assert "\nSee where it turned: tower review " in terminal.seen
