@@ -144,10 +144,20 @@ def test_who_won_needs_a_player(database: str) -> None:
 def test_the_keys_for_programs(database: str) -> None:
     (game,) = json.loads(history(database, "--json", "--count", "1"))["games"]
     assert [*game] == [
-        "id", "started", "changed", "players", "match", "version", "line",
+        "id", "started", "changed", "players", "match", "version", "with_values", "line",
         "number_tower", "game", "rules", "options", "names", "hidden", "first", "moves", "result",
     ]  # fmt: skip
     assert game["line"] == "draft(names=Zoë,Ann):7,9,5"
+
+
+def test_a_game_with_values_says_so(database: str) -> None:
+    store = store_in(database)
+    with store.write() as connection:
+        games.mark_with_values(connection, store.get(1))
+    store.close()
+    lines = history(database).splitlines()
+    assert [line.rsplit("  ")[-1] for line in lines if "values" in line] == ["Ann won (exact), with values"]
+    assert [game["with_values"] for game in json.loads(history(database, "--json"))["games"]] == [False] * 4 + [True]
 
 
 def test_a_damaged_game_does_not_hide_the_others(database: str) -> None:

@@ -40,7 +40,8 @@ def migrating(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def described(kept: StoredGame) -> Known:
     log = ", ".join(change.written() for change in kept.table.log)
-    return Known(record.to_line(kept.table, files=True), log, kept.started[:10], kept.seats, kept.slot)
+    line = record.to_line(kept.table, files=True)
+    return Known(line, log, kept.started[:10], kept.seats, kept.slot, kept.with_values)
 
 
 # Every earlier form ---------------------------------------------------------------------------------------------------

@@ -100,12 +100,9 @@ def keep(
     part: MatchSlot | None = None,
 ) -> None:
     times = tuple(f"2027-01-{day:02}T10:00:00.{chance.randrange(10**6):06}Z" for day in range(1, table.version + 2))
-    games.insert_game(
-        connection,
-        StoredGame(
-            0, f"{chance.getrandbits(128):032x}", replace(table, rulebook=book.name, book=book), seats, times, part
-        ),
-    )
+    key, marked = f"{chance.getrandbits(128):032x}", chance.random() < 0.1
+    table = replace(table, rulebook=book.name, book=book)
+    games.insert_game(connection, StoredGame(0, key, table, seats, times, part, marked))
 
 
 def in_a_match(connection: Connection, book: Rulebook, table: Table, seats: Seats, chance: random.Random) -> int:
@@ -201,6 +198,24 @@ def test_a_game_that_went_on_elsewhere_goes_on_here(tmp_path: Path) -> None:
     assert lines(here) == before
 
 
+def test_a_game_with_values_stays_marked_and_others_have_no_such_key(tmp_path: Path) -> None:
+    here, there = store_in(tmp_path / "here.db"), store_in(tmp_path / "there.db")
+    book = catalogue.load("draft")
+    here.begin(Table(Game(book.rules), "draft").play(9), book)
+    (plain,) = lines(here)
+    assert "with_values" not in plain
+    import_games(there, [plain])
+    with here.write() as connection:
+        games.mark_with_values(connection, here.get(1))
+    (marked,) = lines(here)
+    assert json.loads(marked)["kept"]["with_values"] is True
+    assert import_games(there, [marked]).known == 1
+    assert there.get(1).with_values
+    assert import_games(there, [plain]).known == 1
+    there.save(there.get(1), there.get(1).table.play(8))
+    assert there.get(1).with_values, "what was seen once was seen"
+
+
 def test_records_from_anywhere_are_taken_in(tmp_path: Path) -> None:
     store = store_in(tmp_path / "games.db")
     table = record.from_line("summit(names=Ann,Ben):5,4")
@@ -251,6 +266,7 @@ WRONG: dict[str, Callable[[dict[str, Any]], object]] = {
     "a month that there is not": lambda line: line["kept"].update(times=["9999-99-99T99:99:99.999999Z"] * 5),
     "digits of another script": lambda line: line["kept"].update(times=["２０27-01-01T10:00:00.000000Z"] * 5),
     "a key too many": lambda line: line["kept"].update(more=1),
+    "a mark that says no": lambda line: line["kept"].update(with_values=False),
     "kept is a list": lambda line: line.update(kept=[1]),
     "no key": lambda line: line["kept"].update(key="x"),
     "a number for a key": lambda line: line["kept"].update(key=5),

@@ -24,6 +24,7 @@ class Known(NamedTuple):
     day: str
     seats: Seats = Seats()
     part: MatchSlot | None = None
+    with_values: bool = False
 
 
 GAMES = {
@@ -50,7 +51,11 @@ OF_A_MATCH = {
 }
 
 
+WITH_VALUES = {12: Known("race:5,6", "5, 6", "2027-01-07", Seats((None, "easy"), 7), with_values=True)}
+
+
 HELD = {"0001": GAMES} | dict.fromkeys(("0002", "0003", "0004", "0005"), GAMES | OF_A_MATCH)
+HELD["0006"] = GAMES | OF_A_MATCH | WITH_VALUES
 
 
 def loaded(form: str, file: Path) -> Path:

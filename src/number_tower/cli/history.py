@@ -174,6 +174,7 @@ def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
         "players": game.seats.players,
         "match": game.slot and {"id": game.slot.match, "number": game.slot.number},
         "version": game.table.version,
+        "with_values": game.with_values,
         "line": record.to_line(game.table, files=True),
         **json.make_document(game.table),
     }

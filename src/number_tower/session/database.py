@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -118,6 +119,7 @@ class Autosave:
         self.up_to_date = self.saved is not None
         self.key = None if self.saved is None else self.saved.key
         """The key of the game on every machine, once it is saved."""
+        self._with_values = False
 
     @property
     def ref(self) -> str | None:
@@ -160,6 +162,20 @@ class Autosave:
         self.saved = changed or self.saved
         return None if changed is None else changed.table
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the game is saved as one in which the values of moves were shown, or will be once it is saved."""
+        return self._with_values and (self.saved is None or self.saved.with_values)
+
+    def mark_with_values(self) -> None:
+        """Save that the values of moves are shown in this game: now if it is saved already, else with a change."""
+        self._with_values = True
+        if self.saved is not None:
+            with suppress(store.StoreError):
+                with self.database.open().write() as connection:
+                    marked = store.games.mark_with_values(connection, self.saved)
+                self.saved = marked
+
     def _save_with_retry(self, table: Table) -> tuple[StoredGame, str | None]:
         """Try twice: opening the database again helps where a connection broke or a disk was full."""
         try:
@@ -172,23 +188,23 @@ class Autosave:
 
     def _save_once(self, table: Table) -> tuple[StoredGame, str | None]:
         opened = self.database.open()
-        seats = make_seats(self.opponents)
+        seats, marked = make_seats(self.opponents), self._with_values
         if self.saved is not None:
             try:
-                return opened.save(self.saved, table, seats), None
+                return opened.save(self.saved, table, seats, with_values=marked), None
             except store.GameNotFoundError:
                 self.saved, self.key = None, make_key()
                 news = "this game was deleted elsewhere; it is saved again"
-                return opened.begin(table, table.book, seats, key=self.key), news
+                return opened.begin(table, table.book, seats, key=self.key, with_values=marked), news
         self.key = self.key or make_key()
         try:
-            return opened.begin(table, table.book, seats, self.claim_slot, self.key), None
+            return opened.begin(table, table.book, seats, self.claim_slot, self.key, with_values=marked), None
         except store.GameStartedError as error:
             self.saved = error.game
-            return opened.save(self.saved, table, seats), None
+            return opened.save(self.saved, table, seats, with_values=marked), None
         except store.GameNotFoundError:
             news = "this match was deleted elsewhere; its game is saved on its own"
-            return opened.begin(table, table.book, seats, key=self.key), news
+            return opened.begin(table, table.book, seats, key=self.key, with_values=marked), news
 
     def _note_success(self) -> None:
         self.database.set_timeout(None)

@@ -80,6 +80,16 @@ class GameSession:
         return self.opponents.move(self.table, self.computer)
 
     @property
+    def is_marked(self) -> bool:
+        """Whether it is noted, wherever the game is saved, that the values of its moves were shown."""
+        return self.autosave is None or self.autosave.is_marked
+
+    def mark_with_values(self) -> None:
+        """Note that the values of moves are shown in this game."""
+        if self.autosave is not None:
+            self.autosave.mark_with_values()
+
+    @property
     def ref(self) -> str | None:
         """The REF of the game, or of its match, by which it can be resumed; None if it is not saved."""
         if self.course is not None and self.course.is_saved and self.course.database is not None:

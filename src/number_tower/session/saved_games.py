@@ -64,7 +64,11 @@ def get_player_names(game: StoredGame) -> tuple[str, str]:
 
 
 def format_result(game: StoredGame) -> str:
-    """Return who won and how, or how many moves were made."""
+    """Return who won and how, or how many moves were made; and whether the players saw the values of the moves."""
+    return f"{_describe_result(game)}{', with values' if game.with_values else ''}"
+
+
+def _describe_result(game: StoredGame) -> str:
     outcome, plies = game.table.outcome, len(game.table.game.moves)
     if outcome is None:
         return f"unfinished, {plies} {pluralize('move', plies)}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from number_tower.text import format_path, format_text, format_value
 
 if TYPE_CHECKING:
-    from number_tower.store import database, matches, puzzles, rows  # noqa: F401 - see __getattr__
+    from number_tower.store import database, games, matches, puzzles, rows  # noqa: F401 - see __getattr__
     from number_tower.store.database import Store
     from number_tower.store.rows import StoredGame
 
@@ -35,7 +35,7 @@ if not TYPE_CHECKING:  # a type checker would take every name for a module
 
     def __getattr__(name: str) -> ModuleType:
         """Import a module of this package when it is first used: they load SQLAlchemy, which takes time."""
-        if name in {"database", "matches", "puzzles", "rows"}:
+        if name in {"database", "games", "matches", "puzzles", "rows"}:
             return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

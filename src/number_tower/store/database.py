@@ -167,6 +167,8 @@ class Store:
         seats: Seats | None = None,
         find_slot: Callable[[Connection], MatchSlot] | None = None,
         key: str | None = None,
+        *,
+        with_values: bool = False,
     ) -> StoredGame:
         """Store a game from here on, with the changes made in it so far; `book` replaces the table's rulebook.
 
@@ -174,15 +176,17 @@ class Store:
         continued: the answer to an earlier call may have been lost.
         """
         table = table if book is None else replace(table, book=book, rulebook=book.name)
-        game = StoredGame.start(table, seats or Seats(), key)
+        game = StoredGame.start(table, seats or Seats(), key, with_values=with_values)
         with self.write() as connection:
             found = connection.execute(select(games.c.id).where(games.c.key == game.key)).scalar()
             if found is None:
                 return insert_game(connection, game if find_slot is None else replace(game, slot=find_slot(connection)))
             known = load_game(connection, found)
-        return self.save(known, table, seats)
+        return self.save(known, table, seats, with_values=with_values)
 
-    def save(self, known: StoredGame, table: Table, seats: Seats | None = None) -> StoredGame:
+    def save(
+        self, known: StoredGame, table: Table, seats: Seats | None = None, *, with_values: bool = False
+    ) -> StoredGame:
         """Store the changes of a table since the version that is known to be stored.
 
         If another process has made the same changes, they count once, and the game returned may be further on; if it
@@ -199,7 +203,8 @@ class Store:
                     raise StaleError(current.table)
                 if table.version <= current.table.version:
                     return current
-            return update_game(connection, replace(current, seats=seats or current.seats), table)
+            marked = with_values or current.with_values
+            return update_game(connection, replace(current, seats=seats or current.seats, with_values=marked), table)
 
     def change(self, identity: int, version: int, change: Change) -> StoredGame:
         """Make one change that answers a version of a stored table."""

@@ -97,6 +97,7 @@ def insert_game(connection: Connection, game: StoredGame) -> StoredGame:
         "changed": game.changed,
         "match": game.slot and game.slot.match,
         "number": game.slot and game.slot.number,
+        "with_values": game.with_values,
     }
     identity = connection.execute(insert(games).values(row).returning(games.c.id)).scalar_one()
     game = replace(game, id=identity)
@@ -110,12 +111,20 @@ def update_game(
     """Store the changes from a stored game to a table, made now, or all changes at these times."""
     after = current.advance(table, times)
     values = {**make_row(table, current.seats), **make_state_columns(table), "changed": after.changed}
+    if current.with_values:
+        values["with_values"] = True
     connection.execute(update(games).where(games.c.id == current.id).values(values))
     insert_changes(connection, after, current)
     if connection.dialect.name == "postgresql":  # notify the servers that have a room with this game
         notify = "SELECT pg_notify('number_tower', room::text) FROM rounds WHERE game = %(game)s"
         connection.exec_driver_sql(notify, {"game": current.id})
     return after
+
+
+def mark_with_values(connection: Connection, game: StoredGame) -> StoredGame:
+    """Store that the players of a game saw what every move is worth."""
+    connection.execute(update(games).where(games.c.id == game.id, games.c.key == game.key).values(with_values=True))
+    return replace(game, with_values=True)
 
 
 def insert_changes(connection: Connection, after: StoredGame, before: StoredGame | None = None) -> None:

@@ -74,11 +74,14 @@ class StoredGame:
     """When it began, and when each change was made."""
 
     slot: MatchSlot | None = None
+    with_values: bool = False
+    """Whether the players saw what every move is worth."""
 
     @classmethod
-    def start(cls, table: Table, seats: Seats, key: str | None = None) -> StoredGame:
+    def start(cls, table: Table, seats: Seats, key: str | None = None, *, with_values: bool = False) -> StoredGame:
         """Return a game that is not stored yet, with all changes made in it so far; they were made now."""
-        return cls(0, key or token_hex(16), table, seats, (format_now(),) * (1 + table.version))
+        times = (format_now(),) * (1 + table.version)
+        return cls(0, key or token_hex(16), table, seats, times, with_values=with_values)
 
     @property
     def started(self) -> str:
@@ -195,7 +198,7 @@ def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: 
     except (TypeError, AttributeError, RecursionError):
         raise ValueError("one of its columns has a wrong value") from None
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
-    return StoredGame(row["id"], row["key"], table, seats, times, slot)
+    return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 
 
 # Rule files -----------------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy import Boolean, Column, Integer, MetaData, SmallInteger, Table, Text, false
 from sqlalchemy.types import TypeEngine
 
-NEWEST = "0005"
+NEWEST = "0006"
 """The version of the database that this program reads and writes; a test compares it with the migrations."""
 
 metadata = MetaData()
@@ -47,14 +47,15 @@ games = Table(
     *_columns(Text, "key", "rulebook", "rules", "player_1", "player_2", "moves", "started", "changed", nullable=False),
     Column("first", SmallInteger, nullable=False),
     Column("hidden", Boolean, nullable=False),
+    Column("with_values", Boolean, nullable=False, server_default=false()),
     Column("version", Integer, nullable=False),
     *_columns(Text, "name_1", "name_2", "seat_1", "seat_2", "seed", "reason"),
     Column("winner", SmallInteger),
     *_columns(Integer, "book", "match", "number", "mattered_1", "kept_1", "mattered_2", "kept_2"),
 )
 """Games. `seat_1` is the computer's level or program, or null for a person; `player_1` is the player's casefolded name,
-for searching. A game without a reason is unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is
-computed when it is first needed."""
+for searching. `with_values` says whether the players saw what every move is worth. A game without a reason is
+unfinished. The accuracy (`mattered_1`, `kept_1`, ...) of a finished game is computed when it is first needed."""
 
 changes = Table(
     "changes",

@@ -28,6 +28,7 @@ from number_tower.store.games import (
     insert_game,
     load_game,
     load_matching_games,
+    mark_with_values,
     update_game,
 )
 from number_tower.store.puzzles import PuzzleAttempt, insert_attempt, load_attempts, parse_attempt
@@ -36,6 +37,9 @@ from number_tower.store.schema import games
 from number_tower.table import Change, Table, TableError, replay_moves
 
 _KEYS = {"key", "players", "seed", "log", "times", "rulebook", "match"}
+
+_MARK = "with_values"
+"""A key that only games have in which the players saw what every move is worth."""
 
 _GAMES_PER_TRANSACTION = 200
 
@@ -94,6 +98,7 @@ def _format_line(connection: Connection, game: StoredGame) -> str:
         "times": game.times,
         "rulebook": rows.serialize_rulebook(game.table.book),
         "match": None if game.slot is None else matches.serialize_match(connection, game.slot),
+        **({_MARK: True} if game.with_values else {}),
     }
     return json.format_document({**json.make_document(game.table), "kept": kept})
 
@@ -146,8 +151,10 @@ def _parse_line(text: str, seen: Counter[str]) -> ImportedGame | PuzzleAttempt:
     if kept is None or (isinstance(kept, dict) and kept.keys() == {"key"}):
         key = rows.parse_key(kept["key"]) if kept else _make_key(text, seen)
         return ImportedGame(StoredGame.start(json.read_document(content), Seats(), key))
-    if not isinstance(kept, dict) or kept.keys() != _KEYS:
+    if not isinstance(kept, dict) or kept.keys() - {_MARK} != _KEYS:
         raise RecordError("kept", f"expected {', '.join(sorted(_KEYS))}")
+    if kept.get(_MARK, True) is not True:
+        raise RecordError(f"kept.{_MARK}", "expected true, or no such key")
     book = rows.parse_rulebook(kept["rulebook"])
     table = json.read_document(content, book)
     if (book is not None and table.book is not book) or table.book.find_options(table.game.rules) is None:
@@ -178,13 +185,15 @@ def _store_entry(connection: Connection, entry: ImportedGame | PuzzleAttempt) ->
 def _continue_game(connection: Connection, here: StoredGame, game: StoredGame) -> str:
     """Continue a stored game, if it was continued elsewhere from where it stands here."""
     ours, theirs = here.table.log, game.table.log
-    if _get_setup(here.table) == _get_setup(game.table):
-        if ours[: len(theirs)] == theirs:
-            return "known"
-        if theirs[: len(ours)] == ours:
-            update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
-            return "continued"
-    return "differs"
+    shorter = min(len(ours), len(theirs))
+    if _get_setup(here.table) != _get_setup(game.table) or ours[:shorter] != theirs[:shorter]:
+        return "differs"
+    if game.with_values and not here.with_values:
+        here = mark_with_values(connection, here)
+    if len(theirs) <= len(ours):
+        return "known"
+    update_game(connection, replace(here, seats=game.seats), game.table, game.times[1:])
+    return "continued"
 
 
 def _get_setup(table: Table) -> tuple[object, ...]:
@@ -204,7 +213,7 @@ def _parse_game(table: Table, kept: Mapping[str, Any]) -> StoredGame:
         raise RecordError("kept.times", "expected when the game began, and when each change was made")
     seats = rows.parse_seats(kept["players"], kept["seed"])
     table = replace(table, log=log, automatic=seats.automatic)
-    return StoredGame(0, rows.parse_key(kept["key"]), table, seats, tuple(times))
+    return StoredGame(0, rows.parse_key(kept["key"]), table, seats, tuple(times), with_values=_MARK in kept)
 
 
 def _parse_log(table: Table, given: object) -> tuple[Change, ...]:
