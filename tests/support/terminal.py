@@ -55,11 +55,12 @@ class Terminal:
         """Send a signal, unless the command has ended."""
         self._process.send_signal(number)
 
-    def close(self) -> None:
-        """Close the window while the command runs; a shell tells it so."""
+    def close(self, *, told: bool = True) -> None:
+        """Close the window while the command runs; a shell tells it so, unless it was started to outlive it."""
         os.close(self._near)
         self._near = -1
-        self._process.send_signal(signal.SIGHUP)
+        if told:
+            self._process.send_signal(signal.SIGHUP)
 
     def wait(self) -> int:
         """Wait for the end of a command whose window is closed."""

@@ -8,9 +8,12 @@ import pytest
 
 from number_tower import catalogue, store
 from number_tower.catalogue import GameChoice
+from number_tower.players.levels import Computer
+from number_tower.solve.limits import Progress
 from number_tower.store.rows import StoredGame
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
+from number_tower.tui.home import HomeScreen
 from support.pilots import Visit, visit
 
 GAMES = catalogue.list_names()
@@ -155,7 +158,9 @@ def test_a_hint_comes_in_steps_and_why_speaks_of_the_block_with_the_focus() -> N
     visit(play)
 
 
-def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key() -> None:
+def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
     async def play(at: Visit) -> None:
         await open_game(at, "draft")
         assert "wins" not in at.block(8).text.plain
@@ -168,6 +173,45 @@ def test_values_are_shown_beside_the_blocks_from_a_key_until_the_same_key() -> N
         await at.press("v")
         assert at.block(7).text.plain == "[7]"
         assert "(with" not in at.seen
+        assert stored(file).with_values
+
+    visit(play, file=file)
+
+
+def test_a_game_in_which_values_were_shown_is_marked_in_the_history_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "games.db"
+
+    async def play(at: Visit) -> None:
+        await open_game(at, "draft")
+        await at.press("9")
+        assert not stored(file).with_values
+        await at.press("v")
+        assert stored(file).with_values
+        await at.press("v", "q", "h")
+        assert "unfinished, 1 move, with values" in at.seen
+
+    visit(play, file=file, size=(120, 24))
+
+
+def test_a_game_can_be_left_while_the_computer_thinks_and_a_second_key_leaves_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def think(computer: Computer, _: object) -> int:
+        while computer.progress is not None:
+            computer.progress(Progress(1, 60.0, 0.0))
+        raise AssertionError("the search was not stopped")
+
+    monkeypatch.setattr(Computer, "choose", think)
+
+    async def play(at: Visit) -> None:
+        draft = catalogue.load("draft")
+        board = BoardScreen(at.app.create_session(GameChoice(draft, draft.rules), ("easy", None)))
+        at.app.push_screen(board)
+        await at.until(lambda: "60 s" in at.seen)
+        board.action_leave()
+        board.action_leave()
+        await at.settle()
+        assert isinstance(at.screen, HomeScreen)
 
     visit(play)
 
@@ -265,9 +309,6 @@ def test_a_match_that_was_left_between_two_games_goes_on_with_the_next_one(tmp_p
 
 
 def test_the_computer_that_is_stopped_thinks_again_on_enter(monkeypatch: pytest.MonkeyPatch) -> None:
-    from number_tower.players.levels import Computer  # noqa: PLC0415 - to slow it down
-    from number_tower.solve.limits import Progress  # noqa: PLC0415 - likewise
-
     choose = Computer.choose
     slow = True
 

@@ -67,15 +67,27 @@ def test_a_signal_ends_the_app_in_order_and_the_game_is_saved(name: str, tmp_pat
     assert stored_moves(file)[0] == 5
 
 
-def test_a_terminal_that_is_closed_loses_no_move(tmp_path: Path) -> None:
+@pytest.mark.parametrize("told", [True, False])
+def test_a_terminal_that_is_closed_ends_the_app_and_loses_no_move(tmp_path: Path, *, told: bool) -> None:
     file = tmp_path / "games.db"
     terminal = Window(SIZE, "play", "race", "--app", NUMBER_TOWER_DB=str(file))
     terminal.until("Player 1's turn")
     terminal.type("5")
     terminal.until("Player 1 places 5.")
-    terminal.close()
+    terminal.close(told=told)
     terminal.wait()
     assert stored_moves(file) == (5,)
+
+
+LONG = ("summit", "--blocks", "1-24", "--target", "235", "--vs", "perfect", "--seat", "2")
+
+
+@pytest.mark.parametrize(("call", "shown"), [((), "summit"), (("play", *LONG, "--app"), "is thinking")])
+def test_without_a_terminal_the_app_ends_by_itself(call: tuple[str, ...], shown: str) -> None:
+    terminal = Window(SIZE, *call)
+    terminal.until(shown)
+    terminal.close(told=False)
+    terminal.wait()
 
 
 @pytest.mark.parametrize(

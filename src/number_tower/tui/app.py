@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import signal
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from random import SystemRandom
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -23,14 +28,17 @@ from number_tower.session.match import MatchCourse
 from number_tower.session.opponents import Opponents, Specs
 from number_tower.session.search import StoppableSearch
 from number_tower.table import Table
-from number_tower.tui.choice import ChoiceScreen
+from number_tower.tui.choice import TowerScreen
 from number_tower.tui.home import HomeScreen
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
     from textual.screen import Screen
 
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
+
+Found = TypeVar("Found")
 
 TWO_PEOPLE: Specs = (None, None)
 
@@ -70,28 +78,50 @@ class TowerApp(App[str]):
         self.settings = settings
         self.theme = "ansi-light" if settings.light else "ansi-dark"
         self._first = first
+        self._searches = ThreadPoolExecutor(1, "search")
 
     def get_default_screen(self) -> Screen[None]:
         """Return the first screen."""
         return HomeScreen()
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return a driver for a terminal that may be closed while the app runs."""
+        driver = super().get_driver_class()
+
+        class TowerDriver(driver):  # type: ignore[misc, valid-type]  # which one it is depends on the system
+            """The driver of the system, which ignores that a closed terminal cannot be written to."""
+
+            def __init__(self, app: App[Any], **options: Any) -> None:
+                super().__init__(app, **options)
+                self._file: Any = _TerminalOutput(self._file)
+
+        return TowerDriver
 
     def on_mount(self) -> None:
         """Show the screen that was asked for above the first one."""
         if self._first is not None:
             self.push_screen(self._first(self))
         if not self.is_headless and threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 if hasattr(signal, name):
-                    asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.action_leave)
+                    loop.add_signal_handler(getattr(signal, name), self.action_leave)
+            leave = partial(loop.call_soon_threadsafe, self.action_leave)
+            threading.Thread(target=_call_at_hangup, args=(leave,), name="hangup", daemon=True).start()
 
     def action_leave(self) -> None:
         """Leave the app; everything that was shown is saved already."""
         hint = ""
         for screen in self.screen_stack:
-            if isinstance(screen, ChoiceScreen):
+            if isinstance(screen, TowerScreen):
                 hint = screen.format_resume_hint() or hint
                 screen.stop()
+        self.workers.cancel_all()
         self.exit(hint)
+
+    async def run_search(self, find: Callable[..., Found], *arguments: object) -> Found:
+        """Search in a thread, after the searches before it: they share what they know of a game."""
+        return await asyncio.get_running_loop().run_in_executor(self._searches, find, *arguments)
 
     # Games ------------------------------------------------------------------------------------------------------------
 
@@ -134,3 +164,38 @@ class TowerApp(App[str]):
             return self.create_opponents(specs, seed + number - 1)
 
         return MatchCourse(series, self.choose_database(), create, saved)
+
+
+# A closed terminal ----------------------------------------------------------------------------------------------------
+
+
+class _TerminalOutput:
+    """The output of the app; once the terminal is closed, what is written is dropped.
+
+    Otherwise the thread that writes would end, and the app would wait for it for ever.
+    """
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+def _call_at_hangup(leave: Callable[[], object]) -> None:
+    """Wait until the terminal is closed, and call a function then: the signal for that does not reach every process."""
+    if sys.__stdin__ is None or not hasattr(select, "poll"):
+        return
+    waiting = select.poll()
+    waiting.register(sys.__stdin__, 0)  # only errors and the end are reported
+    if any(event & select.POLLHUP for _, event in waiting.poll()):
+        with suppress(RuntimeError):  # the app has ended meanwhile
+            leave()

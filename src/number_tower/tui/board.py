@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Mapping
+from typing import ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
+from textual.containers import Container, ItemGrid, Vertical
 from textual.content import Content
-from textual.message import Message as TextualMessage
+from textual.message import Message
 from textual.widgets import Footer, Static
 
 from number_tower.catalogue import GameChoice
-from number_tower.coach import quiz
-from number_tower.coach.hints import HintText
 from number_tower.session.game import GameSession
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence
-from number_tower.tui.captions import format_heading, format_opponent, format_turn, list_messages
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import ConfirmScreen, RulesScreen
+from number_tower.tui.panels import (
+    CoachPanel,
+    LogPanel,
+    format_heading,
+    format_opponent,
+    format_turn,
+    list_messages,
+)
 from number_tower.tui.review import ReviewScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
-
-if TYPE_CHECKING:
-    from number_tower.tui.app import TowerApp
-
 
 KEYS = {
     "1-9": "place a block; a larger number with Enter",
@@ -46,8 +48,8 @@ KEYS = {
 }
 
 
-class Thinking(TextualMessage):
-    """A search has been running for some seconds."""
+class Thinking(Message):
+    """A computer has been thinking for some seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -75,19 +77,12 @@ class BoardScreen(ChoiceScreen):
         self._coin_tossed = coin_tossed
         self._busy = False
         """Whether a change is being saved, or a computer thinks."""
-        self._step = (-1, 0)
-        """The version that a hint was given for, and how many steps of it."""
         self._with_values = False
         """Whether every move is shown with its value."""
-        self._values: dict[int, Value] = {}
-        self._search = StoppableSearch()
+        self._values: Mapping[int, Value] = {}
+        self.coach = CoachPanel(id="panel")
         self._counted = session.table.outcome is not None
         """Whether the result of the game is counted in its match."""
-
-    @property
-    def tower(self) -> TowerApp:
-        """The app."""
-        return cast("TowerApp", self.app)
 
     @property
     def table(self) -> Table:
@@ -122,39 +117,33 @@ class BoardScreen(ChoiceScreen):
                 yield ItemGrid(id="ending", min_column_width=22)
                 yield NumberEntry(id="entry")
                 yield Static("", id="opponent")
-                with VerticalScroll(id="panel", can_focus=False):
-                    yield Static("", id="message")
-                with VerticalScroll(id="log", can_focus=False):
-                    yield Static("", id="told")
+                yield self.coach
+                yield LogPanel(id="log")
         yield Footer(show_command_palette=False, compact=True)
 
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
-        for search in self._searches:
-            search.watch = self._watch_search
+        if self._thinking is not None:
+            self._thinking.watch = lambda seconds: self.post_message(Thinking(seconds))
         await self._show_table()
         self._focus_tray()
         self._continue()
 
     def on_unmount(self) -> None:
         """Close the players and the database."""
-        self.stop()
         self.session.close()
 
     def stop(self) -> None:
-        """Stop whatever is being searched for."""
-        for search in self._searches:
-            search.stop()
+        """Stop the coach and the computers."""
+        self.coach.stop()
+        if self._thinking is not None:
+            self._thinking.stop()
 
     @property
-    def _searches(self) -> list[StoppableSearch]:
-        """The searches of the coach and of the computers."""
+    def _thinking(self) -> StoppableSearch | None:
+        """The search of the computers."""
         display = None if self.session.opponents is None else self.session.opponents.progress
-        return [self._search, *([display] if isinstance(display, StoppableSearch) else [])]
-
-    def _watch_search(self, seconds: float) -> None:
-        """Show how long a search takes; this runs in its thread."""
-        self.post_message(Thinking(seconds))
+        return display if isinstance(display, StoppableSearch) else None
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -164,8 +153,7 @@ class BoardScreen(ChoiceScreen):
         self._set_text("#heading", format_heading(self.session, counted=self._counted, values=self._with_values))
         self._set_text("#turn", format_turn(self.session))
         self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
-        self._set_text("#told", "\n".join(list_messages(self.session, coin_tossed=self._coin_tossed)))
-        self.call_after_refresh(self._scroll_log)
+        self.query_one(LogPanel).show_lines(list_messages(self.session, coin_tossed=self._coin_tossed))
         over = table.outcome is not None
         tray, ending = self.query_one(Tray), self.query_one("#ending")
         tray.display, ending.display = not over, over
@@ -178,23 +166,10 @@ class BoardScreen(ChoiceScreen):
             await ending.remove_children()
         self.query_one(NumberEntry).clear()
 
-    def _scroll_log(self) -> None:
-        """Lay the log out again, and show its end: a window that changes its size meanwhile may hide the last line."""
-        self.query_one("#told").refresh(layout=True)
-        self.query_one("#log").scroll_end(animate=False)
-
-    def on_resize(self) -> None:
-        """Lay everything out again once the new size is known."""
-        self.call_after_refresh(self._scroll_log)
-
     def _set_text(self, selector: str, text: str) -> None:
         widget = self.query_one(selector, Static)
         widget.update(Content(text))
         widget.display = bool(text)
-
-    def _show_message(self, text: str) -> None:
-        self._set_text("#message", text)
-        self.query_one("#panel").scroll_home(animate=False)
 
     def _focus_tray(self) -> None:
         blocks = [*self.query(BlockChoice)]
@@ -217,19 +192,17 @@ class BoardScreen(ChoiceScreen):
         else:
             super().on_key(event)
 
-    @on(Choice.Chosen)
-    def _choose(self, event: Choice.Chosen) -> None:
-        if isinstance(event.choice, BlockChoice):
+    def choose(self, choice: Choice) -> None:
+        """Place a block."""
+        if isinstance(choice, BlockChoice):
             self.query_one(NumberEntry).clear()
-            self._place(event.choice.number)
-        elif callable(event.choice.value):
-            event.choice.value()
+            self._place(choice.number)
 
     def on_descendant_focus(self) -> None:
         """Say why the block with the focus cannot be placed."""
         block = self.focused
         if isinstance(block, BlockChoice) and block.has_class("unplaceable") and self.active:
-            self._show_message(self._explain_refusal(block.number) or "")
+            self.coach.show_message(self._explain_refusal(block.number) or "")
 
     def _explain_refusal(self, block: int) -> str | None:
         reason = self.table.refusal(block)
@@ -241,7 +214,7 @@ class BoardScreen(ChoiceScreen):
         if self._busy or not self.active:
             return
         if (refusal := self._explain_refusal(block)) is not None:
-            self._show_message(refusal)
+            self.coach.show_message(refusal)
             return
         self._commit(self.table.play(block))
 
@@ -263,16 +236,16 @@ class BoardScreen(ChoiceScreen):
     async def _show_change(self, news: str = "") -> None:
         """Show the saved table, and go on with the game."""
         self._busy, self._values = False, {}
+        self.coach.forget()
         outcome = self.table.outcome
         if outcome is not None and self.session.course is not None and not self._counted:
             self.session.course.finish_game(self.table, self.session.autosave, outcome.winner)
             self._counted = True
         await self._show_table()
-        self._show_message(news)
+        self.coach.show_message(news)
         self._focus_tray()
         self._continue()
-        if self._with_values and self.active:
-            self._find_values()
+        self._show_values()
 
     def _continue(self) -> None:
         """Let a computer move if it is its turn."""
@@ -284,8 +257,10 @@ class BoardScreen(ChoiceScreen):
     async def _think(self) -> None:
         """Let the computer choose its move in a thread, and save it."""
         name = self.names[self.table.game.to_move]
+        if self._thinking is not None:
+            self._thinking.clear()
         try:
-            table, remark = await asyncio.to_thread(self.session.let_computer_move)
+            table, remark = await self.tower.run_search(self.session.let_computer_move)
         except SearchStoppedError:
             self._busy = False
             self._set_text("#turn", f"{name} was stopped. Press Enter to let {name} think again.")
@@ -305,9 +280,9 @@ class BoardScreen(ChoiceScreen):
         if self._busy:
             return
         if not self.table.may_undo:
-            self._show_message(self.session.voice.refuse(self.table, "undo", "undo").text.strip())
+            self.coach.show_message(self.session.voice.refuse(self.table, "undo", "undo").text.strip())
         elif self._counted and self.session.course is not None:
-            self._show_message("The result is counted already, so it cannot be undone.")
+            self.coach.show_message("The result is counted already, so it cannot be undone.")
         else:
             self._commit(self.table.undo())
 
@@ -329,16 +304,10 @@ class BoardScreen(ChoiceScreen):
 
     def action_stop(self) -> None:
         """Stop a search that runs; if there is none, leave the game."""
-        if self._busy:
+        if self._busy or self.coach.is_searching:
             self.stop()
-        elif any(worker.group == "coach" and worker.is_running for worker in self.workers):
-            self._search.stop()
         else:
             self.action_leave()
-
-    def action_leave(self) -> None:
-        """Leave the game, which is saved."""
-        self.app.pop_screen()
 
     def format_resume_hint(self) -> str:
         """Say how to resume the game, if it is saved and not over."""
@@ -349,63 +318,42 @@ class BoardScreen(ChoiceScreen):
     def action_hint(self) -> None:
         """Give the next step of a hint."""
         if self.active and not self._busy:
-            version, step = self._step
-            self._step = self.table.version, step + 1 if version == self.table.version else 1
-            self._ask_coach(self._step[1])
+            self.coach.give_hint(self.table)
 
     def action_why(self) -> None:
         """Give the reason for or against the block with the focus, or for the best move."""
         if self.active and not self._busy:
-            self._ask_coach(0, self.focused.number if isinstance(self.focused, BlockChoice) else None)
-
-    @work(exclusive=True, group="coach")
-    async def _ask_coach(self, step: int, block: int | None = None) -> None:
-        """Ask for a step of a hint, or for a reason, in a thread."""
-        table = self.table
-        self._search.clear()
-        try:
-            if step:
-                told = await asyncio.to_thread(quiz.give_hint, table, step, self._search.update)
-            else:
-                told = await asyncio.to_thread(quiz.give_reason, table, block, self._search.update)
-        except SearchStoppedError:
-            self._show_message("The search for a hint was stopped.")
-            return
-        if table is self.table:
-            self._show_hint(told, details=step == 0 or step > 3)
-
-    def _show_hint(self, told: HintText, *, details: bool) -> None:
-        texts = [*told.texts]
-        if told.more:
-            texts.append("(h: more)")
-        elif details:
-            texts += [told.details, "" if told.idea is None else told.idea.explanation]
-        elif told.details or told.idea:
-            texts.append("(h: more)")
-        self._show_message("\n".join(filter(None, texts)))
+            self.coach.give_reason(self.table, self.focused.number if isinstance(self.focused, BlockChoice) else None)
 
     def action_values(self) -> None:
         """Show what each move is worth, in this game from now on; or hide it again."""
         if self.table.hidden:
-            self._show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
-            return
-        self._with_values, self._values = not self._with_values, {}
-        if self._with_values and self.active and not self._busy:
-            self._find_values()
-        else:
+            self.coach.show_message(self.session.voice.refuse(self.table, "hint", "values").text.strip())
+        elif self.table.outcome is None:
+            self._with_values, self._values = not self._with_values, {}
             self.run_worker(self._show_table())
+            self._show_values()
 
-    @work(exclusive=True, group="coach")
-    async def _find_values(self) -> None:
-        table = self.table
-        self._search.clear()
-        try:
-            values = await asyncio.to_thread(quiz.find_values, table, self._search.update)
-        except SearchStoppedError:
-            self._show_message("The search for values was stopped.")
+    def _show_values(self) -> None:
+        """Find the values for a person who wants to see them, once the database says that they are shown."""
+        if not self._with_values or not self.active or self._busy:
             return
-        if table is self.table:
-            self._values = values
+        if self.session.is_marked:
+            self.coach.find_values(self.table)
+        else:
+            self._busy = True
+            self._mark_with_values()
+
+    @work(group="change")
+    async def _mark_with_values(self) -> None:
+        await asyncio.to_thread(self.session.mark_with_values)
+        self._busy = False
+        self.coach.find_values(self.table)
+
+    @on(CoachPanel.Valued)
+    async def _add_values(self, event: CoachPanel.Valued) -> None:
+        if event.table is self.table and self._with_values:
+            self._values = event.values
             await self._show_table()
 
     # The end ----------------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Things to choose on a screen: by arrow keys and Enter, by a key of their own, or by the mouse."""
+"""What screens have in common, and things to choose on them: by arrow keys and Enter, by a key, or by the mouse."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events
+from textual import events, on
 from textual.app import RenderResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -12,6 +12,9 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from number_tower.tui.app import TowerApp
 
 GAME_CSS = "game.tcss"
 """The styles of screens with towers; those of all screens are in app.tcss."""
@@ -66,7 +69,34 @@ class Choice(Widget, can_focus=True):
         self.action_choose()
 
 
-class ChoiceScreen(Screen[None]):
+class TowerScreen(Screen[None]):
+    """A screen of the app."""
+
+    @property
+    def tower(self) -> TowerApp:
+        """The app."""
+        return cast("TowerApp", self.app)
+
+    def format_resume_hint(self) -> str:
+        """Say how to resume what is left on this screen, once the app is left; mostly nothing."""
+        return ""
+
+    def stop(self) -> None:
+        """Stop what runs in threads; mostly nothing."""
+
+    def action_leave(self) -> None:
+        """Go back to the screen below; only once, however often the key is pressed."""
+        if self.app.screen is self:
+            self.app.pop_screen()
+
+    def on_screen_suspend(self) -> None:
+        """Stop all background work of a screen that was left, before its widgets are removed."""
+        if self not in self.app.screen_stack:
+            self.stop()
+            self.workers.cancel_node(self)
+
+
+class ChoiceScreen(TowerScreen):
     """A screen with choices: arrow keys move between them, and their keys choose them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,12 +120,18 @@ class ChoiceScreen(Screen[None]):
                 scrolled.scroll_relative(y=step[1], animate=False)
                 return
 
-    def format_resume_hint(self) -> str:
-        """Say how to resume what is left on this screen, once the app is left; mostly nothing."""
-        return ""
+    def choose(self, choice: Choice) -> None:
+        """Do what a choice stands for."""
 
-    def stop(self) -> None:
-        """Stop whatever runs in the background; mostly nothing."""
+    @on(Choice.Chosen)
+    def _run_choice(self, event: Choice.Chosen) -> None:
+        """Do what a choice stands for: call its value, if that is a function. A second key comes too late."""
+        if self.app.screen is not self:
+            return
+        if callable(event.choice.value):
+            event.choice.value()
+        else:
+            self.choose(event.choice)
 
     def on_key(self, event: events.Key) -> None:
         """Choose by a key, unless text is being typed."""

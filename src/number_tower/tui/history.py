@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import closing
+from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,7 +14,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from number_tower.match import Tally
@@ -24,12 +24,12 @@ from number_tower.store.games import DamagedEntry, GameFilter, list_games
 from number_tower.store.rows import StoredGame
 from number_tower.store.statistics import Statistics
 from number_tower.text import format_count
+from number_tower.tui.choice import TowerScreen
 from number_tower.tui.review import ReviewScreen
 from number_tower.tui.start import open_saved_game
 
 if TYPE_CHECKING:
     from number_tower.session.database import GameDatabase
-    from number_tower.tui.app import TowerApp
 
 MOST_GAMES = 500
 """Games that are listed; the search looks among them."""
@@ -38,12 +38,12 @@ PATIENCE = 10.0
 """Seconds that games are judged for before the statistics are shown."""
 
 
-class HistoryScreen(Screen[None]):
+class HistoryScreen(TowerScreen):
     """The games that were played; Enter resumes one, or reviews it if it is over."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "search"),
-        Binding("escape,q", "app.pop_screen", "back"),
+        Binding("escape,q", "leave", "back"),
     ]
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class HistoryScreen(Screen[None]):
 
     @work(exclusive=True)
     async def _load(self) -> None:
-        database = cast("TowerApp", self.app).choose_database()
+        database = self.tower.choose_database()
         found = () if database is None else await asyncio.to_thread(_find_games, database)
         self._games = {f"{game.id}": game for game in found}
         self._show()
@@ -102,7 +102,7 @@ class HistoryScreen(Screen[None]):
     def _open(self, event: DataTable.RowSelected) -> None:
         game = self._games[event.row_key.value or ""]
         if game.table.outcome is None:
-            self.app.run_worker(open_saved_game(cast("TowerApp", self.app), game))
+            self.app.run_worker(open_saved_game(self.tower, game))
         else:
             self.app.push_screen(ReviewScreen(game.table))
 
@@ -122,10 +122,14 @@ def format_row(game: StoredGame) -> tuple[str, str, str, str]:
     return label_game(game), names, format_result(game), format_local_time(game.changed)
 
 
-class StatsScreen(Screen[None]):
+class StatsScreen(TowerScreen):
     """Results, accuracy and puzzles of all players."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = Event()
 
     def compose(self) -> ComposeResult:
         """Show the tables when they are counted."""
@@ -138,26 +142,29 @@ class StatsScreen(Screen[None]):
         """Count."""
         self._load()
 
+    def stop(self) -> None:
+        """Judge no more games."""
+        self._stopped.set()
+
     @work(exclusive=True)
     async def _load(self) -> None:
-        database = cast("TowerApp", self.app).choose_database()
-        found = None if database is None else await asyncio.to_thread(database.find, _count)
+        database = self.tower.choose_database()
+        found = None if database is None else await asyncio.to_thread(database.find, self._count)
         text = Content("No games are saved yet.") if found is None or found.empty else format_statistics(found)
         self.query_one("#text", Static).update(text)
 
-
-def _count(store: Store) -> Statistics:
-    """Judge games for a while, and return the statistics."""
-    deadline = monotonic() + PATIENCE
-    try:
-        with closing(statistics.judge_games(store, None)) as progress:
-            for _ in progress:
-                if monotonic() > deadline:
-                    break
-    except StoreError:
-        pass  # the accuracies cannot be saved; the results can still be counted
-    with store.read() as connection:
-        return statistics.compute_statistics(connection, None)
+    def _count(self, store: Store) -> Statistics:
+        """Judge games for a while, and return the statistics."""
+        deadline = monotonic() + PATIENCE
+        try:
+            with closing(statistics.judge_games(store, None)) as progress:
+                for _ in progress:
+                    if monotonic() > deadline or self._stopped.is_set():
+                        break
+        except StoreError:
+            pass  # the accuracies cannot be saved; the results can still be counted
+        with store.read() as connection:
+            return statistics.compute_statistics(connection, None)
 
 
 def format_statistics(found: Statistics) -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from number_tower.store.database import Store
     from number_tower.store.matches import StoredMatch
     from number_tower.store.rows import StoredGame
-    from number_tower.tui.app import TowerApp
 
 _PICTURE_WIDTH = 24
 _MOST_UNFINISHED = 4
@@ -64,11 +63,6 @@ class HomeScreen(ChoiceScreen):
         Binding("q", "app.leave", "quit"),
         Binding("escape", "clear_search", "clear", show=False),
     ]
-
-    @property
-    def tower(self) -> TowerApp:
-        """The app."""
-        return cast("TowerApp", self.app)
 
     def compose(self) -> ComposeResult:
         """Show the games; the first frame has nothing else."""
@@ -144,15 +138,15 @@ class HomeScreen(ChoiceScreen):
                 choice.action_choose()
                 return
 
-    @on(Choice.Chosen)
-    def _open(self, event: Choice.Chosen) -> None:
-        value = event.choice.value
+    def choose(self, choice: Choice) -> None:
+        """Open a game, what was left unfinished, or another screen."""
+        value = choice.value
         if isinstance(value, Rulebook):
             self.app.push_screen(_load("tui.new_game").NewGameScreen(value))
         elif isinstance(value, Unfinished):
             start = _load("tui.start")
             resume = start.open_saved_match if value.match else start.open_saved_game
-            self.app.run_worker(resume(self.tower, value.match or value.games[0]))
+            self.app.run_worker(resume(self.tower, value.match or value.games[0]), group="resume", exclusive=True)
         elif isinstance(value, str):
             module, name = SCREENS[value].screen
             self.app.push_screen(getattr(_load(f"tui.{module}"), name)())

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid, VerticalScroll
@@ -38,7 +37,7 @@ _PERSON = "a person"
 class NewGameScreen(ChoiceScreen):
     """Chooses the opponent and the options of a game; choosing the opponent starts it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
 
     def __init__(self, book: Rulebook) -> None:
         super().__init__()
@@ -46,11 +45,6 @@ class NewGameScreen(ChoiceScreen):
         self._first: First = 1
         self._length = 1
         self._hidden = False
-
-    @property
-    def tower(self) -> TowerApp:
-        """The app."""
-        return cast("TowerApp", self.app)
 
     def compose(self) -> ComposeResult:
         """Show the rules, the opponents and the options."""
@@ -97,21 +91,19 @@ class NewGameScreen(ChoiceScreen):
 
     def _change_starter(self) -> None:
         self._first = _follow(list(STARTERS), self._first)
+        self._show_options()
 
     def _change_length(self) -> None:
         self._length = _follow(list(LENGTHS), self._length)
+        self._show_options()
 
     def _change_hidden(self) -> None:
         self._hidden = not self._hidden
+        self._show_options()
 
-    @on(Choice.Chosen)
-    def _choose(self, event: Choice.Chosen) -> None:
-        value = event.choice.value
-        if isinstance(value, str):
-            self._start(value)
-        elif callable(value):
-            value()
-            self._show_options()
+    def choose(self, choice: Choice) -> None:
+        """Start the game against an opponent."""
+        self._start(f"{choice.value}")
 
     def _start(self, opponent: str) -> None:
         """Start the game, or say which option is wrong."""

@@ -10,20 +10,20 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from number_tower.brief import describe_rules
 from number_tower.players import LEVELS
 from number_tower.table import Table
-from number_tower.tui.choice import GAME_CSS, Choice
+from number_tower.tui.choice import GAME_CSS, Choice, TowerScreen
 from number_tower.voice import get_voice
 
 
-class PageScreen(Screen[None]):
+class PageScreen(TowerScreen):
     """A title and a text that can be scrolled."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
 
     def __init__(self, title: str, text: Content | str) -> None:
         super().__init__()

@@ -6,9 +6,9 @@ import asyncio
 from abc import abstractmethod
 from datetime import date
 from secrets import randbelow
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import events, on, work
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
@@ -33,7 +33,6 @@ from number_tower.voice import Reader, get_voice
 
 if TYPE_CHECKING:
     from number_tower.store.puzzles import PuzzleResult
-    from number_tower.tui.app import TowerApp
 
 TRIES = 3
 """Wrong moves in a lesson after which the right one is shown."""
@@ -56,7 +55,7 @@ class QuestionScreen(ChoiceScreen):
         Binding("s", "skip", "show the answer"),
         Binding("n,enter", "next", "next"),
         Binding("question_mark", "rules", "rules", key_display="?"),
-        Binding("escape,q", "app.pop_screen", "leave"),
+        Binding("escape,q", "leave", "leave"),
     ]
 
     tries = 1
@@ -69,11 +68,6 @@ class QuestionScreen(ChoiceScreen):
         self._wrong = 0
         self._done = True
 
-    @property
-    def tower(self) -> TowerApp:
-        """The app."""
-        return cast("TowerApp", self.app)
-
     @abstractmethod
     def pose(self, number: int) -> PosedQuestion | None:
         """Return a question by its number, from 1 on; None if there is no more. This runs in a thread."""
@@ -84,7 +78,7 @@ class QuestionScreen(ChoiceScreen):
 
     def finish(self) -> None:
         """Go on after the last question."""
-        self.app.pop_screen()
+        self.action_leave()
 
     def compose(self) -> ComposeResult:
         """Show the towers, the question, and the blocks."""
@@ -126,12 +120,10 @@ class QuestionScreen(ChoiceScreen):
     def _set(self, selector: str, text: str) -> None:
         self.query_one(selector, Static).update(Content(text))
 
-    @on(Choice.Chosen)
-    async def _choose(self, event: Choice.Chosen) -> None:
-        if isinstance(event.choice, BlockChoice):
-            await self._answer(event.choice.number)
-        elif callable(event.choice.value):
-            event.choice.value()
+    def choose(self, choice: Choice) -> None:
+        """Answer with a block."""
+        if isinstance(choice, BlockChoice):
+            self.run_worker(self._answer(choice.number))
 
     def on_key(self, event: events.Key) -> None:
         """Read a typed number."""
@@ -278,7 +270,7 @@ class LessonScreen(QuestionScreen):
 class LearnScreen(ChoiceScreen):
     """Chooses the game of a first lesson."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "back")]
 
     def compose(self) -> ComposeResult:
         """List the games with their rules."""
@@ -293,7 +285,7 @@ class LearnScreen(ChoiceScreen):
         """Start on the first game."""
         self.query(Choice).first().focus()
 
-    @on(Choice.Chosen)
-    def _choose(self, event: Choice.Chosen) -> None:
-        if isinstance(event.choice.value, Rulebook):
-            self.app.switch_screen(LessonScreen(event.choice.value))
+    def choose(self, choice: Choice) -> None:
+        """Give the lesson of a game."""
+        if isinstance(choice.value, Rulebook):
+            self.app.switch_screen(LessonScreen(choice.value))

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import ClassVar
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
@@ -33,7 +33,7 @@ class ReviewScreen(ChoiceScreen):
         Binding("home", "step(-9999)", "start", show=False),
         Binding("end", "step(9999)", "end", show=False),
         Binding("t", "turning_point", "turning point"),
-        Binding("escape,q", "app.pop_screen", "leave"),
+        Binding("escape,q", "leave", "leave"),
     ]
 
     def __init__(self, table: Table) -> None:
@@ -61,10 +61,6 @@ class ReviewScreen(ChoiceScreen):
         """Show the game at once, and work out its values."""
         self._show_ply()
         self._run_review()
-
-    def on_unmount(self) -> None:
-        """Stop the search."""
-        self.stop()
 
     def stop(self) -> None:
         """Stop the search."""
@@ -94,10 +90,10 @@ class ReviewScreen(ChoiceScreen):
             self._ply = self._review.turning_point.ply
             self._show_ply()
 
-    @on(Choice.Chosen)
-    def _choose(self, event: Choice.Chosen) -> None:
-        if isinstance(event.choice.value, int):
-            self._ply = event.choice.value
+    def choose(self, choice: Choice) -> None:
+        """Go to a move."""
+        if isinstance(choice.value, int):
+            self._ply = choice.value
             self._show_ply()
 
     def _show_ply(self) -> None:
