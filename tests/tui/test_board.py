@@ -261,6 +261,23 @@ def test_after_the_end_one_key_starts_a_rematch_with_sides_swapped() -> None:
     visit(play)
 
 
+def test_after_the_end_another_level_plays_the_same_game_and_the_person_keeps_the_name() -> None:
+    async def play(at: Visit) -> None:
+        choice = catalogue.choose("summit", {"target": 30}, hidden=True)
+        at.app.push_screen(BoardScreen(at.app.create_session(choice, (None, "gentle"), person="Ann")))
+        await at.settle()
+        await at.press("g", "y")
+        assert "give up" not in at.seen.splitlines()[-1], "keys that do nothing now are not offered"
+        await at.press("o")
+        assert "Which level?" in at.seen
+        await at.press("2")
+        table = at.board.table
+        assert (table.names, table.hidden, table.game.rules.target) == (("Ann", "Easy"), True, 30)
+        assert table.game.first == 1
+
+    visit(play)
+
+
 def test_a_game_that_was_changed_elsewhere_is_shown_as_it_stands_there(tmp_path: Path) -> None:
     file = tmp_path / "games.db"
 

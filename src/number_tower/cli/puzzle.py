@@ -28,7 +28,7 @@ from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puz
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import explain_topic, format_introduction, format_reason, is_idea
 from number_tower.players.knowledge import find_hardest_moves
-from number_tower.session.attempts import AttemptLog
+from number_tower.session.database import AttemptLog
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.solve.worth import VALUE_VERBS
@@ -269,7 +269,8 @@ class PuzzleQuestion:
         return hint(self._solution).nudge(self._voice.noun)
 
     def _save_result(self, result: PuzzleResult) -> None:
-        if news := self._log.add(self._table, self._puzzle.grade, result):
+        line = record.to_line(self._table, files=True)
+        if news := self._log.add(self._table.rulebook, line, self._puzzle.grade, result):
             print_error(news)
 
     def _judge_move(self, block: int) -> PuzzleResult:

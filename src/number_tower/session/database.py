@@ -1,4 +1,7 @@
-"""The database of a player at this machine: opened on first use, and a game in it that is saved after every change."""
+"""The database of a player at this machine: opened on first use.
+
+A game in it is saved after every change, and so is every answer to a puzzle.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from number_tower.session.opponents import Opponents
     from number_tower.store.database import Store
+    from number_tower.store.puzzles import PuzzleAttempt, PuzzleResult
     from number_tower.store.rows import MatchSlot, Seats, StoredGame
     from number_tower.table import Table
 
@@ -222,6 +226,38 @@ class Autosave:
     def close(self) -> None:
         """Close the database."""
         self.database.close()
+
+
+class AttemptLog:
+    """Saves the results of puzzles, if there is a database. What cannot be saved is saved with a later result."""
+
+    def __init__(self, database: GameDatabase | None, name: str | None = None) -> None:
+        self._database = database
+        self._name = name
+        self._waiting: list[PuzzleAttempt] = []
+        self._failed = False
+
+    def add(self, rulebook: str, line: str, grade: int, result: PuzzleResult) -> str | None:
+        """Save the result of a puzzle, whose position is given as a line; return a message at the first failure."""
+        if self._database is None:
+            return None
+        self._waiting.append(store.puzzles.make_attempt(self._name, rulebook, line, grade, result))
+        try:
+            with self._database.open().write() as connection:
+                for attempt in self._waiting:
+                    store.puzzles.insert_attempt(connection, attempt)
+        except store.StoreError as error:
+            self._database.set_timeout(SHORT_TIMEOUT)
+            known, self._failed = self._failed, True
+            return None if known else f"{error}. You can continue, but your answers are not saved until this is fixed"
+        self._database.set_timeout(None)
+        self._waiting.clear()
+        return None
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._database is not None:
+            self._database.close()
 
 
 def make_seats(opponents: Opponents | None) -> Seats:

@@ -138,11 +138,15 @@ class TowerApp(App[str]):
         return Opponents.create(specs, StoppableSearch(), seed)
 
     def create_session(
-        self, choice: GameChoice, specs: Specs = TWO_PEOPLE, names: tuple[str, str] | None = None
+        self,
+        choice: GameChoice,
+        specs: Specs = TWO_PEOPLE,
+        names: tuple[str, str] | None = None,
+        person: str | None = None,
     ) -> GameSession:
-        """Return a new game."""
+        """Return a new game; `person` is the name of the one person who plays, if not that of the settings."""
         opponents = self.create_opponents(specs)
-        table = seat_players(Table.start(choice, names), opponents, self.settings.name)
+        table = seat_players(Table.start(choice, names), opponents, person or self.settings.name)
         database = self.choose_database()
         autosave = None if database is None else Autosave(database, opponents, advice=WAIT_ADVICE)
         return GameSession(table, opponents, autosave)

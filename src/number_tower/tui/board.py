@@ -9,28 +9,27 @@ from typing import ClassVar
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, ItemGrid, Vertical
+from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Footer, Static
 
-from number_tower.catalogue import GameChoice
 from number_tower.session.game import GameSession
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
-from number_tower.tui.pages import ConfirmScreen, RulesScreen
+from number_tower.tui.ending import EndingChoices
+from number_tower.tui.pages import AskScreen, RulesScreen
 from number_tower.tui.panels import (
     CoachPanel,
     LogPanel,
+    Searching,
     format_heading,
     format_opponent,
     format_turn,
     list_messages,
 )
-from number_tower.tui.review import ReviewScreen
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
 
@@ -42,18 +41,11 @@ KEYS = {
     "u": "undo your last move, and the computer's answer",
     "v": "show what every block is worth, for practice; again hides it",
     "g": "give up; asks once",
+    "PgUp, PgDn": "scroll a long text, or the log",
     "Escape": "stop a search, or leave",
     "q": "leave; the game is saved, and goes on from the first screen",
     "Ctrl+Q": "quit the app",
 }
-
-
-class Thinking(Message):
-    """A computer has been thinking for some seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__()
-        self.seconds = seconds
 
 
 class BoardScreen(ChoiceScreen):
@@ -69,6 +61,8 @@ class BoardScreen(ChoiceScreen):
         Binding("g", "resign", "give up"),
         Binding("v", "values", "values"),
         Binding("escape", "stop", "stop", show=False),
+        Binding("pageup", "scroll_text(-1)", "scroll up", show=False),
+        Binding("pagedown", "scroll_text(1)", "scroll down", show=False),
     ]
 
     def __init__(self, session: GameSession, *, coin_tossed: bool = False) -> None:
@@ -114,7 +108,7 @@ class BoardScreen(ChoiceScreen):
                 yield Static("", id="heading")
                 yield Static("", id="turn")
                 yield Tray(id="tray")
-                yield ItemGrid(id="ending", min_column_width=22)
+                yield EndingChoices(self.session, id="ending")
                 yield NumberEntry(id="entry")
                 yield Static("", id="opponent")
                 yield self.coach
@@ -124,7 +118,7 @@ class BoardScreen(ChoiceScreen):
     async def on_mount(self) -> None:
         """Show the game, and let a computer begin."""
         if self._thinking is not None:
-            self._thinking.watch = lambda seconds: self.post_message(Thinking(seconds))
+            self._thinking.watch = lambda seconds: self.post_message(Searching(seconds))
         await self._show_table()
         self._focus_tray()
         self._continue()
@@ -154,17 +148,15 @@ class BoardScreen(ChoiceScreen):
         self._set_text("#turn", format_turn(self.session))
         self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
         self.query_one(LogPanel).show_lines(list_messages(self.session, coin_tossed=self._coin_tossed))
-        over = table.outcome is not None
-        tray, ending = self.query_one(Tray), self.query_one("#ending")
-        tray.display, ending.display = not over, over
-        if not over:
+        tray, ending = self.query_one(Tray), self.query_one(EndingChoices)
+        tray.display = table.outcome is None
+        if table.outcome is None:
+            await ending.hide()
             await tray.show_table(table, self.seat, active=self.active, values=self._values)
-        elif not ending.children:
-            await ending.mount_all(self._list_endings())
-            ending.query(Choice).first().focus()
-        if not over and ending.children:
-            await ending.remove_children()
+        else:
+            await ending.show()
         self.query_one(NumberEntry).clear()
+        self.refresh_bindings()
 
     def _set_text(self, selector: str, text: str) -> None:
         widget = self.query_one(selector, Static)
@@ -269,11 +261,21 @@ class BoardScreen(ChoiceScreen):
             remark = f"{name} made no legal move: {remark}."
         self._save(table, remark)
 
-    @on(Thinking)
-    def _show_thinking(self, event: Thinking) -> None:
+    @on(Searching)
+    def _show_thinking(self, event: Searching) -> None:
         self._set_text("#turn", f"{format_turn(self.session)} {event.seconds:.0f} s (Escape stops it)")
 
     # Commands ---------------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Say whether a key does something now: after the end there is nothing to be hinted at or given up."""
+        over = self.table.outcome is not None
+        return not (over and action in {"hint", "why", "resign", "values"}) and super().check_action(action, parameters)
+
+    def action_scroll_text(self, pages: int) -> None:
+        """Scroll the text of the coach, or else the log."""
+        panel = self.coach if self.coach.max_scroll_y else self.query_one(LogPanel)
+        panel.scroll_relative(y=pages * max(panel.size.height - 1, 1), animate=False)
 
     def action_undo(self) -> None:
         """Take back the last move of a person."""
@@ -292,11 +294,11 @@ class BoardScreen(ChoiceScreen):
             return
         other = self.session.voice.get_name(self.table, 1 - self.table.game.to_move)
 
-        def resign(answer: bool | None) -> None:  # noqa: FBT001 - the answer of a screen
-            if answer and self.active:
+        def resign(answer: str | None) -> None:
+            if answer == "y" and self.active:
                 self._commit(self.table.declare("resigned", self.table.game.to_move))
 
-        self.app.push_screen(ConfirmScreen(f"Give up this game? {other} wins then."), resign)
+        self.app.push_screen(AskScreen(f"Give up this game? {other} wins then.", {"n": "no", "y": "yes"}), resign)
 
     def action_rules(self) -> None:
         """Show the rules, and the keys."""
@@ -356,40 +358,7 @@ class BoardScreen(ChoiceScreen):
             self._values = event.values
             await self._show_table()
 
-    # The end ----------------------------------------------------------------------------------------------------------
-
-    def _list_endings(self) -> list[Choice]:
-        """Return what can be done after the end."""
-        course = self.session.course
-        going_on = course is not None and not course.series.match.over
-        endings = [
-            Choice("next game", self._play_next, key="n")
-            if going_on
-            else Choice("again, sides swapped", self._play_again, key="a")
-        ]
-        if self.session.opponents is not None and not going_on:
-            endings.append(Choice("other level", self._choose_other, key="o"))
-        endings.append(Choice("review", self._review, key="r"))
-        if not going_on:
-            endings.append(Choice("new game", self._choose_other, key="n"))
-        return [*endings, Choice("home", self.action_leave, key="b"), Choice("quit", self.tower.action_leave, key="x")]
-
-    @work(exclusive=True, group="next")
-    async def _play_next(self) -> None:
-        if self.session.course is not None:
-            self.app.switch_screen(BoardScreen(await asyncio.to_thread(self.session.course.open_session)))
-
-    def _play_again(self) -> None:
-        table = self.table
-        choice = GameChoice(table.book, table.game.rules, table.hidden, 1 - table.game.first)
-        opponents = self.session.opponents
-        specs = (None, None) if opponents is None else opponents.specs
-        self.app.switch_screen(BoardScreen(self.tower.create_session(choice, specs, table.names)))
-
-    def _choose_other(self) -> None:
-        from number_tower.tui.new_game import NewGameScreen  # noqa: PLC0415 - they show each other
-
-        self.app.switch_screen(NewGameScreen(self.table.book))
-
-    def _review(self) -> None:
-        self.app.push_screen(ReviewScreen(self.table))
+    @on(EndingChoices.NextGame)
+    def _play_next(self, event: EndingChoices.NextGame) -> None:
+        if self.app.screen is self:
+            self.app.switch_screen(BoardScreen(event.session))

@@ -68,7 +68,7 @@ class HomeScreen(ChoiceScreen):
         """Show the games; the first frame has nothing else."""
         yield Static("Number Tower", id="title")
         with VerticalScroll(id="choices", can_focus=False):
-            yield Static("Play", classes="section")
+            yield Static("Play", classes="section", id="games-title")
             with ItemGrid(id="games", min_column_width=36):
                 for number, book in enumerate(catalogue.load_all(), 1):
                     yield Choice(_draw_card(book), book, key=f"{number}", classes="card")
@@ -98,11 +98,17 @@ class HomeScreen(ChoiceScreen):
         await choices.mount(
             Static("Go on", classes="section", id="unfinished-title"),
             ItemGrid(id="unfinished", min_column_width=36),
-            Static("More", classes="section"),
+            Static("More", classes="section", id="more-title"),
             ItemGrid(*more, id="more", min_column_width=36),
         )
-        self.query_one("#unfinished-title").display = False
         await self.mount(Footer(show_command_palette=False, compact=True))
+        self._show_titles()
+        self.refresh_bindings()  # the footer came late, and shows none yet
+
+    def _show_titles(self) -> None:
+        """Show the title of each section that has something to choose."""
+        for grid in self.query(ItemGrid):
+            self.query_one(f"#{grid.id}-title").display = any(choice.display for choice in grid.query(Choice))
 
     async def _show_unfinished(self, found: Unfinished) -> None:
         listing, grid = _load("session.saved_games"), self.query_one("#unfinished")
@@ -114,7 +120,7 @@ class HomeScreen(ChoiceScreen):
             Choice(text, value, key=f"{number}" if number < 10 else "")
             for number, (text, value) in enumerate(entries, len(catalogue.list_names()) + 1)
         )
-        self.query_one("#unfinished-title").display = bool(entries)
+        self._filter()
 
     def action_search(self) -> None:
         """Type a word to search for."""
@@ -126,10 +132,12 @@ class HomeScreen(ChoiceScreen):
         self.query(Choice).first().focus()
 
     @on(Input.Changed, "#search")
-    def _filter(self, event: Input.Changed) -> None:
-        words = event.value.lower().split()
+    def _filter(self) -> None:
+        """Show only what has all words that were typed."""
+        words = self.query_one("#search", Input).value.lower().split()
         for choice in self.query(Choice):
             choice.display = all(word in choice.text.plain.lower() for word in words)
+        self._show_titles()
 
     @on(Input.Submitted, "#search")
     def _choose_found(self) -> None:

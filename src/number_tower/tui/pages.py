@@ -1,14 +1,14 @@
-"""Pages of text: the rules of a game, the levels of the computer, the keys; and a question with yes and no."""
+"""Pages of text: the rules of a game, the levels of the computer, the keys; and a question with its answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
@@ -62,33 +62,34 @@ def _join(parts: list[Content]) -> Content:
     return Content("\n\n").join(parts)
 
 
-class ConfirmScreen(ModalScreen[bool]):
-    """A question that is answered by yes or no."""
+class AskScreen(ModalScreen[str]):
+    """A question above the screen; its result is the key of the answer, or None without one."""
 
     CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "yes"),
-        Binding("n,escape,q", "answer(False)", "no"),
+        Binding("escape,q", "dismiss", "back"),
         Binding("left,up", "app.focus_previous", "previous", show=False),
         Binding("right,down", "app.focus_next", "next", show=False),
     ]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, answers: Mapping[str, str]) -> None:
         super().__init__()
         self._question = question
+        self._answers = answers
 
     def compose(self) -> ComposeResult:
-        """Show the question; No has the focus."""
+        """Show the question; the first answer has the focus."""
         with Vertical(id="question"):
             yield Static(Content(self._question))
-            with Horizontal():
-                yield Choice("no", value=False, key="n")
-                yield Choice("yes", value=True, key="y")
+            for key, text in self._answers.items():
+                yield Choice(text, key=key)
 
     @on(Choice.Chosen)
     def _choose(self, event: Choice.Chosen) -> None:
-        self.dismiss(bool(event.choice.value))
+        self.dismiss(event.choice.key)
 
-    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - the argument of an action
-        """Answer the question."""
-        self.dismiss(answer)
+    def on_key(self, event: events.Key) -> None:
+        """Answer by a key."""
+        if event.character in self._answers:
+            event.stop()
+            self.dismiss(event.character)

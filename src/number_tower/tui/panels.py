@@ -78,6 +78,14 @@ def list_messages(session: GameSession, *, coin_tossed: bool) -> list[str]:
     return [text for text in texts if text]
 
 
+class Searching(Message):
+    """A search has been running for some seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
 class CoachPanel(VerticalScroll, can_focus=False):
     """Hints in steps, reasons and values for the player to move; and what else is to be said."""
 
@@ -88,13 +96,6 @@ class CoachPanel(VerticalScroll, can_focus=False):
             super().__init__()
             self.table = table
             self.values = values
-
-    class Searching(Message):
-        """A search has been running for some seconds."""
-
-        def __init__(self, seconds: float) -> None:
-            super().__init__()
-            self.seconds = seconds
 
     def __init__(self, id: str) -> None:  # noqa: A002 - as every widget calls it
         super().__init__(id=id)
@@ -148,11 +149,12 @@ class CoachPanel(VerticalScroll, can_focus=False):
         """Search in place of an earlier search of this kind."""
         if kind in self._searches:
             self._searches[kind].stop()
-        self._searches[kind] = search = StoppableSearch(lambda seconds: self.post_message(self.Searching(seconds)))
+        self._searches[kind] = search = StoppableSearch(lambda seconds: self.post_message(Searching(seconds)))
         return await cast("TowerApp", self.app).run_search(find, search)
 
     @on(Searching)
     def _show_progress(self, event: Searching) -> None:
+        event.stop()
         if self.is_searching:
             self.show_message(f"Searching: {event.seconds:.0f} s (Escape stops it)")
 
@@ -173,7 +175,8 @@ class CoachPanel(VerticalScroll, can_focus=False):
 
 
 def _format_hint(hint: HintText, *, details: bool) -> str:
-    texts = [*hint.texts]
+    """Write the steps of a hint so far; the last step, which names the move as well, alone."""
+    texts = [*hint.texts] if hint.more else [*hint.texts[-1:]]
     if not details and (hint.more or hint.details or hint.idea):
         texts.append("(h: more)")
     elif details and not hint.more:

@@ -15,14 +15,14 @@ from textual.containers import Container, ItemGrid, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Footer, Static
 
-from number_tower import catalogue
+from number_tower import catalogue, record
 from number_tower.brief import describe_rules, format_label
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.coach import puzzles, quiz
 from number_tower.coach.hints import find_exercises, hint
 from number_tower.coach.quiz import PuzzleQuestion
 from number_tower.players import LEVELS
-from number_tower.session.attempts import AttemptLog
+from number_tower.session.database import AttemptLog
 from number_tower.table import Table
 from number_tower.tui.board import BoardScreen
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
@@ -229,7 +229,8 @@ class PuzzleScreen(QuestionScreen):
         self._streak = self._streak + 1 if result == "right" else 0
         news = None
         if self.posed is not None:
-            news = self._log.add(self.posed.table, self.posed.question.grade or 1, result)
+            line = record.to_line(self.posed.table, files=True)
+            news = self._log.add(self.posed.table.rulebook, line, self.posed.question.grade or 1, result)
         streak = f", {self._streak} in a row" if self._streak > 1 else ""
         return "\n\n".join(filter(None, [f"{self._right} of {self.number} right{streak}.", news]))
 

@@ -115,13 +115,22 @@ class ReviewScreen(ChoiceScreen):
         if self._review is None or not self._ply:
             return "Before the first move."
         move = self._review.moves[self._ply - 1]
-        before, after = ("unknown" if worth is None else worth.value for worth in (move.before, move.after))
         forced = " (the only move)" if move.forced else ""
         name = self._words.names[move.player]
-        return f"Move {move.ply}: {name} places {move.block}{move.mark}{forced}. For {name}: {before}, then {after}."
+        return f"Move {move.ply}: {name} places {move.block}{move.mark}{forced}. {_describe_values(move, name)}"
 
     def _list_remarks(self) -> list[str]:
         return [*self._words.list_remarks(self._review.moves[self._ply - 1])] if self._review and self._ply else []
+
+
+def _describe_values(move: JudgedMove, name: str) -> str:
+    """Say what the position was worth to the mover before and after a move."""
+    if move.before is None or move.after is None:
+        return "What it is worth is not known."
+    before, after = (
+        "a draw" if worth.value == "draw" else f"a {worth.value} for {name}" for worth in (move.before, move.after)
+    )
+    return f"It stays {before}." if before == after else f"It was {before}; now it is {after}."
 
 
 def _format_move(move: JudgedMove) -> Content:
