@@ -25,8 +25,8 @@ from number_tower.tui.panels import (
     CoachPanel,
     LogPanel,
     Searching,
-    format_heading,
     format_opponent,
+    format_score,
     format_turn,
     list_messages,
 )
@@ -53,16 +53,14 @@ class BoardScreen(ChoiceScreen):
 
     CSS_PATH = GAME_CSS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "leave", "leave"),
-        Binding("question_mark", "rules", "help", key_display="?"),
         Binding("h", "hint", "hint"),
         Binding("w", "why", "why"),
         Binding("u", "undo", "undo"),
-        Binding("g", "resign", "give up"),
+        Binding("question_mark", "rules", "help", key_display="?"),
+        Binding("q", "leave", "leave"),
         Binding("v", "values", "values"),
+        Binding("g", "resign", "give up"),
         Binding("escape", "stop", "stop", show=False),
-        Binding("pageup", "scroll_text(-1)", "scroll up", show=False),
-        Binding("pagedown", "scroll_text(1)", "scroll down", show=False),
     ]
 
     def __init__(self, session: GameSession, *, coin_tossed: bool = False) -> None:
@@ -106,6 +104,7 @@ class BoardScreen(ChoiceScreen):
             yield TowerView(id="towers")
             with Vertical(id="side"):
                 yield Static("", id="heading")
+                yield Static("", id="score")
                 yield Static("", id="turn")
                 yield Tray(id="tray")
                 yield EndingChoices(self.session, id="ending")
@@ -144,7 +143,8 @@ class BoardScreen(ChoiceScreen):
     async def _show_table(self) -> None:
         table = self.table
         self.query_one(TowerView).show_table(table, self.names)
-        self._set_text("#heading", format_heading(self.session, counted=self._counted, values=self._with_values))
+        self._set_text("#heading", f"{table.book.title}{' (with values)' if self._with_values else ''}")
+        self._set_text("#score", format_score(self.session, counted=self._counted))
         self._set_text("#turn", format_turn(self.session))
         self._set_text("#opponent", format_opponent(self.table, self.seat, self.names))
         self.query_one(LogPanel).show_lines(list_messages(self.session, coin_tossed=self._coin_tossed))
@@ -161,7 +161,7 @@ class BoardScreen(ChoiceScreen):
     def _set_text(self, selector: str, text: str) -> None:
         widget = self.query_one(selector, Static)
         widget.update(Content(text))
-        widget.display = bool(text)
+        widget.set_class(not text, "empty")
 
     def _focus_tray(self) -> None:
         blocks = [*self.query(BlockChoice)]
@@ -271,11 +271,6 @@ class BoardScreen(ChoiceScreen):
         """Say whether a key does something now: after the end there is nothing to be hinted at or given up."""
         over = self.table.outcome is not None
         return not (over and action in {"hint", "why", "resign", "values"}) and super().check_action(action, parameters)
-
-    def action_scroll_text(self, pages: int) -> None:
-        """Scroll the text of the coach, or else the log."""
-        panel = self.coach if self.coach.max_scroll_y else self.query_one(LogPanel)
-        panel.scroll_relative(y=pages * max(panel.size.height - 1, 1), animate=False)
 
     def action_undo(self) -> None:
         """Take back the last move of a person."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events, on
 from textual.app import RenderResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
@@ -72,6 +73,11 @@ class Choice(Widget, can_focus=True):
 class TowerScreen(Screen[None]):
     """A screen of the app."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "scroll_text(-1)", "scroll up", show=False),
+        Binding("pagedown", "scroll_text(1)", "scroll down", show=False),
+    ]
+
     @property
     def tower(self) -> TowerApp:
         """The app."""
@@ -88,6 +94,13 @@ class TowerScreen(Screen[None]):
         """Go back to the screen below; only once, however often the key is pressed."""
         if self.app.screen is self:
             self.app.pop_screen()
+
+    def action_scroll_text(self, pages: int) -> None:
+        """Scroll the first text that is not shown whole."""
+        for panel in self.query(VerticalScroll):
+            if panel.max_scroll_y:
+                panel.scroll_relative(y=pages * max(panel.size.height - 1, 1), animate=False)
+                return
 
     def on_screen_suspend(self) -> None:
         """Stop all background work of a screen that was left, before its widgets are removed."""

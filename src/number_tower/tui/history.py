@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -31,6 +33,12 @@ from number_tower.tui.start import open_saved_game
 if TYPE_CHECKING:
     from number_tower.session.database import GameDatabase
 
+WIDE = 100
+"""Columns of a window in which a game is listed in one line."""
+
+NARROW = 50
+"""Columns of the two texts of a game that leave no room for its time."""
+
 MOST_GAMES = 500
 """Games that are listed; the search looks among them."""
 
@@ -49,22 +57,30 @@ class HistoryScreen(TowerScreen):
     def __init__(self) -> None:
         super().__init__()
         self._games: dict[str, StoredGame] = {}
+        self._list = DataTable[Text](cursor_type="row")
+        self._note = Static("", id="text")
+        self._search = Input(placeholder="Search: type / and a word", id="search", compact=True)
 
     def compose(self) -> ComposeResult:
         """Show a table of games, and a search above it."""
         yield Static("Your games: Enter resumes or reviews one", id="title")
-        yield Input(placeholder="Search: type / and a word", id="search", compact=True)
-        yield DataTable[str](cursor_type="row", id="games")
-        yield Static("", id="text")
+        yield self._search
+        yield self._list
+        yield self._note
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Read the games."""
-        self.query_one(DataTable).focus()
+        self._list.focus()
 
     def on_screen_resume(self) -> None:
         """Read the games again: one of them may have gone on."""
         self._load()
+
+    def on_resize(self) -> None:
+        """Use the new width."""
+        if self._games:
+            self._show()
 
     @work(exclusive=True)
     async def _load(self) -> None:
@@ -74,16 +90,22 @@ class HistoryScreen(TowerScreen):
         self._show()
 
     def _show(self) -> None:
-        table = cast("DataTable[str]", self.query_one(DataTable))
-        words = self.query_one("#search", Input).value.lower().split()
-        table.clear(columns=True)
-        table.add_columns("id", "game", "players", "result", "last move")
+        """List the games with the words that are searched for: in a narrow window in two columns of two lines each."""
+        wide, cursor = self.size.width >= WIDE, self._list.cursor_row
+        room = self.size.width - max([2, *map(len, self._games)]) - 7
+        self._list.clear(columns=True)
+        self._list.add_column("id")
+        for head in ("game", "players", "result", "last move") if wide else ("game", "result"):
+            self._list.add_column(head, width=None if wide else room // 2)
+        words = self._search.value.lower().split()
         for key, game in self._games.items():
             row = format_row(game)
             if all(word in " ".join(row).lower() for word in words):
-                table.add_row(key, *row, key=key)
-        empty = "No games are saved yet." if not self._games else "No game matches." if not table.row_count else ""
-        self.query_one("#text", Static).update(Content(empty))
+                cells = row if wide else ("\n".join(row[:2]), "\n".join(row[2 : 4 if room > NARROW else 3]))
+                self._list.add_row(*map(Text, (key, *cells)), height=1 if wide else None, key=key)
+        self._list.move_cursor(row=cursor)
+        empty = "No game matches." if self._games else "No games are saved yet."
+        self._note.update("" if self._list.row_count else empty)
 
     @on(Input.Changed, "#search")
     def _filter(self) -> None:
@@ -92,11 +114,11 @@ class HistoryScreen(TowerScreen):
     @on(Input.Submitted, "#search")
     def action_list(self) -> None:
         """Go from the search to the table."""
-        self.query_one(DataTable).focus()
+        self._list.focus()
 
     def action_search(self) -> None:
         """Type a word to search for."""
-        self.query_one("#search", Input).focus()
+        self._search.focus()
 
     @on(DataTable.RowSelected)
     def _open(self, event: DataTable.RowSelected) -> None:
@@ -130,12 +152,14 @@ class StatsScreen(TowerScreen):
     def __init__(self) -> None:
         super().__init__()
         self._stopped = Event()
+        self._statistics: Statistics | None = None
+        self._text = Static("Counting ...", id="text")
 
     def compose(self) -> ComposeResult:
         """Show the tables when they are counted."""
         yield Static("Stats", id="title")
         with VerticalScroll():
-            yield Static("Counting ...", id="text")
+            yield self._text
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
@@ -149,9 +173,16 @@ class StatsScreen(TowerScreen):
     @work(exclusive=True)
     async def _load(self) -> None:
         database = self.tower.choose_database()
-        found = None if database is None else await asyncio.to_thread(database.find, self._count)
-        text = Content("No games are saved yet.") if found is None or found.empty else format_statistics(found)
-        self.query_one("#text", Static).update(text)
+        if database is not None:
+            self._statistics = await asyncio.to_thread(database.find, self._count)
+        if self._statistics is None or self._statistics.empty:
+            self._text.update("No games are saved yet.")
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Use the new width."""
+        if self._statistics is not None and not self._statistics.empty:
+            self._text.update(format_statistics(self._statistics, self.size.width - 3))
 
     def _count(self, store: Store) -> Statistics:
         """Judge games for a while, and return the statistics."""
@@ -167,24 +198,27 @@ class StatsScreen(TowerScreen):
             return statistics.compute_statistics(connection, None)
 
 
-def format_statistics(found: Statistics) -> Content:
+def format_statistics(found: Statistics, width: int) -> Content:
     """Write the statistics: players, games, the best streak, and puzzles."""
     best, by, _ = found.streak
     parts = [
         Content(f"{format_count(found.finished, 'finished game')}, {found.unfinished:,} unfinished."),
         _format_table(
-            ("player", "games", "won", "drawn", "lost", "right moves"),
+            width,
+            ("player", "games", "won", "drawn", "lost", "right"),
             [
                 (each.name, *_format_tally(each.tally), _format_share(each.accuracy.fraction))
                 for each in found.players[:20]
             ],
         ),
         _format_table(
-            ("game", "games", "seat 1 won", "drawn", "seat 2 won"),
+            width,
+            ("game", "games", "won by 1", "drawn", "won by 2"),
             [(each.game, *_format_tally(each.seats[0])) for each in found.results],
         ),
         Content(f"Best streak: {format_count(best, 'win')}, by {by}." if best else ""),
         _format_table(
+            width,
             ("puzzles", "tried", "right", "wrong", "skipped"),
             [
                 (f"grade {each.grade}", *map(str, (each.tried, each.right, each.wrong, each.skipped)))
@@ -203,13 +237,20 @@ def _format_share(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-def _format_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Content:
-    """Write a table with columns as wide as they need to be; nothing without rows."""
+def _format_table(width: int, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Content:
+    """Write a table; in too narrow a window, columns are closer, and what stands in the first is cut."""
     if not rows:
         return Content()
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
+    first, *others = (max(map(cell_len, column)) for column in zip(heads, *rows, strict=True))
+    apart = "  " if first + sum(others) + 2 * len(others) <= width else " "
+    first = min(first, max(width - sum(others) - len(apart) * len(others), 4))
     lines = [
-        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in enumerate(cells))
-        for cells in (zip(row, widths, strict=True) for row in (heads, *rows))
+        apart.join((_fit(row[0], first), *(cell.rjust(size) for cell, size in zip(row[1:], others, strict=True))))
+        for row in (heads, *rows)
     ]
     return Content("\n").join([Content.styled(lines[0], "bold"), *map(Content, lines[1:])])
+
+
+def _fit(text: str, width: int) -> str:
+    """Cut or fill a text to a width."""
+    return set_cell_size(text if cell_len(text) <= width else f"{chop_cells(text, width - 1)[0]}…", width)

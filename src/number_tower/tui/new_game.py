@@ -74,6 +74,10 @@ class NewGameScreen(ChoiceScreen):
     def on_mount(self) -> None:
         """Offer the level of the settings first."""
         self._show_options()
+        self.call_after_refresh(self._focus_opponent)
+
+    def _focus_opponent(self) -> None:
+        """Focus an opponent once the page has its layout, so that it is scrolled into sight."""
         for choice in self.query(Choice):
             if choice.value == (self.tower.settings.level or _PERSON):
                 choice.focus()

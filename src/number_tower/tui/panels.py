@@ -31,17 +31,16 @@ MOST_LOG = 200
 """Messages of the log that are shown."""
 
 
-def format_heading(session: GameSession, *, counted: bool, values: bool) -> str:
-    """Return the title, and the score of a match; `counted` says whether this game is part of it already."""
-    course, table = session.course, session.table
-    title = f"{table.book.title}{' (with values)' if values else ''}"
+def format_score(session: GameSession, *, counted: bool) -> str:
+    """Return the score of a match, and which game of it this is; `counted` says whether the score includes it."""
+    course = session.course
     if course is None:
-        return title
+        return ""
     standing, _ = course.describe("score" if counted else "game")
-    score = course.series.match.score
-    names = [session.voice.get_name(table, seat) for seat in (0, 1)]
+    score = " - ".join(f"{points:g}" for points in course.series.match.score)
+    first, second = (session.voice.address(session.table, seat) for seat in (0, 1))
     which = f"{'after game' if counted else 'game'} {standing.number}"
-    return f"{title}\nBest of {standing.best_of}, {which}: {names[0]} {score[0]:g}, {names[1]} {score[1]:g}"
+    return f"Best of {standing.best_of}, {which}: {first} {score} {second}"
 
 
 def format_turn(session: GameSession) -> str:

@@ -27,6 +27,7 @@ from number_tower.table import Table
 from number_tower.tui.board import BoardScreen
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import RulesScreen
+from number_tower.tui.panels import format_opponent
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
 from number_tower.voice import Reader, get_voice
@@ -89,6 +90,7 @@ class QuestionScreen(ChoiceScreen):
                 yield Static("Looking for a position ...", id="turn")
                 yield Tray(id="tray")
                 yield NumberEntry(id="entry")
+                yield Static("", id="opponent")
                 yield ItemGrid(id="ending", min_column_width=22)
                 with VerticalScroll(id="log", can_focus=False):
                     yield Static("", id="message")
@@ -113,12 +115,22 @@ class QuestionScreen(ChoiceScreen):
         self.query_one(TowerView).show_table(table, names)
         self._set("#heading", posed.heading)
         self._set("#turn", "You are to move. Which block wins?")
+        self.query_one(NumberEntry).clear()
+        self._set("#opponent", format_opponent(table, table.game.to_move, names))
         self._set("#message", "")
         await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
         next(block for block in self.query(BlockChoice) if not block.has_class("unplaceable")).focus()
+        self.refresh_bindings()
 
     def _set(self, selector: str, text: str) -> None:
-        self.query_one(selector, Static).update(Content(text))
+        widget = self.query_one(selector, Static)
+        widget.update(Content(text))
+        widget.set_class(not text, "empty")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Say whether a key does something now: before the answer, or after it."""
+        useless = {"hint", "skip"} if self._done else {"next"}
+        return action not in useless and super().check_action(action, parameters)
 
     def choose(self, choice: Choice) -> None:
         """Answer with a block."""
@@ -166,6 +178,7 @@ class QuestionScreen(ChoiceScreen):
         self._set("#message", "\n\n".join(filter(None, [text, said])))
         await self.query_one("#ending").mount(Choice("next", self.action_next, key="n"))
         self.query_one("#ending").query(Choice).first().focus()
+        self.refresh_bindings()
 
     def action_hint(self) -> None:
         """Say what kind of move to look for."""
