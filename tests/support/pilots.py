@@ -9,6 +9,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
 
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
@@ -38,8 +39,17 @@ class Visit:
     @property
     def seen(self) -> str:
         """All text on the screen."""
-        strips = self.screen._compositor.render_strips()  # noqa: SLF001 - the library has no other way to read it
-        return "\n".join(strip.text.rstrip() for strip in strips)
+        return "\n".join(strip.text.rstrip() for strip in self._strips)
+
+    @property
+    def colours(self) -> set[str]:
+        """The names of all colours on the screen."""
+        styles = [segment.style for strip in self._strips for segment in strip if segment.style is not None]
+        return {colour.name for style in styles for colour in (style.color, style.bgcolor) if colour is not None}
+
+    @property
+    def _strips(self) -> list[Strip]:
+        return self.screen._compositor.render_strips()  # noqa: SLF001 - the library has no other way to read it
 
     def is_over(self) -> bool:
         """Say whether the game on the board is over."""

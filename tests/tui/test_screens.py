@@ -267,15 +267,30 @@ def test_a_window_that_changes_its_size_shows_the_same_game() -> None:
 
 def test_without_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
+    colours: list[set[str]] = []
 
     async def look(at: Visit) -> None:
-        await at.press(str(1 + GAMES.index("draft")), "1", "9", "8")
+        await at.press(str(1 + GAMES.index("draft")), "1", "9", "8", "v")
         texts.append(at.seen)
+        colours.append(at.colours)
 
     visit(look)
+    visit(look, app=TowerApp(AppSettings(database="none", light=True)))
     monkeypatch.setenv("NO_COLOR", "1")
     visit(look, app=TowerApp(AppSettings(database="none")))
-    assert texts[0] == texts[1]
+    assert texts == [texts[0]] * 3
+    assert "color(2)" in colours[0]
+    assert colours[2] <= {"default"}
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_only_colours_of_the_terminal_are_used(*, light: bool) -> None:
+    async def look(at: Visit) -> None:
+        for keys in (("1", "2"), ("h",), ("escape", "h"), ("escape", "l"), ("escape", "p"), ("escape", "v")):
+            await at.press(*keys)
+            assert not [name for name in at.colours if name.startswith("#")], keys
+
+    visit(look, app=TowerApp(AppSettings(database="none", light=light)))
 
 
 def test_a_game_of_a_thousand_blocks_is_played_by_typing() -> None:

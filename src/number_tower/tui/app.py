@@ -74,7 +74,7 @@ class TowerApp(App[str]):
     def __init__(
         self, settings: AppSettings = DEFAULTS, first: Callable[[TowerApp], Screen[None]] | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True)  # the terminal's own, and none of them with NO_COLOR
         self.settings = settings
         self.theme = "ansi-light" if settings.light else "ansi-dark"
         self._first = first

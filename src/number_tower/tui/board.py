@@ -164,10 +164,10 @@ class BoardScreen(ChoiceScreen):
         widget.set_class(not text, "empty")
 
     def _focus_tray(self) -> None:
-        blocks = [*self.query(BlockChoice)]
-        placeable = [block for block in blocks if not block.has_class("unplaceable")]
-        if self.active and blocks and not isinstance(self.focused, BlockChoice):
-            (placeable or blocks)[0].focus()
+        """Focus a block that can be placed, unless one has the focus."""
+        placeable = [block for block in self.query(BlockChoice) if not block.has_class("unplaceable")]
+        if self.active and placeable and self.focused not in placeable:
+            placeable[0].focus()
 
     # Moves ------------------------------------------------------------------------------------------------------------
 
