@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple, cast, get_args
@@ -29,6 +30,8 @@ View = Literal["you", "opponent", "spectator"]
 """How one reader sees the player whom a text is about."""
 
 _VIEWS: tuple[View, ...] = get_args(View)
+_OTHER_VIEWS = frozenset({"opponent", "spectator"})
+"""Views of another player: a text without a variant there, such as `refused`, is for all variants of its moment."""
 
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
@@ -178,7 +181,7 @@ def format_points(score: float) -> int | str:
 
 
 def _describe_standing(scene: _Scene) -> str:
-    """Describe the towers, and the blocks that the opponent has for itself, in sentences."""
+    """Describe the towers, and the blocks that only the player who waits has, in sentences."""
     game, player, other = scene.game, scene.player, 1 - scene.player
     towers = [describe_height(game, player, scene.name_tower(player))]
     if game.rules.towers == "own":
@@ -187,7 +190,8 @@ def _describe_standing(scene: _Scene) -> str:
     left = scene.table.left(other)
     if game.rules.supply != "own" or left is None:
         return text
-    return f"{text} {scene.get_name(other)} has {summarize_numbers(left, ', ') or 'nothing'} left."
+    owner = "You have" if scene.voice.reader.see(other) == "you" else f"{scene.get_name(other)} has"
+    return f"{text} {owner} {summarize_numbers(left, ', ') or 'nothing'} left."
 
 
 def _name_winning_tower(scene: _Scene) -> str:
@@ -258,14 +262,20 @@ class Voice:
     noun: str
     players: tuple[str, str]
 
-    def __init__(self, book: Rulebook, reader: Reader = BOTH) -> None:
+    def __init__(self, book: Rulebook) -> None:
         file = format_path(book.source)
         plain, self._plain = _load_plain()
-        self.reader = reader
+        self.reader = BOTH
         self.title = book.title
         self.players = _check_players(file, book.voice.get("players", plain["players"]))
         self.noun = _check_noun(file, book.voice.get("noun", plain["noun"]))
         self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
+
+    def for_reader(self, reader: Reader) -> Voice:
+        """Return the voice for another reader, with the same texts."""
+        voice = copy(self)
+        voice.reader = reader
+        return voice
 
     def get_name(self, table: Table, player: int) -> str:
         """Return a player's name: the one given, or the rulebook's."""
@@ -345,10 +355,11 @@ class Voice:
 
     def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
         """Return the words for a moment: for this view if there are any, else those for all readers."""
-        keys = moment, _FALLBACKS.get(moment, moment), moment.partition("_")[0]
+        keys = moment, _FALLBACKS.get(moment, moment)
+        keys_by_view = {view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys, None: keys}
         voices = [self._plain] if plain else [self._own, self._plain]
-        candidates = (voice[each].get(key) for each in dict.fromkeys((view, None)) for voice in voices for key in keys)
-        return next(filter(None, candidates))
+        found = (voice[each].get(key) for each, tried in keys_by_view.items() for voice in voices for key in tried)
+        return next(filter(None, found))
 
     def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
         scene = _Scene(table, self, event.player)
@@ -377,10 +388,12 @@ class Voice:
 
 
 def get_voice(book: Rulebook, reader: Reader = BOTH) -> Voice:
-    """Return the voice of a rulebook for a reader, which is made once."""
+    """Return the voice of a rulebook for a reader; its texts are parsed once for all readers."""
     voices = cast("dict[Reader, Voice]", book.cache.setdefault("voices", {}))
+    if not voices:
+        voices[BOTH] = Voice(book)
     if reader not in voices:
-        voices[reader] = Voice(book, reader)
+        voices[reader] = voices[BOTH].for_reader(reader)
     return voices[reader]
 
 
@@ -457,7 +470,7 @@ def _parse_voice(
         table = voice if view is None else voice.get(view, {})
         if not isinstance(table, Mapping):
             raise RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}")
-        known = moments if view is None else {*moments, "refused"} - {*_VIEWS}
+        known = moments if view is None else moments - {*_VIEWS} | ({"refused"} if view in _OTHER_VIEWS else set())
         prefix = "voice." if view is None else f"voice.{view}."
         texts[view] = {
             key: _parse_text(text, file, key, prefix, has_target=has_target)
