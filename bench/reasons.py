@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 import number_tower as nt
-from number_tower.coach.reasons import Reason, explain_move, is_bare
+from number_tower.coach.reasons import Reason, explain_move
 from number_tower.game import play_randomly
 from number_tower.players.knowledge import get_knowledge
 
@@ -42,6 +42,13 @@ def find_reasons(rules: nt.Rules, positions: int) -> Iterator[Reason]:
                 solution = knowledge.solve(position)
                 if solution is not None:
                     yield from (explain_move(solution, block) for block in solution.moves)
+
+
+def is_bare(reason: Reason) -> bool:
+    """Say whether a reason is only a line of moves or a verdict, here or where it refers to another one."""
+    if reason.kind in {"refuted", "forced", "threat_or"}:
+        return reason.because is None or is_bare(reason.because)
+    return reason.kind.removesuffix("_line").removesuffix("_long") in {"win", "draw", "loss"}
 
 
 def name_kind(reason: Reason) -> str:

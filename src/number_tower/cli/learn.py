@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from number_tower.brief import describe_rules
 from number_tower.cli.errors import report_stop
-from number_tower.cli.input import GAME_COMMANDS, MovePrompt
+from number_tower.cli.input import GAME_COMMANDS, MovePrompt, format_commands
 from number_tower.cli.options import CommandParser, parse_seed
 from number_tower.cli.play import choose_game, create_dialogue
 from number_tower.cli.terminal import Terminal
@@ -47,11 +47,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     exercises = find_exercises(choice.rules, args.seed or 0)
     if exercises:
         terminal.show(f"\n{_COUNTS[len(exercises)]} to solve, and then a game.\n")
-        terminal.show(f"({', '.join(_LESSON_COMMANDS)}: type one of these at any time.)\n")
+        terminal.show(format_commands(_LESSON_COMMANDS))
     else:
         terminal.show("\nThere is no position to solve here, so let us start with a game.\n")
     prompt = MovePrompt(terminal, _LESSON_COMMANDS)
-    with report_stop("the end of the lesson"):
+    with report_stop("the input ended before the lesson was over"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):

@@ -12,7 +12,7 @@ from number_tower import store
 from number_tower.catalogue import GameChoice
 from number_tower.cli.database import Autosave, choose_store, make_key, make_seats
 from number_tower.cli.dialogue import Dialogue
-from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
+from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_as, report_stop
 from number_tower.cli.options import CommandParser, parse_count
 from number_tower.cli.play import choose_game, create_opponents, read_names, seat_players
 from number_tower.cli.terminal import Terminal
@@ -160,7 +160,7 @@ class _MatchSession:
             game.set_reader(Reader.at_keyboard(replace(game.table, automatic=self._automatic)))
         self._announce("start" if self.fresh else "score", game)
         while not self._series.match.over:
-            with report_stop(describe=game.format_resume_hint):
+            with report_stop(NOTHING_TO_SAVE, game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
                 game.play()

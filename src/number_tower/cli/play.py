@@ -59,7 +59,7 @@ def run_menu(args: Namespace, terminal: Terminal) -> None:
     )
     terminal.show(f"\n{choice}")
     while True:
-        with report_stop("a game was chosen"):
+        with report_stop("the input ended before a game was chosen"):
             answer = terminal.ask("Which game? ").strip()
         if parse_input(answer).command == "quit":
             return
@@ -102,7 +102,7 @@ def _parse_choice(answer: str) -> tuple[catalogue.Rulebook, str | None]:
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
-        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
+        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file")
     options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
