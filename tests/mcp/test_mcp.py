@@ -563,7 +563,7 @@ def test_the_command_bears_nonsense_and_ends_at_once_with_ctrl_c() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(SLOW) == 130
         assert process.stdout.read() == ""
-        assert process.stderr.read() == "tower: stopped.\n"
+        assert process.stderr.read() == "tower: stopped\n"
 
 
 def test_without_the_extra_there_is_advice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

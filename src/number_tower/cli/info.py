@@ -69,5 +69,5 @@ def run_completion(args: Namespace, _: Terminal) -> None:
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only for completion
 
     if args.shell not in SHELLS:
-        raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
+        raise CommandError(f"which shell? One of {', '.join(SHELLS)}")
     print(shellcode(["tower"], shell=args.shell))
