@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from number_tower.web.errors import Problem, send_problem
+from number_tower.web.errors import Problem, describe_failure, send_problem
 from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
 from number_tower.web.settings import Settings, parse_address
 
@@ -156,9 +156,8 @@ class AccessLogMiddleware(HttpMiddleware):
         except Exception:  # noqa: BLE001 - every error that nothing else handles
             fields = {"id": request_id, "method": scope["method"][:10], "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
-            noted = f"Something went wrong on the server (error {request_id})."
             if not status:
-                problem = Problem(500, "error", f"{noted} Your game is saved. Please try again.")
+                problem = Problem(500, "error", describe_failure(request_id))
                 await send_problem(problem, scope, receive, track_send)
         finally:
             final_status = CLIENT_GONE if client_left else status
