@@ -24,7 +24,7 @@ class MoveValueResponse(ResponseModel):
     block: int
     value: Value | None
     plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
-    reason: str = Field(description="The reason in words, to follow the number of the block.")
+    reason: str = Field(description="Why, in sentences; empty if no reason was found.")
 
 
 class AnalysisResponse(ResponseModel):
