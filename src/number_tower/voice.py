@@ -285,6 +285,12 @@ class Voice:
         """Return what the reader calls a player: "You", or the name."""
         return "You" if self.reader.see(player) == "you" else self.get_name(table, player)
 
+    def remind_of_hidden(self, table: Table) -> str:
+        """Return a reminder for a player of a game with hidden blocks; empty for others, and where none are hidden."""
+        if not table.hidden or table.outcome is not None or self.reader.seat is None:
+            return ""
+        return f"Remember which {self.noun}s are used: they are not shown."
+
     def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
         """Tell what the last change caused: the start, a move or a declared result, and then whose turn it is."""
         if table.declared is not None:

@@ -52,8 +52,8 @@ class Dialogue:
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
             self.terminal.show(f"{format_commands(list_commands(self.table))}\n")
-        if self.table.hidden and not over and self.voice.reader.seat is not None:
-            self.terminal.show(f"Remember which {self.voice.noun}s are used: they are not shown.\n\n")
+        if reminder := self.voice.remind_of_hidden(self.table):
+            self.terminal.show(f"{reminder}\n\n")
         self.narrate()
         try:
             with report_stop(NOTHING_TO_SAVE, self.format_resume_hint):
