@@ -8,7 +8,7 @@ from number_tower.brief import describe_rules
 from number_tower.cli.errors import report_stop
 from number_tower.cli.input import GAME_COMMANDS, MovePrompt, format_commands
 from number_tower.cli.options import CommandParser, parse_seed
-from number_tower.cli.play import choose_game, create_dialogue
+from number_tower.cli.play import choose_game, create_dialogue, format_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises
 from number_tower.coach.reasons import explain_move
@@ -95,6 +95,6 @@ def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     terminal.show("\n")
     dialogue.play()
     if dialogue.table.outcome is not None:
-        game = format_argument(args.game)
+        game = f"{format_argument(args.game)}{format_rule_options(table.book, table.game.rules)}"
         puzzle, play = (dialogue.format_command(command, game) for command in ("puzzle", "play"))
         terminal.show(f"\nThat was the first lesson. Next, try: {puzzle}, or {play} --vs easy\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
 from number_tower.rules import Rules, RulesError
 from number_tower.table import Table, TableError, check_player_name, check_player_names
+from number_tower.text import format_argument, format_list
 
 if TYPE_CHECKING:
     from number_tower.cli.computer import Opponents
@@ -121,10 +123,15 @@ def read_rule_options(args: Namespace) -> dict[str, Any]:
     return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
 
 
-def format_options(options: tuple[str, ...]) -> str:
+def format_rule_options(book: catalogue.Rulebook, rules: Rules) -> str:
+    """Return the options of a call that change the rules of a game into these, as in ` --target 21`."""
+    options = (book.find_options(rules) or {}).items()
+    return "".join(f" --{key} {format_argument(str(value))}" for key, value in options)
+
+
+def format_options(options: Iterable[str]) -> str:
     """Return a list of options for a sentence."""
-    *most, last = (f"--{option}" for option in options) if options else ["none"]
-    return f"{', '.join(most)} and {last}" if most else last
+    return format_list([f"--{option}" for option in options] or ["none"])
 
 
 def format_label(book: catalogue.Rulebook, rules: Rules, *, hidden: bool = False) -> str:
