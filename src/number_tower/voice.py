@@ -270,6 +270,7 @@ class Voice:
         self.players = _check_players(file, book.voice.get("players", plain["players"]))
         self.noun = _check_noun(file, book.voice.get("noun", plain["noun"]))
         self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
+        self._found: dict[tuple[str, View | None, bool], Template] = {}
 
     def for_reader(self, reader: Reader) -> Voice:
         """Return the voice for another reader, with the same texts."""
@@ -361,11 +362,14 @@ class Voice:
 
     def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
         """Return the words for a moment: for this view if there are any, else those for all readers."""
-        keys = moment, _FALLBACKS.get(moment, moment)
-        keys_by_view = {view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys, None: keys}
-        voices = [self._plain] if plain else [self._own, self._plain]
-        found = (voice[each].get(key) for each, tried in keys_by_view.items() for voice in voices for key in tried)
-        return next(filter(None, found))
+        wanted = moment, view, plain
+        if wanted not in self._found:
+            keys = moment, _FALLBACKS.get(moment, moment)
+            keys_by_view = {view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys, None: keys}
+            voices = [self._plain] if plain else [self._own, self._plain]
+            found = (voice[each].get(key) for each, tried in keys_by_view.items() for voice in voices for key in tried)
+            self._found[wanted] = next(filter(None, found))
+        return self._found[wanted]
 
     def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
         scene = _Scene(table, self, event.player)
