@@ -372,15 +372,15 @@ class Voice:
         return self._found[wanted]
 
     def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
-        scene = _Scene(table, self, event.player)
+        block = table.game.moves[-1] if event.kind == "placed" else 0
+        scene = _Scene(table, self, event.player, block)
         match event.kind:
             case "start":
                 yield self._say("start", scene)
                 if table.game.rules.target_in_reach is False:
                     yield self._say("unreachable", scene)
             case "placed":
-                block = table.game.moves[-1]
-                yield self._say("placed_last" if table.game.outcome else "placed", replace(scene, block=block))
+                yield self._say("placed_last" if table.game.outcome else "placed", scene)
             case "skipped":
                 yield self._say("skipped", scene)
             case "turn":

@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 _encode_json = json.JSONEncoder(default=str).encode
 
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{32,}(?![A-Za-z0-9_-])")
+_SHORTEST_SECRET = len("[parameters: ")
 _PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
 _CAUSE = "\nThe above exception was the direct cause"
 _KNOWN_PREFIXES = {
@@ -92,6 +93,8 @@ class TextFormatter(logging.Formatter):
 
 def remove_secrets(text: str) -> str:
     """Leave out of a text what could be the token of a seat, or what was written to a database."""
+    if len(text) < _SHORTEST_SECRET:
+        return text
     pieces = text.split(_CAUSE)
     cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
     return _TOKEN.sub("[...]", _CAUSE.join(cut))
