@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 import number_tower as nt
-from number_tower.coach.reasons import Reason, explain_move, is_bare
+from number_tower.coach.reasons import Reason, explain_move
 from number_tower.game import play_randomly
 from number_tower.players.knowledge import get_knowledge
 
@@ -32,9 +32,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def find_reasons(rules: nt.Rules, positions: int) -> Iterator[Reason]:
-    """Give the reason for every move of `positions` different positions of random games."""
+    """Give the reason for every move of `positions` different positions of random games; a small game has fewer."""
     rng, knowledge, seen = Random(1), get_knowledge(rules), set[nt.Position]()  # noqa: S311 - play, not secrets
-    while len(seen) < positions:
+    for _ in range(20 * positions):
         for game in play_randomly(nt.Game(rules), rng):
             position = game.position
             if position.outcome is None and position not in seen and len(seen) < positions:
@@ -42,6 +42,13 @@ def find_reasons(rules: nt.Rules, positions: int) -> Iterator[Reason]:
                 solution = knowledge.solve(position)
                 if solution is not None:
                     yield from (explain_move(solution, block) for block in solution.moves)
+
+
+def is_bare(reason: Reason) -> bool:
+    """Say whether a reason is only a line of moves or a verdict, here or where it refers to another one."""
+    if reason.kind in {"refuted", "forced", "threat_or"}:
+        return reason.because is None or is_bare(reason.because)
+    return reason.kind.removesuffix("_line").removesuffix("_long") in {"win", "draw", "loss"}
 
 
 def name_kind(reason: Reason) -> str:
@@ -57,7 +64,8 @@ def report(case: str, positions: int) -> str:
     bare = sum(map(is_bare, found)) / len(found)
     plans = sum(count for kind, count in kinds.items() if "plan" in kind) / len(found)
     listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-    return f"{case}: {len(found)} moves of {positions} positions, {bare:.1%} bare lines, {plans:.1%} plans\n  {listed}"
+    counted = f"{len(found)} moves of at most {positions} positions"
+    return f"{case}: {counted}, {bare:.1%} bare lines, {plans:.1%} plans\n  {listed}"
 
 
 if __name__ == "__main__":

@@ -283,7 +283,7 @@ class Room:
             return self
         if not self._holds_all_people(held):
             raise RoomError("not_now", "the other player has to agree first; offer to undo")
-        self._check(self._may_take_back, "too many moves were undone in this game, so no more can be")
+        self._check(self._may_take_back, "too many moves were undone in this game, so no more can be undone")
         self._check(self.table.may_undo, "there is no move to undo")
         return self._set_table(self.table.undo())
 
@@ -301,7 +301,7 @@ class Room:
 
     def _accept(self, held: Collection[int]) -> Room:
         if self.offer is None or not self.may_answer(held):
-            raise RoomError("not_now", "there is no offer to you")
+            raise RoomError("not_now", "the other player has not offered anything")
         if self.offer.kind == "rematch":
             return self._start_next_game()
         return self._set_table(self.table.undo(self.offer.seat))

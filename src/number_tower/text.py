@@ -127,9 +127,9 @@ def format_runs(numbers: Sequence[int]) -> str:
     return ",".join(_list_runs(numbers))
 
 
-def format_list(numbers: Sequence[int]) -> str:
-    """Write numbers as a list in a sentence: 1, 2 and 3."""
-    *most, last = map(str, numbers)
+def format_list(entries: Iterable[object]) -> str:
+    """Write entries as a list in a sentence: 1, 2 and 3."""
+    *most, last = map(str, entries)
     return f"{', '.join(most)} and {last}" if most else last
 
 

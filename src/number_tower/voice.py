@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, NamedTuple, cast, get_args
@@ -38,6 +39,8 @@ View = Literal["you", "opponent", "spectator"]
 """How one reader sees the player whom a text is about."""
 
 _VIEWS: tuple[View, ...] = get_args(View)
+_OTHER_VIEWS = frozenset({"opponent", "spectator"})
+"""Views of another player: a text without a variant there, such as `refused`, is for all variants of its moment."""
 
 MatchMoment = Literal["start", "game", "score", "won", "drawn"]
 """Moments of a match between its games."""
@@ -187,7 +190,7 @@ def format_points(score: float) -> int | str:
 
 
 def _describe_standing(scene: _Scene) -> str:
-    """Describe the towers, and the blocks that the opponent has for itself, in sentences."""
+    """Describe the towers, and the blocks that only the player who waits has, in sentences."""
     game, player, other = scene.game, scene.player, 1 - scene.player
     towers = [describe_height(game, player, scene.name_tower(player))]
     if game.rules.towers == "own":
@@ -196,7 +199,8 @@ def _describe_standing(scene: _Scene) -> str:
     left = scene.table.left(other)
     if game.rules.supply != "own" or left is None:
         return text
-    return f"{text} {scene.get_name(other)} has {summarize_numbers(left, ', ') or 'nothing'} left."
+    owner = "You have" if scene.voice.reader.see(other) == "you" else f"{scene.get_name(other)} has"
+    return f"{text} {owner} {summarize_numbers(left, ', ') or 'nothing'} left."
 
 
 def _name_winning_tower(scene: _Scene) -> str:
@@ -267,14 +271,21 @@ class Voice:
     noun: str
     players: tuple[str, str]
 
-    def __init__(self, book: Rulebook, reader: Reader = BOTH) -> None:
+    def __init__(self, book: Rulebook) -> None:
         file = format_path(book.source)
         plain, self._plain = _load_plain()
-        self.reader = reader
+        self.reader = BOTH
         self.title = book.title
         self._own = _parse_voice(book.voice, file, has_target=book.rules.target is not None)
         self.players = check_player_names(book.voice.get("players", plain["players"]))
         self.noun = str(book.voice.get("noun", plain["noun"]))
+        self._found: dict[tuple[str, View | None, bool], Template] = {}
+
+    def for_reader(self, reader: Reader) -> Voice:
+        """Return the voice for another reader, with the same texts."""
+        voice = copy(self)
+        voice.reader = reader
+        return voice
 
     def get_name(self, table: Table, player: int) -> str:
         """Return a player's name: the one given, or the rulebook's."""
@@ -283,6 +294,12 @@ class Voice:
     def address(self, table: Table, player: int) -> str:
         """Return what the reader calls a player: "You", or the name."""
         return "You" if self.reader.see(player) == "you" else self.get_name(table, player)
+
+    def remind_of_hidden(self, table: Table) -> str:
+        """Return a reminder for a player of a game with hidden blocks; empty for others, and where none are hidden."""
+        if not table.hidden or table.outcome is not None or self.reader.seat is None:
+            return ""
+        return f"Remember which {self.noun}s are used: they are not shown."
 
     def tell(self, table: Table, *, turns: bool = True) -> Iterator[Message]:
         """Tell what the last change caused: the start, a move or a declared result, and then whose turn it is."""
@@ -354,21 +371,25 @@ class Voice:
 
     def _find_words(self, moment: str, view: View | None, *, plain: bool) -> Template:
         """Return the words for a moment: for this view if there are any, else those for all readers."""
-        keys = moment, _FALLBACKS.get(moment, moment), moment.partition("_")[0]
-        voices = [self._plain] if plain else [self._own, self._plain]
-        candidates = (voice[each].get(key) for each in dict.fromkeys((view, None)) for voice in voices for key in keys)
-        return next(filter(None, candidates))
+        wanted = moment, view, plain
+        if wanted not in self._found:
+            keys = moment, _FALLBACKS.get(moment, moment)
+            keys_by_view = {view: (*keys, moment.partition("_")[0]) if view in _OTHER_VIEWS else keys, None: keys}
+            voices = [self._plain] if plain else [self._own, self._plain]
+            found = (voice[each].get(key) for each, tried in keys_by_view.items() for voice in voices for key in tried)
+            self._found[wanted] = next(filter(None, found))
+        return self._found[wanted]
 
     def _tell_event(self, event: Event, table: Table) -> Iterator[Message]:
-        scene = _Scene(table, self, event.player)
+        block = table.game.moves[-1] if event.kind == "placed" else 0
+        scene = _Scene(table, self, event.player, block)
         match event.kind:
             case "start":
                 yield self._say("start", scene)
                 if table.game.rules.target_in_reach is False:
                     yield self._say("unreachable", scene)
             case "placed":
-                block = table.game.moves[-1]
-                yield self._say("placed_last" if table.game.outcome else "placed", replace(scene, block=block))
+                yield self._say("placed_last" if table.game.outcome else "placed", scene)
             case "skipped":
                 yield self._say("skipped", scene)
             case "turn":
@@ -386,10 +407,12 @@ class Voice:
 
 
 def get_voice(book: Rulebook, reader: Reader = BOTH) -> Voice:
-    """Return the voice of a rulebook for a reader, which is made once."""
+    """Return the voice of a rulebook for a reader; its texts are parsed once for all readers."""
     voices = cast("dict[Reader, Voice]", book.cache.setdefault("voices", {}))
+    if not voices:
+        voices[BOTH] = Voice(book)
     if reader not in voices:
-        voices[reader] = Voice(book, reader)
+        voices[reader] = voices[BOTH].for_reader(reader)
     return voices[reader]
 
 
@@ -469,7 +492,7 @@ def _parse_voice(
         if not isinstance(table, Mapping):
             errors.append(RuleFileError(file, f"voice.{view}", f"expected a table of texts; got {format_value(table)}"))
             continue
-        known = moments if view is None else {*moments, "refused"} - {*_VIEWS}
+        known = moments if view is None else moments - {*_VIEWS} | ({"refused"} if view in _OTHER_VIEWS else set())
         prefix = "voice." if view is None else f"voice.{view}."
         for key, text in table.items():
             try:

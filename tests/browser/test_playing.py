@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from number_tower import catalogue
-from number_tower.coach.sentences import explain_idea
 from number_tower.game import Game
 from number_tower.players import LEVELS, Computer
 from number_tower.table import Table
 from number_tower.voice import Voice
 from serving import PHONE
 from support.browsers import Visitor, forgive
+from support.claims import require_idea
 from support.command import GOLDEN
 from support.sizes import size
 from visits import (
@@ -254,7 +254,7 @@ def test_an_idea_is_introduced_the_first_time_in_a_game(visitor: Visitor) -> Non
             page.get_by_role("button", name=name, exact=True).click()
         hint = page.get_by_label("Hint", exact=True)
         expect(hint.get_by_text("What is this?")).to_be_visible()
-        return hint.get_by_text(explain_idea("rounds").introduction)
+        return hint.get_by_text(require_idea("rounds").introduction)
 
     begin(page, "climb")
     place(page, 7)

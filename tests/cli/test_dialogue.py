@@ -126,7 +126,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["play"], 2, "which game? One of climb, draft, factor, race, summit, or a rule file."),
+        (["play"], 2, "which game? One of climb, draft, factor, race, summit, or a rule file"),
         (["rules"], 2, "which game?"),
         (["play", "chess"], 2, "the games are climb, draft, factor, race, summit"),
         (["play", "missing.toml"], 2, "missing.toml: there is no such file"),
@@ -156,7 +156,7 @@ def test_commands_are_understood_however_they_are_typed(typed: str) -> None:
         (["draft", "--target", "x"], 2, "(see: tower play --help)"),
         (["play", "draft", "--target"], 2, "--target: expected a value; got none (see: tower play --help)"),
         (["play", "draft", "--record", ""], 2, "--record: expected a file name"),
-        (["completion"], 2, "which shell? One of bash, zsh, fish, powershell, tcsh."),
+        (["completion"], 2, "which shell? One of bash, zsh, fish, powershell, tcsh"),
         (["replay", "missing.toml:1"], 2, "missing.toml: there is no such file"),
         (["replay", "tests/data/rulefiles/wrong.toml:1"], 2, "wrong.toml: rules.fit: expected one of any"),
         (["resume", "tests/data/rulefiles/wrong-voice.toml:1"], 2, "wrong-voice.toml: voice.start: unknown field"),
@@ -319,7 +319,7 @@ def test_a_wrong_file_is_refused_at_the_welcome_and_asked_again(tmp_path: Path) 
 def test_the_input_may_end_before_a_game_is_chosen() -> None:
     done = tower(typed="chess\n")
     assert done.returncode == 1
-    assert done.stderr == "tower: the input ended before a game was chosen.\n"
+    assert done.stderr == "tower: the input ended before a game was chosen\n"
 
 
 def test_a_complaint_that_nobody_can_hear_changes_no_exit_code() -> None:

@@ -536,11 +536,13 @@ def test_ctrl_c_leaves_the_match(db: str) -> None:
 
 
 def test_a_game_that_could_not_be_kept_is_kept_with_the_next(monkeypatch: pytest.MonkeyPatch, db: str) -> None:
-    def fails_for_a_while(store: Store, known: StoredGame, table: Table, seats: Seats | None = None) -> StoredGame:
+    def fails_for_a_while(
+        store: Store, known: StoredGame, table: Table, seats: Seats | None = None, *, with_values: bool = False
+    ) -> StoredGame:
         if len(table.game.moves) == 3 and len(failed) < 2:
             failed.append(table)
             raise StoreError("the database cannot be used: it is a test")
-        return put(store, known, table, seats)
+        return put(store, known, table, seats, with_values=with_values)
 
     failed: list[Table] = []
     put = Store.save

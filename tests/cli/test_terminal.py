@@ -153,7 +153,7 @@ def test_long_work_shows_how_far_it_has_come_and_can_be_stopped() -> None:
     shown = terminal.until("% full (Ctrl-C stops)")
     assert re.search(r"searching: \d+ s, [\d,]+ positions, [\d,]+/s, table \d+% full", shown)
     assert terminal.end(interrupt=True) == 130
-    assert terminal.seen.endswith("\033[2Ktower: stopped.\n")
+    assert terminal.seen.endswith("\033[2Ktower: stopped\n")
 
 
 def test_a_status_is_coloured_to_its_end_and_who_lost_is_told_where_to_look() -> None:

@@ -16,6 +16,7 @@ from number_tower.coach.hints import hint
 from number_tower.coach.patterns import can_win_at_once
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts
+from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from support.claims import ME, YOU, Told, check_details, check_sentence
 from support.command import tower
@@ -66,7 +67,7 @@ def check_reason(tree: Tree, solution: Solution, reason: Reason) -> str:
     me = ME if block % 2 else "you"
     kind = check_sentence(tree, position, block, format_sentence(reason, YOU, "block", player=me), (me, YOU))
     because, told, names = reason, Told.move(tree, position, block, (me, YOU)), (me, YOU)
-    if reason.kind in {"refuted", "partner"} and reason.because is not None:
+    if reason.kind == "refuted" and reason.because is not None:
         because, names = reason.because, (YOU, me)
         told = Told(tree, told.after.place(because.block), 1 - told.me, names)
     check_details(told, format_details(because, player=names[0], opponent=names[1]))
@@ -87,7 +88,8 @@ def check_hint(tree: Tree, solution: Solution) -> None:
     at_once = value == plies == 1 < len(position.legal)
     assert ("You can win at once" in given_hint.nudge("block")) == at_once
     said = given_hint.why(YOU, "block")
-    began = {1: "Play {}. ", 0: "{} draws. ", -1: "You could play {}. "}[value]
+    lost = "{} is your only move. " if len(position.legal) == 1 else "You could play {}. "
+    began = {1: "Play {}. ", 0: "{} draws. ", -1: lost}[value]
     assert said.startswith(began.format(given_hint.block))
     assert said.endswith(".")
 
@@ -161,8 +163,8 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
 def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
-        " why because such target mine theirs left modulus last steps rounds pairs to_go reach gap whole sums need most"
-        " room answer answers reply leaf rule plan line plies idea topic questions short matching placer placer_s moves"
+        " why because such target mine theirs left modulus last steps rounds to_go reach gap whole need most room"
+        " answer answers reply clause rule plan line plies idea topic questions short matching placer placer_s moves"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 
@@ -173,7 +175,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
     variants = {kind for kind in kinds if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"}
     variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all"}
-    never_best = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
+    never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
     assert {key for key in keys if key.startswith("idea_")} - {"idea_more", "idea_unknown"} == {
@@ -274,6 +276,32 @@ def test_a_long_line_counts_what_follows_the_move() -> None:
     )
 
 
+def test_many_blocks_that_fit_are_summed_up() -> None:
+    def said(*room: int) -> str:
+        reason = Reason("out_of_reach", 0, 1, {"mine": 9_000, "most": 8_999, "room": room})
+        return format_reason(reason, opponent="Ben")
+
+    assert "Ben can add only 1, 2 and 5, so Ben's tower can reach 8999 at most." in said(1, 2, 5)
+    assert "Ben can add only 1-30, 32, so" in said(*range(1, 31), 32)
+    many = said(*range(1, 2_000, 2))
+    assert "Ben can add only 1, 3, 5, " in many
+    assert "1999 (1,000 in all), so" in many
+    assert len(many) < 300
+
+
+@pytest.mark.parametrize("block", [9, 1])
+def test_a_reason_that_is_not_found_in_time_is_the_bare_value(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    solution = nt.solve(Game(nt.rules("summit"), 0, (2, 9)))
+    monkeypatch.setattr(Solution, "after", _give_up)
+    value = solution.moves[block].value
+    ends = solution.position.place(block).outcome is not None
+    assert explain_move(solution, block).kind == ("exact" if ends else value)
+
+
+def _give_up(*_: object) -> Solution:
+    raise NotSolvedError("not solved within 0 seconds")
+
+
 def test_no_search_is_asked_for_where_every_move_draws() -> None:
     rules = Rules(blocks=range(1, 6), supply="shared", towers="shared", fit="ascending", stuck="skips")
     assert hint(nt.solve(Game(rules))).nudge("block") == "You cannot force a win, and every move keeps the draw."
@@ -298,7 +326,7 @@ def test_an_idea_is_introduced_once_in_a_game_and_explained_when_asked() -> None
 def test_what_a_reason_leaves_out_is_told_when_asked() -> None:
     done = tower("play", "draft", typed="5\nwhy 6\nwhy more\nquit\n")
     assert "1 with 2, 2 with 1, 3 with 2. Each wins at once, or lets Player 1 get higher than you" in done.stdout
-    assert "(Each answer: why more)" in done.stdout
+    assert "(For more: why more)" in done.stdout
     assert "After 1 and 2: that ends the game with Player 1 higher, 11 to 7." in done.stdout
 
 

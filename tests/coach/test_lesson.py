@@ -64,6 +64,13 @@ def test_the_lesson_ends_in_a_game_against_the_gentlest_level() -> None:
     assert "--vs gentle --seed 4" in done.stdout
 
 
+def test_the_next_step_keeps_the_options() -> None:
+    options = "draft --target 3 --blocks 1-3"
+    done = tower("learn", *options.split(), typed="skip\nskip\nskip\n3\n")
+    assert f" puzzle {options}, or " in done.stdout
+    assert f" play {options} --vs easy\n" in done.stdout
+
+
 def test_a_lesson_is_given_in_any_rules_and_says_if_there_is_nothing_to_find() -> None:
     done = tower("learn", "tests/data/rulefiles/level.toml", typed="quit\n")
     assert "There is no position to solve here" in done.stdout

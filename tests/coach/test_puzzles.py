@@ -369,7 +369,7 @@ def test_a_run_keeps_score_and_streak(capsys: pytest.CaptureFixture[str]) -> Non
     person = Person(one.answer, two.answer, wrong(three), "skip", five.answer)
     assert hold("summit --seed 3 --count 5", person) == FINISHED
     assert person.shown.count("Right! ") == 3
-    assert f"Not {wrong(three)}" in person.shown
+    assert f"Not this one. {wrong(three)} " in person.shown
     assert f"The only winning move is {three.answer}. " in person.shown
     assert f"The only winning move is {four.answer}. " in person.shown
     assert person.shown.count(" in a row.") == 1
@@ -392,7 +392,7 @@ def test_an_answer_that_cannot_be_placed_is_explained_and_costs_nothing() -> Non
     ):
         assert words in person.shown
     assert "'undo' is not a number" in person.shown
-    assert "Only one of your moves wins." in person.shown
+    assert "Reasons come after the answer." in person.shown
     assert "'x' is neither a number nor an idea. Try: hint." in person.shown
     assert "Type hint alone." in person.shown
     assert person.shown.count("One move wins. Which? ") == 10
@@ -411,6 +411,16 @@ def test_the_commands_answer_and_the_question_is_put_again() -> None:
     assert person.shown.count("One move wins. Which? ") == 6
     assert f"{puzzle.answer} wins" not in person.shown
     assert " of 1" not in person.shown
+
+
+def test_to_ask_about_a_number_tells_nothing_and_leaves_the_hint() -> None:
+    (puzzle,) = some_of("factor", 2, 1)
+    person = Person(f"why {puzzle.answer}", f"why {wrong(puzzle)}?", "why", "quit")
+    assert hold("factor --seed 2", person) == FINISHED
+    assert person.shown.count("Reasons come after the answer. To answer, type the number alone.\n") == 2
+    assert person.shown.count("Only one of your moves wins.") == 1
+    assert f"{puzzle.answer} wins" not in person.shown
+    assert " loses" not in person.shown
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -445,15 +455,15 @@ def test_input_that_ends_is_told_with_the_score(capsys: pytest.CaptureFixture[st
     (puzzle,) = some_of("race", 1, 1)
     assert hold("race --seed 1 --count 3", Person(puzzle.answer)) == FAILED
     assert capsys.readouterr().err == (
-        "tower: the input ended before the puzzle was solved. Solved 1 of 1, best streak 1.\n"
+        "tower: the input ended before the puzzle was solved. Solved 1 of 1, best streak 1\n"
     )  # fmt: skip
     assert hold("race --seed 1", Person()) == FAILED
-    assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved.\n"
+    assert capsys.readouterr().err == "tower: the input ended before the puzzle was solved\n"
 
 
 def test_ctrl_c_is_told_with_the_score(capsys: pytest.CaptureFixture[str]) -> None:
     assert hold("race --seed 1", Person("skip", "", "^C")) == INTERRUPTED
-    assert capsys.readouterr().err == "tower: stopped. Solved 0 of 1, best streak 0.\n"
+    assert capsys.readouterr().err == "tower: stopped. Solved 0 of 1, best streak 0\n"
 
 
 def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> None:
@@ -462,7 +472,7 @@ def test_at_a_terminal_the_commands_are_named_and_chance_can_be_repeated() -> No
     seed = person.shown.partition(" --seed ")[2].partition(".")[0]
     again = Person("quit", typed=True)
     assert hold(f"factor --seed {seed}", again) == FINISHED
-    assert ", ".join(PUZZLE_COMMANDS) in again.shown
+    assert f"(Type at any time: {', '.join(PUZZLE_COMMANDS)}.)\n" in again.shown
     assert person.shown.split("\n")[2:] == again.shown.split("\n")[2:]
 
 
@@ -574,4 +584,4 @@ def test_a_set_that_is_smaller_than_asked_for_says_so_beside_it(capsys: pytest.C
     assert hold("climb --seed 1 --count 50 --json", Person()) == FINISHED
     out, err = capsys.readouterr()
     assert len(json.loads(out)["puzzles"]) == 24
-    assert err == "tower: 24 of the 50 puzzles asked for: there are no more puzzles in climb.\n"
+    assert err == "tower: 24 of the 50 puzzles asked for: there are no more puzzles in climb\n"

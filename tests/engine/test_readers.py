@@ -62,6 +62,7 @@ def test_you_is_the_one_who_reads(book: Rulebook, data: st.DataObject) -> None:
         for message in tell_all(seated(game, book), reader):
             assert message.text.strip(), message.moment
             assert "{" not in message.text
+            assert reader.seat is None or NAMES[reader.seat] not in message.text, message
             if message.kind in FOR_ALL:
                 continue
             if reader == SPECTATOR:
@@ -145,6 +146,20 @@ def test_a_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
     assert get_voice(book, Reader(0)).refuse(table, "used", "3", 3).text == "No 3.\n"
 
 
+def test_only_the_turn_of_another_player_stands_for_its_variants(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[rules]\n[voice]\nturn = "Go, {player}!"\n[voice.you]\nturn = "Go!"\n[voice.opponent]\nturn = "Wait."\n'
+    )
+    book = load(path)
+    table = Table(Game(book.rules), book=book, names=NAMES, hidden=True)
+    both, mover, other, spectator = (get_voice(book, reader).tell_turn(table).text for reader in (BOTH, *READERS))
+    assert both == "\nAnn to place. Tower: empty. Height: 0.\n"
+    assert mover.startswith("\nYour turn. The tower is ")
+    assert other == "Wait.\n"
+    assert spectator.startswith("\nAnn's turn. The tower is ")
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -153,6 +168,7 @@ def test_a_rule_file_may_have_words_for_each_reader(tmp_path: Path) -> None:
         ("[voice.you]\nplaced = '{nothing}'", "voice.you.placed: unknown field {nothing}"),
         ("[voice]\nyou = 'x'", "voice.you: expected a table of texts; got 'x'"),
         ("[voice.you]\nnoun = 'x'", "voice.you.noun: unknown"),
+        ("[voice.you]\nrefused = 'x'", "voice.you.refused: unknown"),
     ],
 )
 def test_a_wrong_text_for_a_reader_is_named(text: str, wrong: str, tmp_path: Path) -> None:

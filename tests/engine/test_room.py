@@ -169,7 +169,7 @@ def test_an_offer_lapses_with_the_next_move() -> None:
 
 
 def test_nobody_accepts_what_they_offered_themselves() -> None:
-    with pytest.raises(RoomError, match="there is no offer to you"):
+    with pytest.raises(RoomError, match="the other player has not offered anything"):
         played(room(), 9).apply(ANN, MakeOffer("takeback")).apply(ANN, Accept())
 
 

@@ -20,7 +20,7 @@ from number_tower.catalogue import Rulebook, find_rulebook, load
 from number_tower.position import Refusal
 from number_tower.table import Unplaceable
 from number_tower.text import LONGEST_LIST, Template, format_count, pluralize
-from number_tower.voice import Voice, get_voice, narrate
+from number_tower.voice import BOTH, SPECTATOR, Reader, Voice, get_voice, narrate
 from support.strategies import any_game
 
 REASONS = (*get_args(Unplaceable), *get_args(Refusal))
@@ -233,6 +233,21 @@ def test_a_rulebook_has_one_voice_for_as_long_as_it_lives() -> None:
     del book, voice
     gc.collect()
     assert gone() is None
+
+
+def test_the_texts_of_a_rulebook_are_parsed_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    get_voice(load("race"))
+    parsed: list[str] = []
+
+    def parse(text: str, known: list[str]) -> Template:
+        parsed.append(text)
+        return Template(text, known)
+
+    monkeypatch.setattr("number_tower.voice.Template", parse)
+    book = replace(load("draft"), title="Parsed once")
+    voices = [get_voice(book, reader) for reader in (Reader(0), BOTH, SPECTATOR, Reader(1))]
+    assert [voice.reader for voice in voices] == [Reader(0), BOTH, SPECTATOR, Reader(1)]
+    assert len(parsed) == len(book.voice.keys() - {"players", "noun"})
 
 
 def test_a_game_is_narrated_from_its_start_with_takebacks_and_its_end() -> None:

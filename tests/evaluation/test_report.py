@@ -409,6 +409,7 @@ def test_the_documentation_tells_every_key_of_the_file(tmp_path: Path) -> None:
         ("draft --player random --games -1", 2, "--games: expected a whole number from 0 to 1,000,000; got '-1'"),
         ("draft --player random --positions x", 2, "--positions: expected a whole number"),
         ("draft --player random --games 0 --positions 0", 2, "expected games or positions"),
+        ("'rules(blocks=1)' --player random --games 0", 2, "known to matter; add games with --games"),
         ("draft --player random --tries 0", 2, "--tries: expected a whole number"),
         ("draft --player random --report text", 2, "--report: expected a folder"),
         ("draft --player random --report ''", 2, "--report: expected a folder"),

@@ -45,7 +45,7 @@ def test_ctrl_c_leaves_no_error_of_make(clone: Path, typed: list[str]) -> None:
     os.waitpid(child, 0)
     os.close(terminal)
     assert "***" not in seen
-    assert ("Resume it with: " if typed else "tower: stopped.") in seen
+    assert ("Resume it with: " if typed else "tower: stopped") in seen
 
 
 def read_until(terminal: int, text: str | None) -> str:

@@ -105,7 +105,7 @@ def test_a_backup_that_exists_is_not_replaced_unasked(play: Command, tmp_path: P
     filled(tmp_path / "games.db", 2)
     refused = play("db", "backup", "b.db", "--db", "games.db")
     said = "b.db exists already; choose another name, or add --force to replace it"
-    assert refused == (1, "", f"tower: {said}.\n")
+    assert refused == (1, "", f"tower: {said}\n")
     assert games_in(tmp_path / "b.db") == 3
     done = play("db", "backup", "b.db", "--force", "--db", "games.db")
     assert done.out == f"Saved a backup of games.db as b.db: 5 games, 0 matches, 0 puzzles tried (version {NEWEST}).\n"
@@ -117,9 +117,9 @@ def test_the_database_itself_is_never_the_backup(play: Command, tmp_path: Path) 
     (tmp_path / "link.db").symlink_to("games.db")
     for name in ("games.db", "./games.db", "link.db"):
         done = play("db", "backup", name, "--force", "--db", "games.db")
-        assert done == (1, "", f"tower: {Path(name)} is the database itself; choose another file for the backup.\n")
+        assert done == (1, "", f"tower: {Path(name)} is the database itself; choose another file for the backup\n")
         done = play("db", "restore", name, "--db", "games.db")
-        assert done == (1, "", f"tower: {Path(name)} is the database itself; there is nothing to restore.\n")
+        assert done == (1, "", f"tower: {Path(name)} is the database itself; there is nothing to restore\n")
     assert games_in(tmp_path / "games.db") == 3
 
 
@@ -374,7 +374,7 @@ def test_a_restore_is_refused_while_a_program_has_the_database_open(
         before = names(tmp_path)
         refused = play("db", "restore", "b.db", "--db", "games.db")
         said = "the database games.db is in use; stop the server or the game that uses it, then try again"
-        assert refused == (1, "", f"tower: {said}.\n")
+        assert refused == (1, "", f"tower: {said}\n")
         assert names(tmp_path) == before
     assert play("db", "restore", "b.db", "--db", "games.db").code == 0
     assert games_in(tmp_path / "games.db") == 3

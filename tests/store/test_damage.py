@@ -381,7 +381,7 @@ def test_every_command_says_in_one_sentence_that_the_schema_is_damaged(
     shutil.copy(whole, tmp_path / "games.db")
     break_schema(tmp_path / "games.db")
     for call in COMMANDS:
-        said = "tower: the database games.db cannot be used: it is damaged.\n"
+        said = "tower: the database games.db cannot be used: it is damaged\n"
         assert play(*call, "--db", "games.db") == (1, "", said), call
 
 
@@ -389,7 +389,7 @@ def test_the_command_itself_says_it_too(tmp_path: Path, whole: Path) -> None:
     shutil.copy(whole, tmp_path / "games.db")
     break_schema(tmp_path / "games.db")
     done = tower("history", "--db", "games.db", cwd=tmp_path)
-    said = "tower: the database games.db cannot be used: it is damaged.\n"
+    said = "tower: the database games.db cannot be used: it is damaged\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
 
 

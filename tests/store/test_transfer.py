@@ -415,7 +415,7 @@ def test_what_cannot_be_taken_in_is_told_in_one_line(tmp_path: Path) -> None:
     done = tower("import", typed="draft:9\nwhat?\n", NUMBER_TOWER_DB=database)
     assert done.returncode == 1
     assert done.stderr.startswith("tower: standard input, line 2: 'what?' is not a record")
-    assert done.stderr.endswith("Nothing was imported.\n")
+    assert done.stderr.endswith("Nothing was imported\n")
     done = tower("import", str(tmp_path / "nothing.jsonl"), NUMBER_TOWER_DB=database)
     assert done.returncode == 2
     assert "nothing.jsonl cannot be read: No such file or directory" in done.stderr

@@ -165,7 +165,7 @@ def test_what_cannot_be_kept_can_be_saved_and_gone_on_with(play: Command, troubl
 )
 def test_a_command_that_needs_the_database_ends_in_one_sentence(play: Command, trouble: Trouble) -> None:
     for call in (("replay", "1"), ("resume",), ("resume", "1"), ("review", "1"), ("solve", "1")):
-        assert play(*call) == (1, "", f"tower: {trouble.said}.\n")
+        assert play(*call) == (1, "", f"tower: {trouble.said}\n")
 
 
 def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_command_itself_does_all_that(tmp_path: Path) -> None:
     resumed = tower("resume", "game.json", typed="6\n", cwd=tmp_path, **call)
     assert (resumed.returncode, resumed.stderr) == (0, f"tower: {trouble.said}. {IN_MEMORY}\n")
     sought = tower("replay", "1", cwd=tmp_path, **call)
-    assert (sought.returncode, sought.stdout, sought.stderr) == (1, "", f"tower: {trouble.said}.\n")
+    assert (sought.returncode, sought.stdout, sought.stderr) == (1, "", f"tower: {trouble.said}\n")
 
 
 def test_a_game_that_ends_in_memory_ends_as_any_other(play: Command, tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ def test_a_damaged_game_cannot_be_resumed_but_others_can(play: Command, tmp_path
     store.close()
     by_hand(file, "UPDATE games SET moves = '1,2,3' WHERE id = 1")
     problem = "game 1 is damaged in the database: its changes do not lead to its moves and result"
-    assert play("resume", "1", "--db", str(file)) == (1, "", f"tower: {problem}.\n")
+    assert play("resume", "1", "--db", str(file)) == (1, "", f"tower: {problem}\n")
     assert play("resume", "2", "--db", str(file), answers=["8", "quit"]).code == 0
 
 

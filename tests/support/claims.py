@@ -13,6 +13,7 @@ from re import Match
 from typing import NamedTuple
 
 from number_tower import Outcome, Position, Rules
+from number_tower.coach.sentences import Idea, find_idea
 from support.game_tree import Tree
 
 ME, YOU = "Ann Lee", "Ben Day"
@@ -70,6 +71,13 @@ class Told:
     def gap(self) -> int:
         assert self.after.rules.target is not None
         return self.after.rules.target - self.after.heights[self.me]
+
+
+def require_idea(name: str, noun: str = "block") -> Idea:
+    """An idea that there is."""
+    idea = find_idea(name, noun)
+    assert idea is not None
+    return idea
 
 
 Check = Callable[[Told, "Match[str]"], bool]
@@ -326,7 +334,7 @@ def _threatens(told: Told, said: Match[str]) -> bool:
 
 
 def threat_or(told: Told, said: Match[str]) -> bool:
-    _match(told.then(int(said[1]), int(said[4])), said[5], LEAVES)
+    _match(told.then(int(said[1]), int(said[4])), said[5], CLAUSES)
     return _threatens(told, said)
 
 
@@ -352,12 +360,18 @@ def last_threat(told: Told, said: Match[str]) -> bool:
 def out_of_reach(told: Told, said: Match[str]) -> bool:
     mine, yours = _towers(told)
     height, reach = int(said[1]), int(said[said.re.groups])
-    listed = re.findall(r"\d+", said[2]) if said.re.groups == 3 else []
+    listed = _read_runs(said[2]) if said.re.groups == 3 else []
     return (
         mine.rules.stuck == "skips"
         and mine.height == height > reach == highest(yours)
-        and (said.re.groups == 2 or listed == list(map(str, yours.legal)))
+        and (said.re.groups == 2 or listed == list(yours.legal))
     )
+
+
+def _read_runs(listed: str) -> list[int]:
+    """Read "1, 2 and 5" or, of many, "1-30, 32"."""
+    runs = [list(map(int, run.split("-"))) for run in re.split(", | and ", listed)]
+    return [block for run in runs for block in range(run[0], run[-1] + 1)]
 
 
 def out_of_reach_stuck(told: Told, said: Match[str]) -> bool:
@@ -388,13 +402,13 @@ def blocked_draw(told: Told, said: Match[str]) -> bool:
 
 def forced(told: Told, said: Match[str]) -> bool:
     reply, answer = map(int, said.groups()[:2])
-    _match(told.then(reply, answer), said[3], LEAVES)
+    _match(told.then(reply, answer), said[3], CLAUSES)
     return told.after.legal == (reply,) and told.after.to_move != told.me
 
 
 def forced_end(told: Told, said: Match[str]) -> bool:
     reply = int(said[1])
-    _match(told.then(reply), said[2], LEAVES)
+    _match(told.then(reply), said[2], CLAUSES)
     return told.after.legal == (reply,) and told.after.to_move != told.me
 
 
@@ -552,12 +566,12 @@ def check_details(told: Told, text: str) -> None:
         found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
         assert found is not None, sentence
         blocks = [int(block) for block in found.groups()[:2] if block]
-        _match(told.then(*blocks), found[3], LEAVES)
+        _match(told.then(*blocks), found[3], CLAUSES)
 
 
 N = r"(\d+)"
 LIST = r"((?:\d+ (?:with \d+|needs none)(?:, )?)+(?:and so on)?)"
-NUMBERS = r"(\d+(?:, \d+)*(?: and \d+)?)"
+NUMBERS = r"(\d+(?:-\d+)?(?:, \d+(?:-\d+)?)*(?: and \d+)?)"
 PLACED = r"\d+(?: \((?:ME|YOU)\))?"
 NEED = rf"Then ME needs? just {N} to reach {N}"
 THREAT = rf"{NEED}, so YOU must take the {N}\."
@@ -656,7 +670,7 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"YOU can answer {N}\. (.+)", refuted),
 )
 
-LEAVES: tuple[tuple[str, Check], ...] = (
+CLAUSES: tuple[tuple[str, Check], ...] = (
     (rf"that makes exactly {N}", exact),
     (r"then YOU cannot place anything", stuck),
     (rf"then YOU ha(?:s|ve) nothing that fits on {N}", stuck_on),

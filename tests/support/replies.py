@@ -44,7 +44,9 @@ def counted(question: dict[str, Any]) -> str:
     """Count a call, and perhaps kill somebody at some call; otherwise answer well."""
     with Path(os.environ[COUNT]).open("ab") as file:
         file.write(b".")
-    if os.environ.get(KILL_AT) == str(Path(os.environ[COUNT]).stat().st_size):
+        file.flush()
+        number = file.tell()  # of this call, whoever else is writing
+    if os.environ.get(KILL_AT) == str(number):
         Path(f"{os.environ[COUNT]}.pids").write_text(f"{os.getpid()} {os.getppid()}")
         os.kill(int(os.environ[KILL_WHOM]), signal.SIGKILL)
         signal.pause()

@@ -131,6 +131,7 @@ def test_hidden_blocks_are_neither_dimmed_nor_listed_nor_valued() -> None:
     async def play(at: Visit) -> None:
         await at.press(str(1 + GAMES.index("summit")), "h", "1")
         assert at.board.table.hidden
+        assert "Remember which" in at.seen
         await at.press("5", "4")
         assert not any(block.has_class("unplaceable") for block in at.board.query("BlockChoice"))
         assert "has left" not in at.seen

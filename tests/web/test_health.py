@@ -260,7 +260,7 @@ def test_no_server_starts_on_a_file_that_can_only_be_read(tmp_path: Path) -> Non
     file = tmp_path / "games.db"
     store_in(file).close()
     said = refused("--db", f"sqlite:///file:{file}?mode=ro&uri=true")
-    assert said == f"tower: the database {file} cannot be used: it is read-only.\n"
+    assert said == f"tower: the database {file} cannot be used: it is read-only\n"
 
 
 def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
@@ -276,13 +276,13 @@ def test_no_server_starts_on_a_full_disk(tmp_path: Path) -> None:
             capture_output=True, text=True, env=plain_environment(), timeout=SLOW, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed.\n"
+    assert done.stderr == f"tower: the database {file} cannot be used: reading or writing it failed\n"
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_server_starts_on_a_postgresql_that_can_only_be_read(database: str) -> None:
     with read_only(database):
-        assert refused("--db", database).endswith(" cannot be used: it is read-only.\n")
+        assert refused("--db", database).endswith(" cannot be used: it is read-only\n")
 
 
 # In the middle of a run -----------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ import number_tower as nt
 from number_tower import Game, catalogue, record
 from number_tower.coach import quiz
 from number_tower.coach.analysis import analyse_table
-from number_tower.coach.sentences import explain_idea
 from number_tower.record import RecordError, from_line
 from number_tower.solve.deep import DeepSolver
 from number_tower.solve.matching import MatchingSolver
@@ -35,6 +34,7 @@ from number_tower.web.room_cache import NewRoom
 from number_tower.web.settings import Settings
 from number_tower.web.worker_process import GaveUpError
 from number_tower.web.workers import BusyError
+from support.claims import require_idea
 
 PATIENT = 600.0
 """Seconds that nothing here needs, however busy the machine is."""
@@ -360,7 +360,7 @@ def test_an_answer_is_right_or_wrong_with_its_reason(client: TestClient) -> None
 
 
 def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
-    idea = explain_idea("rounds", "number")
+    idea = require_idea("rounds", "number")
     for page in ("/analysis?game=climb:7", "/games/climb"):
         html = shown(client, page)
         assert html.count("What is this?") == 1
@@ -369,7 +369,7 @@ def test_ideas_are_explained_beside_their_reasons(client: TestClient) -> None:
 
 
 def test_an_idea_in_a_review_is_introduced_once_on_the_page(client: TestClient) -> None:
-    threats, reach = explain_idea("threats").introduction, explain_idea("reach").introduction
+    threats, reach = require_idea("threats").introduction, require_idea("reach").introduction
     html = [shown(client, f"/analysis?game=draft:2,8,1,7&ply={ply}") for ply in (4, 2, 0)]
     assert [page.count(threats) for page in html] == [1, 1, 1]
     assert [page.count(reach) for page in html] == [0, 1, 0]

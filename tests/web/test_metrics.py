@@ -220,7 +220,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         port = other.getsockname()[1]
         done = tower("serve", "--port", "0", "--db", str(tmp_path / "games.db"), "--metrics", str(port))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"tower: --metrics: port {port} is in use by another program; choose another.\n"
+    assert done.stderr == f"tower: --metrics: port {port} is in use by another program; choose another\n"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.77", "no such host", "x" * 300])

@@ -211,6 +211,13 @@ def test_too_many_new_games_are_refused_until_the_time_that_is_said() -> None:
     assert asking.post("/new").status_code == 200
 
 
+def test_a_refusal_speaks_of_this_client_and_not_of_the_server() -> None:
+    words = {limit.words for limit in rate_limit.RATE_LIMITS}
+    assert len(words) == len(rate_limit.RATE_LIMITS)
+    assert all(said.startswith("Too many ") for said in words)
+    assert COMPUTE_LIMIT.words == "Too many questions at once."
+
+
 def test_a_program_is_refused_with_problem_details() -> None:
     asking = client([1000.0])
     answers = [asking.post("/api/games/abc/take") for _ in range(11)]

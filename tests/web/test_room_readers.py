@@ -17,6 +17,7 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from number_tower.web.lobby import Lobby
 from number_tower.web.room_cache import NewRoom
+from number_tower.web.view import MOST_LOG_CHANGES
 
 CHEER = re.compile(r"congratulat|well done|\byou (have )?w[io]n|!", re.IGNORECASE)
 YOU = re.compile(r"\byou(r|rs)?\b", re.IGNORECASE)
@@ -164,7 +165,7 @@ def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> Non
     client.post(f"{room}/offer", data={"kind": "takeback"})
     ben.post(f"{room}/decline")
     declined = [Page(*each).html for each in ((client, room), (ben, room), (client, watch))]
-    assert ["You declined to undo the move." in page for page in declined] == [False, True, False]
+    assert ["<bdi>You</bdi> declined to undo the move." in page for page in declined] == [False, True, False]
     assert ["<bdi>Ben</bdi> declined to undo the move." in page for page in declined] == [True, False, True]
     ben.post(f"{room}/resign")
     pages = [Page(*each) for each in ((client, room), (ben, room), (client, watch))]
@@ -174,7 +175,7 @@ def test_offers_and_resigning_are_told_to_each_reader(client: TestClient) -> Non
         "Ann wins: Ben resigns.",
     ]
     assert "<bdi>Ben</bdi> starts the next game." in pages[0].html
-    assert "You start the next game." in pages[1].html
+    assert "<bdi>You</bdi> start the next game." in pages[1].html
 
 
 def test_the_end_of_a_match_is_told_in_status_title_and_log(client: TestClient) -> None:
@@ -195,8 +196,21 @@ def test_the_end_of_a_match_is_told_in_status_title_and_log(client: TestClient) 
 
 def test_hidden_blocks_are_to_be_remembered_by_a_player(client: TestClient) -> None:
     room, watch, _ = link_two(client, game="summit", hidden="yes")
-    told = "Used Number Blocks are not marked: remember which ones were placed."
+    told = "Remember which Number Blocks are used: they are not shown."
     assert [told in Page(client, path).html for path in (room, watch)] == [True, False]
+
+
+def test_changes_that_the_log_leaves_out_are_counted(client: TestClient) -> None:
+    table = Table(Game(catalogue.load_named("draft").rules), "draft")
+    for _ in range(MOST_LOG_CHANGES // 2):
+        table = table.play(9).undo()
+    counted = {}
+    for block in (9, 8, 1):
+        counted[table.version - MOST_LOG_CHANGES] = Page(client, f"/g/{open_room(client, NewRoom(table))}").html
+        table = table.play(block)
+    assert "earlier change" not in counted[0]
+    assert "… 1 earlier change<" in counted[1]
+    assert "… 2 earlier changes<" in counted[2]
 
 
 def test_an_invitation_tells_only_of_the_rules_that_hold(client: TestClient) -> None:

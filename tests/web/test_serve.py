@@ -67,7 +67,7 @@ def test_without_a_place_for_games_there_is_no_server() -> None:
 def test_a_database_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
     done = tower("serve", "--db", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith("cannot be used: it is a folder; expected a file.\n")
+    assert done.stderr.endswith("cannot be used: it is a folder; expected a file\n")
     assert done.stderr.count("\n") == 1
 
 
@@ -77,7 +77,7 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
         done = tower("serve", "--port", str(port), "--db", str(tmp_path / "games.db"))
     assert (done.returncode, done.stdout) == (1, "")
     advice = "choose another, or leave out --port"
-    assert done.stderr == f"tower: port {port} is in use by another program; {advice}.\n"
+    assert done.stderr == f"tower: port {port} is in use by another program; {advice}\n"
 
 
 @pytest.mark.parametrize(

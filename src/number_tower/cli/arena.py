@@ -194,7 +194,7 @@ def report_interruption(journal: Journal[Any], total: int, call: str) -> Iterato
 
     def describe_state() -> str:
         kept = f"{journal.entry_count:,} of {total:,} {journal.entry_noun}s are saved in {journal.name}"
-        return f"{kept}. Resume with: {call}" if journal.is_kept else "Nothing is saved."
+        return f"{kept}. Resume with: {call}" if journal.is_kept else "Nothing is saved"
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -46,7 +46,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, _: Terminal) -> None:
     """Print a script that makes a shell complete `tower`."""
     if args.shell not in SHELLS:
-        raise CommandError(f"which shell? One of {', '.join(SHELLS)}.")
+        raise CommandError(f"which shell? One of {', '.join(SHELLS)}")
     print(shellcode(["tower"], shell=args.shell))
 
 

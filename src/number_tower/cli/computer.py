@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from number_tower.cli.errors import rearm_interrupt
+from number_tower.cli.input import PlayerInput, list_idea_questions
 from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.coach.hints import hint
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import (
-    explain_topic,
     fill_text,
+    find_idea,
     format_details,
     format_introduction,
     format_sentence,
-    is_idea,
+    refuse_topic,
 )
 from number_tower.players.knowledge import get_knowledge
 from number_tower.solve.solution import Solution
 from number_tower.table import Table
 from number_tower.voice import get_voice
-
-if TYPE_CHECKING:
-    from number_tower.cli.input import PlayerInput
 
 
 class HintGiver:
@@ -40,8 +36,8 @@ class HintGiver:
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block or an idea."""
         voice = get_voice(table.book)
-        if is_idea(question.topic):
-            self._terminal.show(f"{explain_topic(question.topic, voice.noun)}\n")
+        if (idea := find_idea(question.topic, voice.noun)) is not None:
+            self._terminal.show(f"{idea.text}\n")
             return
         if table.hidden:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))
@@ -53,10 +49,8 @@ class HintGiver:
             self._terminal.show(f"{self._details or fill_text('details_none', {})}\n")
             return
         if question.topic:
-            ideas = (f"why {idea}" for idea in sorted(self._introduced))
-            self._terminal.show(
-                f"{explain_topic(question.topic, voice.noun, (f'why {table.game.legal[0]}', *ideas))}\n"
-            )
+            questions = [f"why {table.game.legal[0]}", *list_idea_questions(self._introduced)]
+            self._terminal.show(f"{refuse_topic(question.topic, questions)}\n")
             return
         try:
             with SearchProgress("cancels the hint", in_game=True) as progress:

@@ -55,7 +55,7 @@ class LazyStore(GameDatabase):
             listed = f"to list your games: tower history{self.db_option}"
             raise CommandError(f"there is no {format_text(what)} in {self.name}; {listed}") from None
         except store.StoreError as error:
-            raise CommandError(f"{error}.", code=FAILED) from None
+            raise CommandError(str(error), code=FAILED) from None
         finally:
             self.close()
 

@@ -47,7 +47,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
     if args.action is None and is_disabled(args.db):
         terminal.show(f"Games are not saved ({name_disabling(args.db)} says none).\n")
         return
-    with report_as("", StoreError, end=".", code=FAILED):
+    with report_as("", StoreError, code=FAILED):
         _ACTIONS[args.action](args, terminal)
 
 

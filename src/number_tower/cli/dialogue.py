@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from number_tower.cli.database import announce_wait
 from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_stop
-from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, list_commands
+from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, format_commands, list_commands
 from number_tower.cli.terminal import Terminal
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument, make_sentence
@@ -55,9 +55,9 @@ class Dialogue:
         """Tell the game so far and play it, until it is over or left."""
         over, automatic = self.table.outcome is not None, self.table.automatic
         if self.terminal.interactive and not (over or self.introduced or all(automatic)):
-            self.terminal.show(f"(Type at any time: {', '.join(list_commands(self.table))}.)\n\n")
-        if self.table.hidden and not over and self.voice.reader.seat is not None:
-            self.terminal.show(f"Remember which {self.voice.noun}s are used: they are not shown.\n\n")
+            self.terminal.show(f"{format_commands(list_commands(self.table))}\n")
+        if reminder := self.voice.remind_of_hidden(self.table):
+            self.terminal.show(f"{reminder}\n\n")
         self.narrate()
         self._play_on(tell_review=not over)
 
@@ -69,7 +69,7 @@ class Dialogue:
     def _play_on(self, *, tell_review: bool = True) -> None:
         """Play until the game is over or left; then release what it used, until it is needed again."""
         try:
-            with report_stop(describe=self.format_resume_hint):
+            with report_stop(NOTHING_TO_SAVE, self.format_resume_hint):
                 self._ask_moves()
         finally:
             for resource in (self.opponents, self.autosave):

@@ -20,7 +20,7 @@ NOTHING_TO_SAVE = "No move was made, so there is nothing to save."
 
 
 class CommandError(Exception):
-    """A call that cannot be carried out: the message in one line, and the exit code."""
+    """A call that cannot be carried out: the message in one line without a full stop at its end, and the exit code."""
 
     def __init__(self, problem: str, *, code: int = WRONG_CALL) -> None:
         super().__init__(problem)
@@ -46,18 +46,17 @@ def report_as(start: str, *errors: type[Exception], end: str = "", code: int = W
 
 
 @contextmanager
-def report_stop(before: str = "", describe: Callable[[str], str] = str) -> Iterator[None]:
-    """Turn the end of the input and Ctrl-C into a PlayStoppedError; `describe` may change its message.
+def report_stop(message: str, describe: Callable[[str], str] = str) -> Iterator[None]:
+    """Turn the end of the input (with this message) and Ctrl-C into a PlayStoppedError.
 
-    Without `before`, which says what the input ended before, a game ended before its first move.
+    `describe` may change the messages of both.
     """
     try:
         yield
     except InputEndedError:
-        ended = f"the input ended before {before}." if before else NOTHING_TO_SAVE
-        raise PlayStoppedError(describe(ended), code=FAILED) from None
+        raise PlayStoppedError(describe(message), code=FAILED) from None
     except KeyboardInterrupt:
-        raise PlayStoppedError(describe("stopped."), code=INTERRUPTED) from None
+        raise PlayStoppedError(describe("stopped"), code=INTERRUPTED) from None
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from number_tower.evaluation.suite import (
     DEFAULT_PATIENCE,
     DEFAULT_POSITIONS,
     DEFAULT_TRIES,
+    NoPositionError,
     Suite,
     arrange_suite,
     restore_suite,
@@ -105,7 +106,8 @@ def create_suite(args: Namespace, make: RespondentFactory) -> Suite:
     """Return the tasks of a call, and report what is wrong with it before any player is asked."""
     with (
         report_as("", UnknownPlayerError, BatchError),
-        report_as("", JournalDamagedError, code=FAILED),  # inside: it is a BatchError
+        report_as("", NoPositionError, end="; add games with --games"),  # inside: it is a BatchError
+        report_as("", JournalDamagedError, code=FAILED),  # likewise
         show_progress("new games", "stops") as games,
         show_progress("positions", "stops") as positions,
     ):

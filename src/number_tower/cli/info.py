@@ -8,7 +8,7 @@ from textwrap import fill
 from number_tower.brief import describe_rules
 from number_tower.cli.menu import ask_for_game, show_games
 from number_tower.cli.options import CommandParser
-from number_tower.cli.play import choose_game, format_options, read_rule_options
+from number_tower.cli.play import choose_game, format_options, format_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS, RANDOM
 from number_tower.text import format_argument
@@ -71,6 +71,5 @@ def run_rules(args: Namespace, terminal: Terminal) -> None:
     if book.about:
         terminal.show(f"\n{fill(book.about, min(80, terminal.columns))}\n")
     terminal.show("\n" + "".join(f"- {line}\n" for line in lines))
-    options = "".join(f" --{key} {format_argument(str(value))}" for key, value in read_rule_options(args).items())
-    call = f"tower play {format_argument(book.source)}{options}"
+    call = f"tower play {format_argument(book.source)}{format_rule_options(book, choice.rules)}"
     terminal.show(f"\nOptions: {format_options(book.options)}\nPlay it with: {call}\n")

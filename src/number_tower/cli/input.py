@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +62,16 @@ class PlayerInput(NamedTuple):
 def list_commands(table: Table, commands: Mapping[str, str] = GAME_COMMANDS) -> dict[str, str]:
     """Return the commands that can be of use: where blocks are hidden, there are no hints."""
     return {word: what for word, what in commands.items() if not (table.hidden and word in {"hint", "why"})}
+
+
+def format_commands(commands: Iterable[str], more: str = "") -> str:
+    """Return a line that says which commands can be typed, and perhaps more."""
+    return f"(Type at any time: {', '.join(commands)}.{more})\n"
+
+
+def list_idea_questions(introduced: Iterable[str]) -> list[str]:
+    """Return what can be typed to ask about the ideas that were introduced."""
+    return [f"why {idea}" for idea in sorted(introduced)]
 
 
 def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerInput:
@@ -136,7 +146,7 @@ class MovePrompt:
                 self.terminal.show_list({answer.topic: self.commands[answer.topic]})
             case "help":
                 self.terminal.show_event(voice.tell_help(table))
-                ideas = {f"why {idea}": "what this idea is" for idea in sorted(self.introduced)}
+                ideas = dict.fromkeys(list_idea_questions(self.introduced), "what this idea is")
                 self.terminal.show_list({**list_commands(table, self.commands), **ideas})
             case "moves":
                 for message in voice.tell_moves(table):

@@ -7,10 +7,10 @@ from argparse import Namespace
 from number_tower.brief import describe_rules
 from number_tower.cli.app import learn_in_app, opens_app
 from number_tower.cli.errors import report_stop
-from number_tower.cli.input import GAME_COMMANDS, MovePrompt
+from number_tower.cli.input import GAME_COMMANDS, MovePrompt, format_commands
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_seed
-from number_tower.cli.play import choose_game, create_dialogue, follow_up
+from number_tower.cli.play import choose_game, create_dialogue, follow_up, format_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import Exercise, find_exercises
 from number_tower.coach.reasons import explain_move
@@ -59,11 +59,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
     exercises = find_exercises(choice.rules, args.seed or 0)
     if exercises:
         terminal.show(f"\n{_COUNTS[len(exercises)]} to solve, and then a game.\n")
-        terminal.show(f"({', '.join(_LESSON_COMMANDS)}: type one of these at any time.)\n")
+        terminal.show(format_commands(_LESSON_COMMANDS))
     else:
         terminal.show("\nThere is no position to solve here, so let us start with a game.\n")
     prompt = MovePrompt(terminal, _LESSON_COMMANDS)
-    with report_stop("the end of the lesson"):
+    with report_stop("the input ended before the lesson was over"):
         for number, exercise in enumerate(exercises, 1):
             terminal.show_heading(f"\n{number} of {len(exercises)}\n")
             if not _ask_exercise(exercise, Table(exercise.game, book=choice.book), terminal, prompt):
@@ -108,7 +108,7 @@ def _play_game(table: Table, args: Namespace, terminal: Terminal) -> None:
     terminal.show("\n")
     dialogue.play()
     if dialogue.table.outcome is not None:
-        game = format_argument(args.game)
+        game = f"{format_argument(args.game)}{format_rule_options(table.book, table.game.rules)}"
         puzzle, play = (dialogue.format_command(command, game) for command in ("puzzle", "play"))
         terminal.show(f"\nThat was the first lesson. Next, try: {puzzle}, or {play} --vs easy\n")
     follow_up(dialogue, call, terminal)

@@ -76,7 +76,7 @@ def _run_safely(argv: Sequence[str]) -> int:
     try:
         return run_command(argv)
     except KeyboardInterrupt:
-        print_error("stopped.")
+        print_error("stopped")
         return INTERRUPTED
     except CommandError as error:
         print_error(str(error))

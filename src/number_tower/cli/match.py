@@ -13,7 +13,7 @@ from number_tower.cli.app import opens_app, play_match_in_app
 from number_tower.cli.config import load_config
 from number_tower.cli.database import announce_wait, choose_store
 from number_tower.cli.dialogue import Dialogue, format_record
-from number_tower.cli.errors import CommandError, print_error, report_as, report_stop
+from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_as, report_stop
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_count
 from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names
@@ -158,7 +158,7 @@ class _MatchSession:
             game.set_reader(Reader.at_keyboard(replace(game.table, automatic=self._automatic)))
         self._announce("start" if self.course.fresh else "score", game)
         while not self.course.series.match.over:
-            with report_stop(describe=game.format_resume_hint):
+            with report_stop(NOTHING_TO_SAVE, game.format_resume_hint):
                 self._announce("game", game)
                 self._terminal.show("\n")
                 game.play()

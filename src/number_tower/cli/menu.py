@@ -41,7 +41,7 @@ def _run_menu(args: Namespace, terminal: Terminal) -> None:
     terminal.show(f"\n{help_text}")
     explained = False
     while True:
-        with report_stop("a game was chosen"):
+        with report_stop("the input ended before a game was chosen"):
             answer = terminal.ask("Which game? ").strip()
         if parse_input(answer).command == "quit":
             return
@@ -71,7 +71,7 @@ def ask_for_game(args: Namespace, terminal: Terminal) -> bool:
         return True
     show_games(terminal, numbered=True)
     while True:
-        with report_stop("a game was chosen"):
+        with report_stop("the input ended before a game was chosen"):
             answer = terminal.ask("Which game? ").strip()
         if parse_input(answer).command == "quit":
             return False

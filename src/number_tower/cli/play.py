@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from number_tower import catalogue
@@ -14,11 +15,11 @@ from number_tower.cli.errors import CommandError, report_as
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.rules import RulesError
+from number_tower.rules import Rules, RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
 from number_tower.table import Table, TableError, check_player_name, check_player_names
-from number_tower.text import format_value
+from number_tower.text import format_argument, format_list, format_value
 
 if TYPE_CHECKING:
     from number_tower.cli.savefile import SaveFile
@@ -83,7 +84,7 @@ def choose_opponent(args: Namespace) -> None:
 def choose_game(args: Namespace, source: str | None) -> catalogue.GameChoice:
     """Return a game by its name or rule file, with the options of a call."""
     if source is None:
-        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file.")
+        raise CommandError(f"which game? One of {', '.join(catalogue.list_names())}, or a rule file")
     options = read_rule_options(args)
     hidden, first = getattr(args, "hidden", False), _FIRST[getattr(args, "first", "1")]
     try:
@@ -102,10 +103,15 @@ def read_rule_options(args: Namespace) -> dict[str, Any]:
     return {key: getattr(args, key) for key in catalogue.RULE_OPTIONS if getattr(args, key) is not None}
 
 
-def format_options(options: tuple[str, ...]) -> str:
+def format_rule_options(book: catalogue.Rulebook, rules: Rules) -> str:
+    """Return the options of a call that change the rules of a game into these, as in ` --target 21`."""
+    options = (book.find_options(rules) or {}).items()
+    return "".join(f" --{key} {format_argument(str(value))}" for key, value in options)
+
+
+def format_options(options: Iterable[str]) -> str:
     """Return a list of options for a sentence."""
-    *most, last = (f"--{option}" for option in options) if options else ["none"]
-    return f"{', '.join(most)} and {last}" if most else last
+    return format_list([f"--{option}" for option in options] or ["none"])
 
 
 def read_names(args: Namespace) -> tuple[tuple[str, str] | None, str | None]:

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
-from itertools import islice, pairwise
+from itertools import islice
 from secrets import randbelow
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,14 @@ from number_tower.cli.app import ask_puzzles_in_app, opens_app
 from number_tower.cli.config import load_config
 from number_tower.cli.database import choose_store
 from number_tower.cli.errors import CommandError, InputEndedError, print_error, report_as, report_stop
-from number_tower.cli.input import GAME_COMMANDS, MovePrompt, parse_input
+from number_tower.cli.input import (
+    GAME_COMMANDS,
+    MovePrompt,
+    PlayerInput,
+    format_commands,
+    list_idea_questions,
+    parse_input,
+)
 from number_tower.cli.options import CommandParser, parse_count, parse_day, parse_seed
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import Terminal
@@ -26,12 +33,18 @@ from number_tower.coach.hints import hint
 from number_tower.coach.patterns import find_ending
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import explain_topic, format_introduction, format_reason, is_idea
+from number_tower.coach.sentences import (
+    find_idea,
+    format_introduction,
+    format_moves,
+    format_reason,
+    format_sentence,
+    refuse_topic,
+)
 from number_tower.players.knowledge import find_hardest_moves
 from number_tower.session.database import AttemptLog
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import VALUE_VERBS
 from number_tower.table import Table, TableError, check_player_name
 from number_tower.text import make_sentence
 from number_tower.voice import Reader, get_voice
@@ -166,17 +179,18 @@ class PuzzleSession:
 
     def run(self) -> None:
         """Ask puzzles until there are enough of them, no more, or the player quits."""
-        with closing(self._log), report_stop("the puzzle was solved", lambda what: what + self._format_score(" ")):
+        stopped = "the input ended before the puzzle was solved"
+        with closing(self._log), report_stop(stopped, lambda message: message + self._format_score(". ")):
             self._ask_puzzles()
         if self._count is not None or self._asked > 1:
-            self._terminal.show(self._format_score("\n", "\n"))
+            self._terminal.show(self._format_score("\n", ".\n"))
 
     def _ask_puzzles(self) -> None:
         number = 0
         for number, (book, puzzle) in enumerate(islice(self._source, self._count), 1):
             if number == 1 and self._terminal.interactive:
                 again = f" The same puzzles again: --seed {self._source.seed}." if self._source.by_chance else ""
-                self._terminal.show(f"({', '.join(PUZZLE_COMMANDS)}: type one of these at any time.{again})\n\n")
+                self._terminal.show(f"{format_commands(PUZZLE_COMMANDS, again)}\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
             result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
             if result is None:
@@ -186,7 +200,7 @@ class PuzzleSession:
                 return
             self._terminal.show("\n" if self._count != number else "")
         if number == 0:
-            raise CommandError(f"{self._source.explain_end(0)}.")
+            raise CommandError(self._source.explain_end(0))
         if number != self._count:
             self._terminal.show(f"{make_sentence(self._source.explain_end(number))}\n")
 
@@ -208,15 +222,15 @@ class PuzzleSession:
             answer = parse_input(typed)
             if typed in {"n", "no", "stop"} or answer.command == "quit":
                 return False
-            if is_idea(answer.topic):
-                self._terminal.show(f"{explain_topic(answer.topic, noun)}\n")
+            if (idea := find_idea(answer.topic, noun)) is not None:
+                self._terminal.show(f"{idea.text}\n")
             if typed in {"", "y", "yes"}:
                 return True
 
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
             return ""
-        return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}.{after}"
+        return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}{after}"
 
 
 class PuzzleQuestion:
@@ -235,6 +249,7 @@ class PuzzleQuestion:
         self._log = log or AttemptLog(None)
         self._table = Table(puzzle.game, book=book)
         self._voice = get_voice(book, Reader(puzzle.game.to_move))
+        self._opponent = self._voice.get_name(self._table, 1 - puzzle.game.to_move)
         self._terminal = terminal
         self._solution = puzzle.solve()
         self._hinted = False
@@ -253,16 +268,19 @@ class PuzzleQuestion:
                 return None
             if answer.command == "skip":
                 self._save_result("skipped")
-                self._show_move(self._puzzle.answer, self._format_solution(short=True))
+                reason = _shorten_reason(explain_move(self._solution, self._puzzle.answer))
+                self._show_move(self._puzzle.answer, self._format_solution(reason))
                 return "skipped"
-            self._terminal.show(f"{self._give_hint(answer.topic)}\n")
+            self._terminal.show(f"{self._give_hint(answer)}\n")
 
-    def _give_hint(self, topic: str) -> str:
+    def _give_hint(self, question: PlayerInput) -> str:
         """Return what kind of move to look for, the first time; or what an idea is."""
-        if topic not in {"", "more"}:
-            return explain_topic(
-                topic, self._voice.noun, ["hint", *(f"why {idea}" for idea in sorted(self._introduced))]
-            )
+        if question.number is not None:
+            return "Reasons come after the answer. To answer, type the number alone."
+        if question.topic not in {"", "more"}:
+            idea = find_idea(question.topic, self._voice.noun)
+            questions = ["hint", *list_idea_questions(self._introduced)]
+            return refuse_topic(question.topic, questions) if idea is None else idea.text
         if self._hinted:
             return "That is the only hint. Type skip for the answer."
         self._hinted = True
@@ -275,27 +293,22 @@ class PuzzleQuestion:
 
     def _judge_move(self, block: int) -> PuzzleResult:
         """Save the result, and then announce it."""
-        self._save_result("right" if block == self._puzzle.answer else "wrong")
-        text = self._explain_move(block, short=True)
-        if block == self._puzzle.answer:
-            self._show_move(block, f"Right! {block} wins. {text}")
+        is_right = block == self._puzzle.answer
+        self._save_result("right" if is_right else "wrong")
+        reason = _shorten_reason(explain_move(self._solution, block))
+        sentence = format_sentence(reason, self._opponent, self._voice.noun)
+        introduction = format_introduction(reason, self._voice.noun, self._introduced)
+        verdict = "Right!" if is_right else "Not this one."
+        self._show_move(block, f"{verdict} {sentence}{introduction}")
+        if is_right:
             return "right"
-        verdict = VALUE_VERBS[self._solution.moves[block].value]
-        self._show_move(block, f"Not {block}: it {verdict}. {text}")
-        self._terminal.show(f"\n{self._format_solution(short=False)}\n")
+        self._terminal.show(f"\n{self._format_solution(explain_move(self._solution, self._puzzle.answer))}\n")
         return "wrong"
 
-    def _format_solution(self, *, short: bool) -> str:
-        return f"The only winning move is {self._puzzle.answer}. {self._explain_move(self._puzzle.answer, short=short)}"
-
-    def _explain_move(self, block: int, *, short: bool) -> str:
-        """Return the reason for or against a move; a short one leaves out the line of play, which is told anyway."""
-        reason = explain_move(self._solution, block)
-        if short:
-            reason = _shorten_reason(reason)
-        opponent, noun = self._voice.get_name(self._table, 1 - self._table.game.to_move), self._voice.noun
-        told = format_reason(reason, opponent=opponent, noun=noun)
-        return f"{told}{format_introduction(reason, noun, self._introduced)}"
+    def _format_solution(self, reason: Reason) -> str:
+        why = format_reason(reason, opponent=self._opponent, noun=self._voice.noun)
+        introduction = format_introduction(reason, self._voice.noun, self._introduced)
+        return f"The only winning move is {reason.block}. {why}{introduction}"
 
     def _show_move(self, block: int, text: str) -> None:
         """Show a text about a move, and then how the game could go on, best against best, unless that was said."""
@@ -303,19 +316,17 @@ class PuzzleQuestion:
         table, played = self._table, len(self._table.game.moves)
         for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
-        game = table.game
-        names = ["you" if seat == self._voice.reader.seat else self._voice.get_name(table, seat) for seat in (0, 1)]
-        moves, movers = game.moves[played:], game.movers[played:]
-        alternate = all(one != other for one, other in pairwise(movers))
-        told = (f"{move}{'' if alternate else f' ({names[mover]})'}" for move, mover in zip(moves, movers, strict=True))
-        ending = find_ending(game.position, movers[-1], moves[-1])
+        moves, movers = table.game.moves[played:], table.game.movers[played:]
+        names = ("you", self._opponent) if self._voice.reader.seat == 0 else (self._opponent, "you")
+        ending = find_ending(table.game.position, movers[-1], moves[-1])
         if ending is None:
             end = f", and so on{self._describe_rest(table)}."
         else:
             mover, noun = movers[-1], self._voice.noun
             end = f". {format_reason(ending, player=names[mover], opponent=names[1 - mover], noun=noun)}"
         known = ending is not None and end[2:] in text
-        self._terminal.show(f"{text}\n" if known else f"{text}\nIt could go on: {', '.join(told)}{end}\n")
+        more = "" if known else f"It could go on: {format_moves(moves, movers, names)}{end}\n"
+        self._terminal.show(f"{text}\n{more}")
 
     def _describe_rest(self, table: Table) -> str:
         """Say how a line ends that is not told to its end."""
@@ -325,7 +336,7 @@ class PuzzleQuestion:
             return " to the end"
         mover = table.game.to_move
         winner = mover if rest.value == "win" else 1 - mover
-        wins = "you win" if self._voice.reader.seat == winner else f"{self._voice.get_name(table, winner)} wins"
+        wins = "you win" if self._voice.reader.seat == winner else f"{self._opponent} wins"
         end = "it is a draw" if rest.value == "draw" else wins
         return f": {end}" if rest.plies is None else f": {rest.plies:,} more moves, and {end}"
 
@@ -357,9 +368,9 @@ def find_line(solution: Solution, block: int, most: int) -> list[int]:
 def _print_json(source: PuzzleSource, count: int) -> None:
     puzzles = [_puzzle_to_json(book, puzzle) for book, puzzle in islice(source, count)]
     if not puzzles:
-        raise CommandError(f"{source.explain_end(0)}.")
+        raise CommandError(source.explain_end(0))
     if len(puzzles) < count:
-        print_error(f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}.")
+        print_error(f"{len(puzzles):,} of the {count:,} puzzles asked for: {source.explain_end(len(puzzles))}")
     print(json.dumps({"seed": source.seed, "puzzles": puzzles}))
 
 

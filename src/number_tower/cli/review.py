@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import fill
 
@@ -107,16 +106,10 @@ def _print_moves(reviewed: GameReview, words: ReviewText, terminal: Terminal) ->
     indent, introduced = " " * (6 if narrow else 8), set[str]()
     for line, move in zip(lines, reviewed.moves, strict=True):
         terminal.write(f"{line}\n")
-        for sentence in (*["forced"] * (move.forced and narrow), *_list_remarks(move, words, introduced)):
+        for sentence in (*["forced"] * (move.forced and narrow), *words.list_remarks(move, introduced)):
             terminal.write(f"{fill(sentence, terminal.columns, initial_indent=indent, subsequent_indent=indent)}\n")
     if reviewed.mistakes:
         terminal.show("\n?: a win became a draw, or a draw a loss. ??: a win became a loss.\n")
-
-
-def _list_remarks(move: JudgedMove, words: ReviewText, introduced: set[str]) -> Iterator[str]:
-    yield from words.format_mistake(move, introduced)
-    if move.skips:
-        yield f"({words.names[1 - move.player]} cannot place a {words.noun} and skips.)"
 
 
 def _format_value(worth: Worth | None, unknown: str) -> str:

@@ -81,10 +81,10 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, _: Terminal) -> int:
     """Serve the games to browsers until Ctrl-C."""
     chosen = _read_settings(args)
-    with require_extra("serving games", "web"), report_as("", StoreError, end=".", code=FAILED):
+    with require_extra("serving games", "web"), report_as("", StoreError, code=FAILED):
         from number_tower.web import server  # noqa: PLC0415 - the extra may not be installed
 
-        with report_as("", server.ServerStartError, end=".", code=FAILED):
+        with report_as("", server.ServerStartError, code=FAILED):
             return server.run(chosen, lambda text: print(text, flush=True))
 
 

@@ -19,7 +19,7 @@ from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS, Worth
 from number_tower.table import Table
-from number_tower.text import LONGEST_LIST, format_text, format_value, summarize_numbers
+from number_tower.text import LONGEST_LIST, format_text, format_value, make_sentence, summarize_numbers
 from number_tower.voice import BOTH, get_voice
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def run(args: Namespace, terminal: Terminal) -> None:
         terminal.show(f"(This game was {table.declared.reason}; this is its last position.)\n")
     table = _play_moves(table, args.moves)
     with SearchProgress() as progress:
-        with report_as("", NotSolvedError, end=".", code=NOT_SOLVED):
+        with report_as("", NotSolvedError, code=NOT_SOLVED):
             solution = solve(
                 table.game, plies=not args.values, seconds=args.seconds, memory=args.memory, progress=progress.update
             )
         if not args.json:
             progress.clear()
             terminal.show_heading(f"{_format_verdict(solution, table)}\n")
-        with report_as("what the moves are worth: ", NotSolvedError, end=".", code=NOT_SOLVED):
+        with report_as("what the moves are worth: ", NotSolvedError, code=NOT_SOLVED):
             ranked = _rank_moves(solution)
             line, missing = _find_line(solution) if args.line else ([], "")
     if args.json:
@@ -81,7 +81,7 @@ def run(args: Namespace, terminal: Terminal) -> None:
         _print_moves(ranked, terminal, everything=args.all)
         terminal.show(f"\n{_describe_method(solution, args)}\n")
     if missing:
-        terminal.show(f"\n{missing}\n")
+        terminal.show(f"\n{make_sentence(missing)}\n")
     if line:
         _show_line(line, table, terminal, best=solution.plies is not None)
 
@@ -135,11 +135,11 @@ def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:
 def _find_line(solution: Solution) -> tuple[list[int], str]:
     """Return a best line, or why there is none."""
     if solution.plies is not None and solution.plies > LONGEST_LINE:
-        return [], f"A best line has {_format_plies(solution.plies)}: too many to print."
+        return [], f"a best line has {_format_plies(solution.plies)}: too many to print"
     try:
         return list(solution.line()), ""
     except NotSolvedError as error:
-        return [], f"A best line to the end: {error}."
+        return [], f"a best line to the end: {error}"
 
 
 def _format_verdict(solution: Solution, table: Table) -> str:

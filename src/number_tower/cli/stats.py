@@ -171,7 +171,7 @@ def _print_results(found: Statistics, terminal: Terminal) -> None:
     rows = [row for each in found.results for row in _list_seat_rows(each)]
     began, second = (Tally.add_up(getattr(each, turn) for each in found.results) for turn in ("began", "second"))
     if began.games and second.games:
-        rows += [_format_result("all, began", began), _format_result("all, second", second)]
+        rows += [_format_result("all games, started", began), _format_result("all games, second", second)]
     _print_table(("Results", "games", "won", "drawn", "lost", "won"), rows, _RESULTS, terminal)
     if rows:
         terminal.show(f"  # won   = drawn   . lost\n{_describe_abandoned(found)}")

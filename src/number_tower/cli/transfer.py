@@ -100,7 +100,7 @@ def run_import(args: Namespace, terminal: Terminal) -> None:
     """Import games from a file or standard input; all of them, or none if one of them is wrong."""
     name = "standard input" if args.file is None else format_path(args.file)
     with (
-        report_as(f"{name}, ", TransferError, end=". Nothing was imported.", code=FAILED),
+        report_as(f"{name}, ", TransferError, end=". Nothing was imported", code=FAILED),
         report_as(f"{name} cannot be read: ", OSError),
         nullcontext(sys.stdin.buffer) if args.file is None else open(args.file, "rb") as stream,
     ):

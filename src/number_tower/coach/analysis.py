@@ -63,7 +63,7 @@ class PositionAnalysis(NamedTuple):
 
 
 def find_hint(game: Game, seconds: float, *, progress: Callable[[Progress], object] | None = None) -> Hint | None:
-    """Make a hint in so much time, without the plies if need be; None if the time is not enough."""
+    """Make a hint within `seconds`, without the plies if need be; None if that is not enough."""
     for plies, part in ((True, 0.6), (False, 0.4)):
         with suppress(NotSolvedError):
             return hint(solve(game, plies=plies, seconds=part * seconds, memory=MEMORY, progress=progress))

@@ -39,7 +39,7 @@ _MAX_GAME_LENGTH = 40
 _MAX_MOVES = 40
 """Moves among which a beginner may be asked to find one."""
 
-_IDEAS = (
+_EXERCISE_KINDS = (
     "multiple", "pairs", "made_up", "ahead", "threat_or", "threat", "threat_or_higher", "outlasts", "made_up_again",
     "alone", "out_of_reach", "blocked", "answers", "forced", "answers_rule", "plan", "plan_careful",
 )  # fmt: skip
@@ -89,9 +89,16 @@ class Hint(NamedTuple):
 
     def name_move(self) -> str:
         """Write which block to place."""
-        key = "move_only" if self.legal == 1 else f"move_{self.worth.value}"
-        if key == "move_loss":
-            key += {"lost_unknown": "_unknown", "lost": ""}.get(self._choose_nudge(), "_alike")
+        if self.legal == 1:
+            key = "move_only"
+        elif self.worth.value != "loss":
+            key = f"move_{self.worth.value}"
+        elif self.worth.plies is not None and self.best < self.legal:
+            key = "move_loss"
+        elif self.worth.plies is None and self.safe:
+            key = "move_loss_unknown"
+        else:
+            key = "move_loss_alike"
         return fill_text(key, {"block": self.block})
 
     def why(self, opponent: str, noun: str) -> str:
@@ -99,12 +106,9 @@ class Hint(NamedTuple):
         if self.worth.value == "win":
             return format_advice(self.reason, opponent, noun)
         if self.worth.value == "loss":
-            return format_advice(self.reason, opponent, noun, key="advice_loss")
+            key = "advice_only" if self.legal == 1 else "advice_loss"
+            return format_advice(self.reason, opponent, noun, key=key)
         return format_sentence(self.reason, opponent, noun)
-
-    def give_details(self, opponent: str, noun: str) -> str:
-        """Write what the reason leaves out; empty if that is nothing."""
-        return format_details(self.reason, opponent=opponent, noun=noun)
 
 
 def hint(solution: Solution) -> Hint:
@@ -146,7 +150,8 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
     if step < len(texts):
         return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
-    details, idea = hint.give_details(opponent, voice.noun), get_idea(hint.reason, voice.noun)
+    details = format_details(hint.reason, opponent=opponent, noun=voice.noun)
+    idea = get_idea(hint.reason, voice.noun)
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
 
 
@@ -178,11 +183,11 @@ def find_exercises(rules: Rules, seed: int = 0) -> tuple[Exercise, ...]:
     chosen = found[:1]
     while len(chosen) < EXERCISE_COUNT:
         ideas = {each.kind for each in chosen}
-        new = [each for each in found if each.kind not in ideas and each.kind in _IDEAS]
+        new = [each for each in found if each.kind not in ideas and each.kind in _EXERCISE_KINDS]
         harder = [each for each in found if each.difficulty > chosen[-1].difficulty] if chosen else []
         if not new and not harder:
             break
-        chosen.append(min(new, key=lambda each: _IDEAS.index(each.kind)) if new else harder[0])
+        chosen.append(min(new, key=lambda each: _EXERCISE_KINDS.index(each.kind)) if new else harder[0])
     return tuple(sorted(chosen, key=lambda each: each.difficulty))
 
 

@@ -6,6 +6,7 @@ Every function describes the position after a move that is known to win for `mov
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from number_tower.position import Position
@@ -80,43 +81,42 @@ def find_pattern(after: Position, mover: int, block: int) -> Reason | None:
 # Theories -------------------------------------------------------------------------------------------------------------
 
 
-def find_multiple(after: Position, mover: int, block: int) -> Iterator[Reason]:
+def find_multiple(after: Position, mover: int, block: int) -> Reason | None:
     """On a rising tower with steps from 1: what is left is a multiple of one more than the largest step."""
     rules = after.rules
     left = rules.blocks[-1] - block
     above = rules.every & ~rules.up_to(block)
     if rules.step is None or above.bit_count() != left or left % (rules.step + 1):  # with gaps it does not hold
-        return
+        return None
     modulus = rules.step + 1
     facts: dict[str, Fact] = {"left": left, "modulus": modulus, "rounds": left // modulus, "last": rules.blocks[-1]}
     facts["steps"] = "1" if rules.step == 1 else f"1 to {rules.step}"
-    yield Reason("multiple", mover, block, facts)
+    return Reason("multiple", mover, block, facts)
 
 
-def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Iterator[Reason]:
+def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver) -> Reason:
     """Everything that can follow has a partner, and none of these is the block itself."""
-    replies = after.legal
-    pairs = [(reply, matching.find_partner(after, reply) or 0) for reply in replies[:MAX_ANSWERS]]
-    facts: dict[str, Fact] = {"pairs": format_answers(pairs, more=len(replies) > MAX_ANSWERS), "matching": ""}
+    matched: tuple[int, ...] = ()
     if after.left[mover].bit_count() <= 2 * _MAX_PAIRS:
-        every = [f"{one} and {other}" for one, other in matching.list_pairs(after)]
-        facts |= {"matching": ", ".join(every)} | ({"pairs": ""} if len(every) <= _FEW_PAIRS else {})
-    yield Reason("pairs", mover, block, facts)
+        matched = tuple(chain.from_iterable(matching.list_pairs(after)))
+    replies = () if 0 < len(matched) <= 2 * _FEW_PAIRS else after.legal[: MAX_ANSWERS + 1]
+    partners = tuple(matching.find_partner(after, reply) or 0 for reply in replies)
+    return Reason("pairs", mover, block, {"replies": replies, "partners": partners, "matched": matched})
 
 
-def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Iterator[Reason]:
+def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Reason | None:
     """Compare the towers: fewer blocks to go than the other; or, if neither can arrive, no fewer left to place."""
     mine, theirs = towers.find_prospect(after, mover), towers.find_prospect(after, 1 - mover)
     facts: dict[str, Fact] = {"target": after.rules.target or 0}
     if mine.arrives and (not theirs.arrives or mine.fewest < theirs.fewest):
         facts |= {"to_go": mine.fewest, "way": _find_path(after, mover, towers)}
-        if theirs.arrives:
-            short = (after.rules.target or 0) - after.heights[1 - mover]
-            yield Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest, "short": short})
-        else:
-            yield Reason("alone", mover, block, facts)
-    elif not theirs.arrives:
-        yield Reason("outlasts", mover, block, {**facts, "mine": mine.most, "theirs": theirs.most})
+        if not theirs.arrives:
+            return Reason("alone", mover, block, facts)
+        short = (after.rules.target or 0) - after.heights[1 - mover]
+        return Reason("ahead", mover, block, {**facts, "theirs": theirs.fewest, "short": short})
+    if theirs.arrives:
+        return None
+    return Reason("outlasts", mover, block, {**facts, "mine": mine.most, "theirs": theirs.most})
 
 
 def _find_path(position: Position, player: int, towers: SeparateTowersSolver) -> tuple[int, ...]:
@@ -157,23 +157,17 @@ def _find_complements(after: Position, mover: int, block: int) -> Reason | None:
         if gap % rounds or (theirs and whole <= theirs[-1]):
             continue
         if all(whole - each in mine and (rules.supply != "shared" or whole != 2 * each) for each in theirs):
-            pairs = [(each, whole - each) for each in theirs[:MAX_ANSWERS]]
-            sums = format_answers(pairs, more=len(theirs) > MAX_ANSWERS)
+            replies = theirs[: MAX_ANSWERS + 1]
             facts: dict[str, Fact] = {"gap": gap, "whole": whole, "rounds": rounds, "target": rules.target}
-            return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, {**facts, "sums": sums})
+            facts |= {"replies": replies, "partners": tuple(whole - each for each in replies)}
+            return Reason("made_up" if rounds == 1 else "made_up_again", mover, block, facts)
     return None
-
-
-def format_answers(pairs: Sequence[tuple[int, int | None]], *, more: bool = False) -> str:
-    """Write replies with the answer to each: 1 with 9, 2 with 8, 3 needs none."""
-    told = [f"{reply} needs none" if answer is None else f"{reply} with {answer}" for reply, answer in pairs]
-    return ", ".join([*told, "and so on"] if more else told)
 
 
 # Separate towers ------------------------------------------------------------------------------------------------------
 
 
-def _find_threat(after: Position, mover: int, block: int) -> Reason | None:
+def _find_unstoppable_threat(after: Position, mover: int, block: int) -> Reason | None:
     """One more block would reach the target, and it cannot be taken away."""
     need = find_needed_block(after, mover)
     if need is None or after.to_move == mover:
@@ -227,7 +221,7 @@ def find_hopeless_height(after: Position, mover: int, block: int) -> Reason | No
     return Reason("too_low", mover, block, facts)
 
 
-def find_block(after: Position, mover: int, block: int) -> Reason | None:
+def find_blocked_opponent(after: Position, mover: int, block: int) -> Reason | None:
     """Where the higher tower wins: the opponent can place nothing any more; the move may also have drawn."""
     mine, theirs = _describe_reach(after, mover), _describe_reach(after, 1 - mover)
     if mine is None or theirs is None or theirs.blocks or mine.most < theirs.most:
@@ -270,14 +264,17 @@ def _find_summands(blocks: Sequence[int], sums: Sequence[int], total: int) -> It
             yield blocks[place - 1]
 
 
-_PATTERNS = (_find_threat, _find_safe_lead, find_block, _find_complements)
+_PATTERNS = (_find_unstoppable_threat, _find_safe_lead, find_blocked_opponent, _find_complements)
 
 
 # Plans ----------------------------------------------------------------------------------------------------------------
 
 
 class PlanBudget:
-    """Counts the positions that may still be looked at to check plans; the same question gets the same answer."""
+    """Counts the positions that may still be looked at to check plans.
+
+    A count instead of a time limit, so that results are reproducible.
+    """
 
     def __init__(self, positions: int) -> None:
         self._left = positions
@@ -321,7 +318,7 @@ class LargestBlockPlan:
         return self._known[position]
 
     def _list_next(self, position: Position) -> Iterable[Position]:
-        """Return what can follow: all replies, or the one move of the plan; a lost game if it has none."""
+        """Return what can follow: all replies, or the one move of the plan; () if that wins at once, or by a trap."""
         following = [position.place(block) for block in reversed(position.legal)]
         if position.to_move != self._mover:
             return following

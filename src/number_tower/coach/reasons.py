@@ -5,7 +5,7 @@ A reason is facts, not words (`coach.sentences` has those), so that every one ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import accumulate
 
@@ -18,7 +18,7 @@ from number_tower.coach.patterns import (
     Reason,
     can_win_at_once,
     compare_towers,
-    find_block,
+    find_blocked_opponent,
     find_ending,
     find_hopeless_height,
     find_last_threat,
@@ -26,7 +26,6 @@ from number_tower.coach.patterns import (
     find_needed_block,
     find_pairs,
     find_pattern,
-    format_answers,
 )
 from number_tower.position import Position
 from number_tower.solve.limits import NotSolvedError
@@ -37,7 +36,7 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
-__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_bare", "is_safe", "why"]
+__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "why"]
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
@@ -50,7 +49,7 @@ _MAX_SAFE_CHECKED, _MAX_REPLIES = 50, 1_000
 """Moves, and replies to each, that are looked at to find one after which the opponent cannot win at once."""
 
 _PLAN_POSITIONS = 2_000
-"""Positions that are looked at to check plans, for one question."""
+"""Positions at which plans are checked to explain one move, or to choose one of some winning moves."""
 
 _TEACHING_ORDER = (
     "exact", "stuck", "higher", "multiple", "pairs", "made_up", "made_up_again", "ahead", "alone", "outlasts",
@@ -59,25 +58,20 @@ _TEACHING_ORDER = (
 )  # fmt: skip
 _GOOD_ENOUGH = _TEACHING_ORDER[:6]
 
-_BARE = frozenset(f"{value}{length}" for value in ("win", "draw", "loss") for length in ("", "_line", "_long"))
-
-
 _FindReason = Callable[[Position, int, int], Reason | None]
 
 
 def explain_move(solution: Solution, block: int) -> Reason:
     """Return the reason for the value of a move."""
     position, value = solution.position, solution.moves[block].value
-    mover, after = position.to_move, solution.after(block)
-    if (ending := find_ending(after.position, mover, block)) is not None:
+    if (ending := find_ending(position.place(block), position.to_move, block)) is not None:
         return ending
-    explainer = _Explainer()
     try:
         if value == "win":
-            return explainer.explain_win(solution, [block])
-        return next(explainer.explain_loss(solution, block) if value == "loss" else _explain_draw(solution, block))
+            return _Explainer().explain_win(solution, [block])
+        return _Explainer().explain_loss(solution, block) if value == "loss" else _explain_draw(solution, block)
     except NotSolvedError:
-        return Reason(value, mover, block, {})
+        return Reason(value, position.to_move, block, {})
 
 
 def find_reason(solution: Solution, block: int) -> Reason | None:
@@ -89,28 +83,19 @@ def find_reason(solution: Solution, block: int) -> Reason | None:
 
 
 def find_best_reason(solution: Solution) -> Reason:
-    """Return the reason of a best move: of equally good moves the most instructive one."""
-    best = solution.best[:_MAX_COMPARED]
+    """Return the reason of a best move: of winning moves the most instructive one; in a lost position a safe one."""
     if solution.value == "win":
-        return _Explainer().explain_win(solution, best)
+        return _Explainer().explain_win(solution, solution.best[:_MAX_COMPARED])
+    block = solution.best[0]
     if solution.value == "loss" and solution.plies is None:
-        best = next(((block,) for block in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, block)), best[:1])
-    return _choose_best(explain_move(solution, block) for block in best) or explain_move(solution, best[0])
+        block = next((each for each in solution.best[:_MAX_SAFE_CHECKED] if is_safe(solution, each)), block)
+    return explain_move(solution, block)
 
 
 def is_safe(solution: Solution, block: int) -> bool:
     """Say whether the opponent is known not to be able to win at once after a move."""
     mover, after = solution.position.to_move, solution.position.place(block)
     return after.legal_mask.bit_count() <= _MAX_REPLIES and not can_win_at_once(after, 1 - mover)
-
-
-def is_bare(reason: Reason) -> bool:
-    """Say whether a reason is only a line of moves or a verdict, here or where it refers to another one."""
-    if reason.kind in _BARE:
-        return True
-    if reason.kind in {"refuted", "forced", "threat_or"}:
-        return reason.because is None or is_bare(reason.because)
-    return False
 
 
 def _choose_best(reasons: Iterable[Reason | None]) -> Reason | None:
@@ -124,7 +109,7 @@ def _choose_best(reasons: Iterable[Reason | None]) -> Reason | None:
 
 
 class _Explainer:
-    """Finds reasons for wins and losses; the work for checking plans is limited for each question."""
+    """Finds reasons for wins and losses; the work for checking plans is limited for each explainer."""
 
     def __init__(self) -> None:
         self._budget = PlanBudget(_PLAN_POSITIONS)
@@ -136,9 +121,9 @@ class _Explainer:
             self._find_endings,
             self._find_simple,
             self._find_two_step,
-            self._find_threat,
+            self._find_threat_with_plan,
             self._find_plan,
-            self._find_answers,
+            self._find_answers_with_plan,
             self._find_plan_ahead,
             self._find_answers_ahead,
         )
@@ -150,17 +135,15 @@ class _Explainer:
         except NotSolvedError:
             return Reason("win", solution.position.to_move, blocks[0], {})
 
-    def explain_loss(self, solution: Solution, block: int) -> Iterator[Reason]:
-        """Give why a move loses: for good, or by an answer that refutes it, and why that wins."""
+    def explain_loss(self, solution: Solution, block: int) -> Reason:
+        """Return why a move loses: for good, or by an answer that refutes it, and why that wins."""
         mover, after = solution.position.to_move, solution.after(block)
         if (hopeless := find_hopeless_height(after.position, mover, block)) is not None:
-            yield hopeless
+            return hopeless
         if after.position.to_move == mover:
-            yield _explain_by_line(solution, block, "loss")
-            return
+            return _explain_by_line(solution, block, "loss")
         because = self.explain_win(after, self._list_refutations(solution, block, after))
-        kind = "partner" if because.kind == "pairs" and isinstance(after.solver, MatchingSolver) else "refuted"
-        yield Reason(kind, mover, block, {"reply": because.block}, because)
+        return Reason("refuted", mover, block, {"reply": because.block}, because)
 
     def _list_refutations(self, solution: Solution, block: int, after: Solution) -> Sequence[int]:
         """Return answers that win, the quickest first; where blocks are in pairs, the partner."""
@@ -193,10 +176,7 @@ class _Explainer:
     def _find_simple(self, solution: Solution, block: int) -> Reason | None:
         """Return a reason that the position after the move shows."""
         mover, after = solution.position.to_move, solution.after(block)
-        position, solver = after.position, after.solver
-        if position.outcome is None and isinstance(solver, TopSolver | MatchingSolver | SeparateTowersSolver):
-            return next(_apply_theory(after, mover, block), None) or find_pattern(position, mover, block)
-        return find_pattern(position, mover, block)
+        return _apply_theory(after, mover, block) or find_pattern(after.position, mover, block)
 
     def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
@@ -209,7 +189,7 @@ class _Explainer:
             or _find_threat(after, mover, block, find_last_threat)
         )
 
-    def _find_threat(self, solution: Solution, block: int) -> Reason | None:
+    def _find_threat_with_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat after which, if it is stopped, there is a plan."""
         mover, after = solution.position.to_move, solution.after(block)
         return None if after.position.to_move == mover else _find_threat(after, mover, block, self._find_any_plan)
@@ -225,7 +205,7 @@ class _Explainer:
         """Return a plan that looks ahead, and wins against every reply."""
         return self._check_plan("plan_ahead", solution.position.place(block), solution.position.to_move, block)
 
-    def _find_answers(self, solution: Solution, block: int) -> Reason | None:
+    def _find_answers_with_plan(self, solution: Solution, block: int) -> Reason | None:
         """Return an answer to each reply that wins at once or by a plan."""
         mover, after = solution.position.to_move, solution.after(block)
         if after.position.to_move == mover:
@@ -250,15 +230,19 @@ class _Explainer:
         return self._plans[kind, mover].explain(after, block)
 
 
-def _apply_theory(after: Solution, mover: int, block: int) -> Iterator[Reason]:
-    """Give what the theory of the rules says about a winning move."""
-    solver = after.solver
-    if isinstance(solver, TopSolver):
-        yield from find_multiple(after.position, mover, block)
-    elif isinstance(solver, MatchingSolver):
-        yield from find_pairs(after.position, mover, block, solver)
-    elif isinstance(solver, SeparateTowersSolver):
-        yield from compare_towers(after.position, mover, block, solver)
+def _apply_theory(after: Solution, mover: int, block: int) -> Reason | None:
+    """Return what the theory of the rules says about a winning move that does not end the game."""
+    if after.position.outcome is not None:
+        return None
+    match after.solver:
+        case TopSolver():
+            return find_multiple(after.position, mover, block)
+        case MatchingSolver() as matching:
+            return find_pairs(after.position, mover, block, matching)
+        case SeparateTowersSolver() as towers:
+            return compare_towers(after.position, mover, block, towers)
+        case _:
+            return None
 
 
 def _find_threat(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:
@@ -316,19 +300,16 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason |
         kind = "answers"
     else:
         kind = "answers_rule"
-    told = format_answers([(answer.reply, answer.block) for answer in answers])
-    return Reason(kind, mover, block, {"answers": told}, answers=tuple(answers))
+    return Reason(kind, mover, block, {}, answers=tuple(answers))
 
 
 # Why a move draws, and lines ------------------------------------------------------------------------------------------
 
 
-def _explain_draw(solution: Solution, block: int) -> Iterator[Reason]:
-    """Give why a move draws."""
-    blocked = find_block(solution.position.place(block), solution.position.to_move, block)
-    if blocked is not None:
-        yield blocked
-    yield _explain_by_line(solution, block, "draw")
+def _explain_draw(solution: Solution, block: int) -> Reason:
+    """Return why a move draws."""
+    blocked = find_blocked_opponent(solution.position.place(block), solution.position.to_move, block)
+    return blocked or _explain_by_line(solution, block, "draw")
 
 
 def _explain_by_line(solution: Solution, block: int, value: Value) -> Reason:

@@ -298,32 +298,35 @@ class ReviewText(NamedTuple):
 
         Ideas that are not among those introduced are introduced, and added to them; by default none is.
         """
+        for sentence, reason in self._explain_mistake(move):
+            yield sentence
+            if reason and introduced is not None and (idea := introduce_idea(reason, self.noun, introduced)):
+                yield idea.introduction
+
+    def list_reasons(self, move: JudgedMove) -> list[Reason]:
+        """Return the reasons that are given for a mistake; none for other moves."""
+        return [reason for _, reason in self._explain_mistake(move) if reason is not None]
+
+    def _explain_mistake(self, move: JudgedMove) -> Iterator[tuple[str, Reason | None]]:
+        """Give the sentences about a mistake, each with its reason; nothing for other moves."""
         if move.before is None or move.after is None or not move.mistake:
             return
         if move.best:
             reason = self.format_reason(move, move.reason)
             because = "" if reason is None else f" {re.sub('^Then', f'After {move.best[0]},', reason)}"
-            yield f"{move.best[0]} would have kept the {move.before.value}{_format_others(move.best[1:])}.{because}"
-            yield from self._introduce(move.reason, introduced)
+            others = _format_others(move.best[1:])
+            yield f"{move.best[0]} would have kept the {move.before.value}{others}.{because}", move.reason
         if move.after.value == "draw":
-            yield f"{move.block} leaves only a draw."
+            yield f"{move.block} leaves only a draw.", None
         elif move.refutation is not None:
             player, opponent = self.names[move.player], self.names[1 - move.player]
-            yield format_sentence(move.refutation, opponent, self.noun, player=player)
-            yield from self._introduce(move.refutation, introduced)
-
-    def _introduce(self, reason: Reason | None, introduced: set[str] | None) -> Iterator[str]:
-        """Write a sentence that introduces the idea behind a reason, unless it was introduced."""
-        if reason is None or introduced is None:
-            return
-        if (idea := introduce_idea(reason, self.noun, introduced)) is not None:
-            yield idea.introduction
+            yield format_sentence(move.refutation, opponent, self.noun, player=player), move.refutation
 
     def list_remarks(self, move: JudgedMove, introduced: set[str] | None = None) -> Iterator[str]:
         """Write all there is to say about a move."""
         yield from self.format_mistake(move, introduced)
         if move.skips:
-            yield f"{self.names[1 - move.player]} cannot place a {self.noun} and skips."
+            yield f"({self.names[1 - move.player]} cannot place a {self.noun} and skips.)"
 
     def format_reason(self, move: JudgedMove, reason: Reason | None) -> str | None:
         """Write why a move has its value."""

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from number_tower.catalogue import parse_toml
-from number_tower.coach.patterns import Answer, Reason
+from number_tower.coach.patterns import MAX_ANSWERS, Answer, Reason
 from number_tower.solve.worth import Value
-from number_tower.text import Template, format_list, format_text
+from number_tower.text import Template, format_list, format_text, summarize_numbers
 from number_tower.text import Value as Fact
 
 _LONGEST_WAY = 6
 """Blocks of a way to the target that are listed."""
 
-_LOSSES = {"lower", "refuted", "partner", "too_low", "loss", "loss_line", "loss_long"}
+_LOSSES = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
 _DRAWS = {"level", "blocked_draw", "draw", "draw_line", "draw_long"}
 
 _PLANS = {"plan", "plan_careful", "plan_ahead"}
@@ -34,7 +35,7 @@ _RULES = (
 
 
 _KINDS_BY_IDEA = {
-    "pairs": ("pairs", "partner"),
+    "pairs": ("pairs",),
     "rounds": ("multiple", "made_up_again"),
     "sums": ("made_up",),
     "counting": ("ahead", "alone", "outlasts"),
@@ -60,7 +61,7 @@ def get_value(reason: Reason) -> Value:
 def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "you") -> str:
     """Write whether a move wins, and why: "12 wins. That leaves 18 steps to 30. ..."."""
     why = format_reason(reason, opponent=opponent, player=player, noun=noun)
-    key = "verdict_refuted" if reason.kind in {"refuted", "partner"} else f"verdict_{get_value(reason)}"
+    key = "verdict_refuted" if reason.kind == "refuted" else f"verdict_{get_value(reason)}"
     verdict = fill_text(key, {"block": reason.block, "why": why})
     return verdict if key == "verdict_refuted" else f"{verdict} {why}"
 
@@ -82,9 +83,9 @@ def format_reason(reason: Reason, *, opponent: str, player: str = "you", noun: s
 
 def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: str = "block") -> str:
     """Write what a reason leaves out: why each answer wins, or all pairs; empty if that is nothing."""
-    if reason.kind in {"refuted", "partner"} and reason.because is not None:
+    if reason.kind == "refuted" and reason.because is not None:
         return format_details(reason.because, opponent=player, player=opponent, noun=noun)
-    if reason.kind == "pairs" and reason.facts["pairs"] and reason.facts["matching"]:
+    if reason.kind == "pairs" and reason.facts["replies"] and reason.facts["matched"]:
         return _begin_sentences(fill_text("why_pairs_all", _collect_facts(reason, player, opponent, noun)))
     if reason.kind != "answers_rule":
         return ""
@@ -92,7 +93,7 @@ def format_details(reason: Reason, *, opponent: str, player: str = "you", noun: 
 
 
 def _format_answer(answer: Answer, player: str, opponent: str, noun: str) -> str:
-    facts: dict[str, Fact] = {"reply": answer.reply, "leaf": _format_leaf(answer.reason, player, opponent, noun)}
+    facts: dict[str, Fact] = {"reply": answer.reply, "clause": _format_clause(answer.reason, player, opponent, noun)}
     if answer.block is None:
         return fill_text("more_reply", facts)
     return fill_text("more_answer", {**facts, "answer": answer.block})
@@ -103,11 +104,11 @@ def _choose_key(reason: Reason) -> str:
     variant = ""
     if reason.kind in {"out_of_reach", "too_low"} and not reason.facts["room"]:
         variant = "_stuck"
-    elif reason.kind == "pairs" and not reason.facts["pairs"]:
+    elif reason.kind == "pairs" and not reason.facts["replies"]:
         variant = "_all"
     elif reason.kind == "threat" and reason.facts["unfit"]:
         variant = "_unfit"
-    elif isinstance(movers := reason.facts.get("movers"), list) and len(movers) == 1:
+    elif len(_get_numbers(reason, "movers")) == 1:
         return "why_line_end"
     elif reason.kind in {"forced", "threat_or"}:
         variant = "_plan" if _starts_plan(reason) else "" if "answer" in reason.facts else "_end"
@@ -121,30 +122,63 @@ def _starts_plan(reason: Reason) -> bool:
 def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dict[str, Fact]:
     """Return the fields of a reason's text, but `because`."""
     facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "reach": ""}
-    facts["such"] = _format_way(reason.facts.get("way", ()), " with {}" if "blocked" in reason.kind else " ({})")
+    facts["such"] = _format_way(_get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})")
     facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
-    facts["line"] = _format_line(reason, player, opponent)
-    placer = "player" if reason.facts.get("movers") == [reason.mover] else "opponent"
+    facts["answers"] = _format_answers(reason)
+    facts["matching"] = _format_pairs(_get_numbers(reason, "matched"))
+    if room := _get_numbers(reason, "room"):
+        facts["room"] = format_list(room) if len(room) <= MAX_ANSWERS else summarize_numbers(room, ", ")
+    names = (player, opponent) if reason.mover == 0 else (opponent, player)
+    moves, movers = _get_numbers(reason, "moves"), _get_numbers(reason, "movers")
+    facts["line"] = format_moves(moves, movers, names, previous=reason.mover)
+    placer = "player" if [*movers] == [reason.mover] else "opponent"
     facts["placer"], facts["placer_s"] = facts[placer], facts[f"{placer}_s"]
-    if isinstance(room := reason.facts.get("room"), tuple) and room:
-        facts["room"] = format_list(room)
     if reason.kind == "outlasts" and facts["target"]:
         facts["reach"] = fill_text("why_outlasts_reach", facts)
     if reason.kind in {"forced", "threat_or"} and reason.because is not None:
-        key, format_because = ("plan", _format_plan) if _starts_plan(reason) else ("leaf", _format_leaf)
-        facts[key] = format_because(reason.because, player, opponent, noun)
+        if _starts_plan(reason):
+            facts["plan"] = format_reason(reason.because, player=player, opponent=opponent, noun=noun)
+        else:
+            facts["clause"] = _format_clause(reason.because, player, opponent, noun)
     if reason.kind == "answers_plan":
         plan = next(answer.reason for answer in reason.answers if answer.reason.kind in _PLANS)
-        facts["plan"] = _format_plan(plan, player, opponent, noun)
+        facts["plan"] = format_reason(plan, player=player, opponent=opponent, noun=noun)
     if reason.kind == "answers_rule":
         facts["rule"] = _format_rule(reason, facts)
     return facts
 
 
-def _format_way(way: Fact, form: str) -> str:
-    if isinstance(way, str | int) or not 0 < len(way) <= _LONGEST_WAY:
-        return ""
-    return form.format(" + ".join(map(str, way)))
+def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
+    """Return the numbers that are one of the facts of a reason; none if it has no such fact."""
+    numbers = reason.facts.get(fact, ())
+    return () if isinstance(numbers, str | int) else numbers
+
+
+def _format_answers(reason: Reason) -> str:
+    """Write replies with the answer to each: 1 with 9, 2 with 8, 3 needs none."""
+    pairs: list[tuple[int, int | None]] = [(answer.reply, answer.block) for answer in reason.answers]
+    pairs += zip(_get_numbers(reason, "replies"), _get_numbers(reason, "partners"), strict=True)
+    told = [f"{reply} needs none" if answer is None else f"{reply} with {answer}" for reply, answer in pairs]
+    return ", ".join([*told[:MAX_ANSWERS], "and so on"] if len(told) > MAX_ANSWERS else told)
+
+
+def _format_pairs(numbers: Sequence[int]) -> str:
+    """Write numbers two by two: 1 and 7, 2 and 6."""
+    return ", ".join(f"{one} and {other}" for one, other in zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _format_way(way: Sequence[int], form: str) -> str:
+    return form.format(" + ".join(map(str, way))) if 0 < len(way) <= _LONGEST_WAY else ""
+
+
+def format_moves(
+    moves: Iterable[int], movers: Sequence[int], names: tuple[str, str], *, previous: int | None = None
+) -> str:
+    """Write moves; with the players' names, unless they take turns. `previous` is who moved before them."""
+    turns = movers if previous is None else [previous, *movers]
+    if all(one != other for one, other in pairwise(turns)):
+        return ", ".join(map(str, moves))
+    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
 
 
 def _name_players(player: str, opponent: str) -> dict[str, Fact]:
@@ -160,16 +194,11 @@ def _name_players(player: str, opponent: str) -> dict[str, Fact]:
     return facts
 
 
-def _format_plan(reason: Reason, player: str, opponent: str, noun: str) -> str:
-    """Write a plan that follows an answer."""
-    return format_reason(reason, player=player, opponent=opponent, noun=noun)
-
-
-def _format_leaf(reason: Reason, player: str, opponent: str, noun: str) -> str:
+def _format_clause(reason: Reason, player: str, opponent: str, noun: str) -> str:
     """Write why an answer wins, as a clause."""
     facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "block": reason.block}
     shares_one_tower = reason.kind == "stuck" and facts["towers"] == "shared" and not facts["target"]
-    return fill_text("leaf_stuck_on" if shares_one_tower else f"leaf_{reason.kind}", facts)
+    return fill_text("clause_stuck_on" if shares_one_tower else f"clause_{reason.kind}", facts)
 
 
 def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
@@ -178,17 +207,6 @@ def _format_rule(reason: Reason, facts: Mapping[str, Fact]) -> str:
     kinds = {each.kind for each in reasons}
     key = next((key for key, included in _RULES if kinds <= included), "rule_mixed") if kinds else "rule_end"
     return fill_text(key, {**facts, "target": reasons[0].facts.get("target", 0) if reasons else 0})
-
-
-def _format_line(reason: Reason, player: str, opponent: str) -> str:
-    """Write a line of play; with the players' names, unless they take turns."""
-    moves, movers = reason.facts.get("moves", ()), reason.facts.get("movers", ())
-    if isinstance(moves, str | int) or isinstance(movers, str | int):
-        return ""
-    if all(mover == (reason.mover + ply) % 2 for ply, mover in enumerate(movers, 1)):
-        return ", ".join(map(str, moves))
-    names = (player, opponent) if reason.mover == 0 else (opponent, player)
-    return ", ".join(f"{move} ({names[mover]})" for move, mover in zip(moves, movers, strict=True))
 
 
 def _begin_sentences(text: str) -> str:
@@ -206,6 +224,11 @@ class Idea(NamedTuple):
     introduction: str
     explanation: str
 
+    @property
+    def text(self) -> str:
+        """The introduction and the explanation."""
+        return f"{self.introduction} {self.explanation}"
+
 
 def name_idea(reason: Reason) -> str | None:
     """Return the name of the idea behind a reason; None if there is none."""
@@ -216,31 +239,21 @@ def name_idea(reason: Reason) -> str | None:
 
 def get_idea(reason: Reason, noun: str = "block") -> Idea | None:
     """Return the idea behind a reason, in words; None if there is none."""
-    name = name_idea(reason)
-    return None if name is None else explain_idea(name, noun)
+    return find_idea(name_idea(reason) or "", noun)
 
 
-def explain_idea(name: str, noun: str = "block") -> Idea:
-    """Return an idea in words; a `LookupError` if there is none of this name."""
+def find_idea(name: str, noun: str = "block") -> Idea | None:
+    """Return an idea in words; None if there is none of this name."""
     name = _ALIASES.get(name, name)
     if name not in _KINDS_BY_IDEA:
-        raise LookupError(f"no idea is called {name}; the ideas are {', '.join(IDEAS)}")
+        return None
     intro, text = (fill_text(f"idea_{name}_{part}", {"noun": noun}) for part in ("intro", "text"))
     return Idea(name, intro, text)
 
 
-def explain_topic(topic: str, noun: str, questions: Iterable[str] = ()) -> str:
-    """Write what an idea is; if there is none of this name, what can be asked."""
-    try:
-        idea = explain_idea(topic, noun)
-    except LookupError:
-        return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
-    return f"{idea.introduction} {idea.explanation}"
-
-
-def is_idea(topic: str) -> bool:
-    """Say whether an idea has this name."""
-    return _ALIASES.get(topic, topic) in _KINDS_BY_IDEA
+def refuse_topic(topic: str, questions: Iterable[str]) -> str:
+    """Write that no idea has this name, and what can be asked."""
+    return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
 
 
 def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:

@@ -35,6 +35,10 @@ DEFAULT_PATIENCE = 60.0
 """Seconds for an answer; a language model needs longer than a bot."""
 
 
+class NoPositionError(BatchError):
+    """An evaluation of positions only for which no position was found."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Task:
     """A game from some seat, or one move in the position after the moves `start`, for one player.
@@ -189,7 +193,7 @@ def arrange_suite(  # noqa: PLR0913 - all options are keywords
     entries = named or tuple(map(parse_game, make_variants(variants, seed, progress)))
     found = find_positions(entries, positions, seed, finding)
     if positions and not number and not found:
-        raise BatchError("no position was found in which the choice is known to matter; use --games")
+        raise NoPositionError("no position was found in which the choice is known to matter")
     return replace(start, games=entries, number=number + number % 2, position_specs=found)
 
 

@@ -59,7 +59,7 @@ def check_columns(row: Mapping[Any, Any], table: SqlTable) -> None:
     for column in table.columns:
         value = row[column.name]
         if not (isinstance(value, column.type.python_type) or (value is None and column.nullable)):
-            raise TypeError("one of its columns has a wrong value")
+            raise TypeError(rows.WRONG_COLUMN)
 
 
 def lock_unchanged(connection: Connection, known: StoredGame) -> bool:

@@ -34,6 +34,8 @@ from number_tower.voice import get_voice
 MAX_TEXT = 1000
 """Characters of a command or path that are stored."""
 
+WRONG_COLUMN = "one of its columns has a wrong value"
+
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -196,7 +198,7 @@ def read_game(row: Mapping[Any, Any], changes: Sequence[tuple[str, str]], book: 
         if not all(map(is_timestamp, (row["changed"], *times))):
             raise ValueError("one of its times is none")
     except (TypeError, AttributeError, RecursionError):
-        raise ValueError("one of its columns has a wrong value") from None
+        raise ValueError(WRONG_COLUMN) from None
     slot = None if row["match"] is None else MatchSlot(row["match"], row["number"])
     return StoredGame(row["id"], row["key"], table, seats, times, slot, row["with_values"])
 

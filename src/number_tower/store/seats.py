@@ -110,13 +110,19 @@ def sit(
     return _announce_holder(connection, known), token
 
 
+def require_seats(known: StoredRoom, credentials: Credentials | str | None) -> frozenset[int]:
+    """Return the seats that credentials hold, to move them; spectators are refused."""
+    held = known.find_seats(credentials)
+    if not held:
+        raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
+    return held
+
+
 def hand_over(
     connection: Connection, known: StoredRoom, credentials: Credentials | str | None
 ) -> tuple[StoredRoom, str]:
     """Return a code by which another device can take over the seats of these credentials, once and soon."""
-    held = known.find_seats(credentials)
-    if not held:
-        raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
+    held = require_seats(known, credentials)
     code = token_urlsafe(24)
     until = (datetime.now(UTC) + _CODE_LIFETIME).isoformat(timespec="seconds")
     tokens, browsers = Credentials.coerce(credentials).digests

@@ -19,7 +19,6 @@ from number_tower.solve.worth import Value
 from number_tower.table import StaleError, Table
 from number_tower.text import make_sentence
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
-from number_tower.tui.ending import EndingChoices
 from number_tower.tui.pages import AskScreen, RulesScreen
 from number_tower.tui.panels import (
     CoachPanel,
@@ -30,6 +29,7 @@ from number_tower.tui.panels import (
     format_turn,
     list_messages,
 )
+from number_tower.tui.rematch import EndingChoices
 from number_tower.tui.towers import TowerView
 from number_tower.tui.tray import BlockChoice, NumberEntry, Tray
 
@@ -119,6 +119,7 @@ class BoardScreen(ChoiceScreen):
         if self._thinking is not None:
             self._thinking.watch = lambda seconds: self.post_message(Searching(seconds))
         await self._show_table()
+        self.coach.show_message(self.session.voice.remind_of_hidden(self.table))
         self._focus_tray()
         self._continue()
 

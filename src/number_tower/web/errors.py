@@ -29,7 +29,7 @@ from number_tower.store.rooms import RoomNotFoundError
 from number_tower.table import StaleError, TableError
 from number_tower.text import format_text, make_sentence
 from number_tower.web.drawing import explain_block
-from number_tower.web.limits import QuotaError, TooLargeError
+from number_tower.web.limits import FULL, QuotaError, TooLargeError
 from number_tower.web.lobby import BehindError
 from number_tower.web.pages import render_page
 from number_tower.web.questions import RETRY_HEADER
@@ -52,6 +52,12 @@ class StatusText(NamedTuple):
     """What is said if the error itself says nothing."""
     description: str = ""
     """What the reference of the API says."""
+
+
+def describe_failure(request_id: str = "") -> str:
+    """Write that a request failed; by its id, if given, the error can be found in the log."""
+    noted = f" (error {request_id})" if request_id else ""
+    return f"Something went wrong on the server{noted}. Your game is saved. Please try again."
 
 
 STATUSES = {
@@ -111,7 +117,7 @@ STATUSES = {
     499: StatusText("The client left"),
     500: StatusText(
         "Something went wrong",
-        detail="Something went wrong on the server. Your game is saved. Please try again.",
+        detail=describe_failure(),
     ),
     503: StatusText(
         "Not available right now",
@@ -122,7 +128,7 @@ STATUSES = {
     507: StatusText(
         "No space for new games",
         "full",
-        "This server has no space for new games right now. Games that have started can continue.",
+        FULL,
         "The database is full; games that have started can continue.",
     ),
 }

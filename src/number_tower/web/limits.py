@@ -147,6 +147,7 @@ MAX_CLIENTS = 50_000
 MEASURE_INTERVAL = 5.0
 """Seconds between two measurements of the database."""
 
+FULL = "This server has no space for new games right now. Games that have started can continue."
 RETRY_FULL = 3600
 """Seconds after which a room may be asked for again where the database is full: old rooms are deleted every hour."""
 
@@ -249,8 +250,7 @@ class Quota:
     def admit(self, client: str | None, size: int) -> Iterator[None]:
         """Count a room while it is opened, or refuse it."""
         if self.full:
-            message = "This server has no space for new games right now. Games that have started can continue."
-            raise QuotaError(507, "full", message, RETRY_FULL)
+            raise QuotaError(507, "full", FULL, RETRY_FULL)
         with nullcontext() if self._daily is None else self._daily.admit(client, size):
             yield
         self._added += size

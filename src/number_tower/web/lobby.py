@@ -169,8 +169,7 @@ class Lobby:
 
     async def make_handover_code(self, address: str, credentials: Credentials | str | None) -> str:
         """Return a code by which another device can take over the seats that the credentials hold."""
-        if not (await self.find_room_for(address, credentials)).find_seats(credentials):
-            raise RoomError("not_yours", "you are watching this game, so there is no seat to move to another device")
+        seats.require_seats(await self.find_room_for(address, credentials), credentials)
         change = partial(seats.hand_over, credentials=credentials)
         return (await self._change_seats(address, change))[1]
 

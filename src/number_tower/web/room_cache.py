@@ -44,6 +44,7 @@ _ROOM_COST, _CHANGE_COST = 1_500, 65
 _MAX_RUN = 5.0
 """Seconds after which a comparison that has not ended counts as failing."""
 
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _log = logging.getLogger(__name__)
 
 
@@ -131,7 +132,7 @@ class CachedRoom(StoredRoom):
 
 
 def _encode_json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encoder.encode(value).encode()
 
 
 def estimate_size(room: StoredRoom) -> int:

@@ -72,7 +72,7 @@ class Scale(NamedTuple):
         return self.start + (self.end - self.start) * min(value, self.most) / self.most
 
     def choose_ticks(self, about: int) -> list[float]:
-        """Return `about` round values in equal steps, up to the largest value."""
+        """Return round values from 0 up to the largest value, in at most `about` equal steps."""
         step = _round_step(self.most / about)
         return [place * step for place in range(floor(self.most / step + 1e-9) + 1)]
 

@@ -9,13 +9,13 @@ from number_tower import record
 from number_tower.coach.review import JudgedMove, ReviewText
 from number_tower.solve.worth import Value
 from number_tower.table import Table
-from number_tower.web.api.deps import describe_refusals
+from number_tower.web.api.deps import JsonRoute, describe_refusals
 from number_tower.web.api.schemas import RecordRequest, ResponseModel, SeatNumber, number_seat
 from number_tower.web.errors import ProblemError
 from number_tower.web.limits import MAX_REVIEWED_MOVES
 from number_tower.web.questions import ask_analysis, ask_review, read_record
 
-router = APIRouter(tags=["analysis"])
+router = APIRouter(route_class=JsonRoute, tags=["analysis"])
 
 
 class MoveValueResponse(ResponseModel):
@@ -24,7 +24,7 @@ class MoveValueResponse(ResponseModel):
     block: int
     value: Value | None
     plies: int | None = Field(description="The number of blocks until the end, with this one, if both play their best.")
-    reason: str = Field(description="The reason in words, to follow the number of the block.")
+    reason: str = Field(description="Why, in sentences; empty if no reason was found.")
 
 
 class AnalysisResponse(ResponseModel):

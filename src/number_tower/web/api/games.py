@@ -21,15 +21,15 @@ from number_tower.table import Table
 from number_tower.voice import get_voice, narrate
 from number_tower.web import limits
 from number_tower.web.api import deps, schemas
-from number_tower.web.api.deps import describe_refusals, respond_with_state
+from number_tower.web.api.deps import JsonRoute, describe_refusals, respond_with_state
 from number_tower.web.errors import ProblemError
 from number_tower.web.live import pick_newest_moment, stream_room
 from number_tower.web.questions import read_record
 from number_tower.web.room_cache import CachedRoom, NewRoom
 from number_tower.web.view import MOST_TEXT
 
-router = APIRouter(tags=["games"])
-catalogue_router = APIRouter(tags=["catalogue"])
+router = APIRouter(route_class=JsonRoute, tags=["games"])
+catalogue_router = APIRouter(route_class=JsonRoute, tags=["catalogue"])
 
 OWN_NAME = "own rules"
 """The name of a game whose rule file has none."""

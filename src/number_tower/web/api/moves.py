@@ -11,11 +11,18 @@ from fastapi.responses import Response
 from number_tower.room import Accept, Action, Decline, MakeOffer, Move, Rematch, Resign, RoomError, Undo
 from number_tower.store.rooms import Credentials
 from number_tower.web.api import schemas
-from number_tower.web.api.deps import Address, BearerDep, describe_refusals, require_credentials, respond_with_state
+from number_tower.web.api.deps import (
+    Address,
+    BearerDep,
+    JsonRoute,
+    describe_refusals,
+    require_credentials,
+    respond_with_state,
+)
 from number_tower.web.lobby import Lobby
 from number_tower.web.questions import ask_for_hint
 
-router = APIRouter(tags=["playing"])
+router = APIRouter(route_class=JsonRoute, tags=["playing"])
 
 _REFUSALS = describe_refusals(401, 403, 404, 409, 503, body=True)
 _post_action = partial(router.post, response_model=schemas.StateResponse, responses=_REFUSALS)

@@ -11,13 +11,13 @@ from pydantic import AfterValidator, Field, model_validator
 from number_tower import catalogue
 from number_tower.coach.puzzles import GRADES
 from number_tower.coach.quiz import PuzzleQuestion
-from number_tower.web.api.deps import describe_refusals
+from number_tower.web.api.deps import JsonRoute, describe_refusals
 from number_tower.web.api.schemas import Number, RequestModel, ResponseModel, Text, expect_one_of
 from number_tower.web.errors import ProblemError
 from number_tower.web.pages.puzzles import FIRST_DAY
 from number_tower.web.questions import ask_daily_puzzle, ask_numbered_puzzle
 
-router = APIRouter(tags=["puzzles"], prefix="/puzzles")
+router = APIRouter(route_class=JsonRoute, tags=["puzzles"], prefix="/puzzles")
 
 
 def _check_day(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from number_tower.web.errors import Problem, send_problem
+from number_tower.web.errors import Problem, describe_failure, send_problem
 from number_tower.web.middleware import CURRENT_CLIENT, HttpMiddleware, identify_client
 from number_tower.web.settings import Settings, parse_address
 
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 _encode_json = json.JSONEncoder(default=str).encode
 
 _TOKEN = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{32,}(?![A-Za-z0-9_-])")
+_SHORTEST_SECRET = len("[parameters: ")
 _PARAMETERS = re.compile(r"\[parameters: .*", re.DOTALL)
 _CAUSE = "\nThe above exception was the direct cause"
 _KNOWN_PREFIXES = {
@@ -92,6 +93,8 @@ class TextFormatter(logging.Formatter):
 
 def remove_secrets(text: str) -> str:
     """Leave out of a text what could be the token of a seat, or what was written to a database."""
+    if len(text) < _SHORTEST_SECRET:
+        return text
     pieces = text.split(_CAUSE)
     cut = (_PARAMETERS.sub("[parameters: ...]", piece) for piece in pieces)
     return _TOKEN.sub("[...]", _CAUSE.join(cut))
@@ -156,9 +159,8 @@ class AccessLogMiddleware(HttpMiddleware):
         except Exception:  # noqa: BLE001 - every error that nothing else handles
             fields = {"id": request_id, "method": scope["method"][:10], "route": get_route(scope)}
             _log.exception("a request failed", extra={"fields": fields})
-            noted = f"Something went wrong on the server (error {request_id})."
             if not status:
-                problem = Problem(500, "error", f"{noted} Your game is saved. Please try again.")
+                problem = Problem(500, "error", describe_failure(request_id))
                 await send_problem(problem, scope, receive, track_send)
         finally:
             final_status = CLIENT_GONE if client_left else status

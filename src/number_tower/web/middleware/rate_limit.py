@@ -48,7 +48,7 @@ READ_LIMIT = RateLimit("looking", 200, 2000, "Too many requests at once.")
 PAGE_LIMIT = RateLimit("showing", 100, 1000, "Too many pages at once.")
 ACTION_LIMIT = RateLimit("acting", 50, 200, "Too many moves at once.")
 CREATE_LIMIT = RateLimit("creating", 2, 60, "Too many new games at once.")
-COMPUTE_LIMIT = RateLimit("thinking", 5, 60, "The server is busy.")
+COMPUTE_LIMIT = RateLimit("thinking", 5, 60, "Too many questions at once.")
 HANDOVER_LIMIT = RateLimit("taking", 1, 10, "Too many tries to move a seat.")
 RATE_LIMITS = (READ_LIMIT, PAGE_LIMIT, ACTION_LIMIT, CREATE_LIMIT, COMPUTE_LIMIT, HANDOVER_LIMIT)
 

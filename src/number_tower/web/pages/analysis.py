@@ -20,7 +20,6 @@ from number_tower.players import LEVELS
 from number_tower.record import RecordError
 from number_tower.record.line import EXAMPLE
 from number_tower.table import Table
-from number_tower.voice import get_voice
 from number_tower.web.limits import MAX_RECORD_LENGTH, MAX_REVIEWED_MOVES
 from number_tower.web.pages import await_answer, read_form, render_page
 from number_tower.web.pages.new_game import open_room
@@ -50,17 +49,16 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         return _render_form(request, game, str(error), 400)
     except BusyError as busy:
         return _render_form(request, game, str(busy), 503)
-    moves, voice, line = table.game.moves, get_voice(table.book), record.to_line(table)
+    moves, words, line = table.game.moves, ReviewText.for_table(table), record.to_line(table)
     number = parse_number(ply)
     at = len(moves) if number is None else min(number, len(moves))
     # Without a declared result, and open once the game is over.
     here = Table(table.game.at(at), names=table.names, hidden=table.secret, book=table.book)
-    names = voice.get_name(table, 0), voice.get_name(table, 1)
     context: dict[str, Any] = {
         "table": table,
         "position": here,
-        "noun": voice.noun,
-        "names": names,
+        "noun": words.noun,
+        "names": words.names,
         "line": line,
         "here_line": record.to_line(here),
         "whole": build_analysis_url(line),
@@ -89,10 +87,10 @@ async def show_analysis(request: Request, game: str = "", ply: str = "") -> Resp
         "played": played,
         "address": lambda block: links.get(block) or f"{before}{block}&ply={at + 1}",
         "most": min(MOST_SHOWN, max(FEWEST_SHOWN, MOST_ADDRESSES // len(before))),
-        "leaders": review and [_format_leader(value, names) for value in review.values],
-        "description": review and " ".join(_describe_line(review.values, names)),
-        "words": ReviewText(names, voice.noun),
-        "introduce": partial(_introduce_ideas, noun=voice.noun, introduced=introduced),
+        "leaders": review and [_format_leader(value, words.names) for value in review.values],
+        "description": review and " ".join(_describe_line(review.values, words.names)),
+        "words": words,
+        "introduce": partial(_introduce_ideas, words=words, introduced=introduced),
     }
     return render_page(request, "analysis.html", status=status, **context)
 
@@ -125,10 +123,10 @@ def arrange_seats(table: Table, *, second: bool) -> Table:
     return Table(game, hidden=table.hidden, book=table.book)
 
 
-def _introduce_ideas(move: JudgedMove, noun: str, introduced: set[str]) -> list[Idea]:
+def _introduce_ideas(move: JudgedMove, words: ReviewText, introduced: set[str]) -> list[Idea]:
     """Return the ideas behind the remarks on a move that the page has not introduced yet."""
-    told = (move.reason, None if move.after and move.after.value == "draw" else move.refutation)
-    return [idea for reason in told if reason and (idea := introduce_idea(reason, noun, introduced))]
+    reasons = words.list_reasons(move)
+    return [idea for reason in reasons if (idea := introduce_idea(reason, words.noun, introduced))]
 
 
 def _render_form(request: Request, line: str = "", wrong: str = "", status: int = 200) -> Response:

@@ -65,7 +65,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
     gave_up = not is_right and answers[-1:] == [SHOW]
     tried = tuple(dict.fromkeys(choice.block for choice in given if not choice.is_right))
     is_shown = gave_up or (not is_right and len(tried) >= most_tries)
-    told = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
+    shown_choice = choices[f"{puzzle.answer}"] if is_shown else given[-1] if given else None
     return {
         "puzzle": puzzle,
         "table": table,
@@ -76,7 +76,7 @@ def build_question(puzzle: PuzzleQuestion, answers: Sequence[str], most_tries: f
         "remaining": format_remaining(table, 1 - seat),
         "tried": tried,
         "feedback": "" if gave_up or not given else given[-1].feedback,
-        "told": told,
+        "shown_choice": shown_choice,
         "is_right": is_right,
         "is_shown": is_shown,
         "is_done": is_right or is_shown,
