@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 import browser
 from number_tower import catalogue, record, store
+from number_tower.coach.quiz import PuzzleSource
 from number_tower.session.game import GameSession
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
@@ -81,8 +82,8 @@ SIGHTS = (
     Sight("end", at_board("draft(names=Ann,Ben):9,8,6")),
     Sight("resign", at_board("race(names=Ann,Ben):7,8", "g")),
     Sight("review", at_screen(lambda: ReviewScreen(record.read("draft(names=Ann,Ben):2,8,1,7")))),
-    Sight("puzzle", at_screen(lambda: PuzzleScreen(catalogue.load("draft"), seed=1))),
-    Sight("lesson", at_screen(lambda: LessonScreen(catalogue.load("race")))),
+    Sight("puzzle", at_screen(lambda: PuzzleScreen(PuzzleSource(catalogue.choose("draft"), seed=1)))),
+    Sight("lesson", at_screen(lambda: LessonScreen(catalogue.choose("race")))),
     Sight("history", at_screen(HistoryScreen)),
     Sight("stats", at_screen(StatsScreen)),
 )

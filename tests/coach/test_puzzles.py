@@ -428,7 +428,7 @@ def test_a_hint_does_not_name_the_move(name: str) -> None:
     for puzzle in some_of(name, 5, 5):
         person = Person("hint")
         with pytest.raises(InputEndedError):
-            puzzling.PuzzleQuestion(puzzle, catalogue.load(name), person).ask()
+            puzzling.PuzzleDialogue(puzzle, catalogue.load(name), person).ask()
         nudge = person.shown.rpartition("One move wins. Which? ")[0].rpartition("One move wins. Which? ")[2]
         assert len(nudge) > 20
         assert not any(letter.isdigit() for letter in nudge)
@@ -530,7 +530,7 @@ def test_a_long_line_is_told_only_in_its_beginning() -> None:
     rules = LARGE["climb(blocks=1-1000)"]
     puzzle = next(each for each in find_puzzles(rules, 1, grade=5) if (each.plies or 0) > LONGEST_TOLD)
     person = Person(puzzle.answer)
-    assert puzzling.PuzzleQuestion(puzzle, catalogue.load("climb"), person).ask() == "right"
+    assert puzzling.PuzzleDialogue(puzzle, catalogue.load("climb"), person).ask() == "right"
     told, _, end = person.shown.rpartition("\nIt could go on: ")[2].partition(", and so on: ")
     assert len(told.split(", ")) == 8
     assert end == f"{(puzzle.plies or 0) - 8:,} more moves, and you win.\n"

@@ -8,6 +8,7 @@ import pytest
 
 from number_tower import catalogue, record, store
 from number_tower.coach import quiz
+from number_tower.coach.quiz import PuzzleSource
 from number_tower.table import Table
 from number_tower.tui.app import AppSettings, TowerApp
 from number_tower.tui.board import BoardScreen
@@ -116,7 +117,7 @@ def test_a_puzzle_that_is_solved_is_saved_and_followed_by_another(tmp_path: Path
 
 def test_a_wrong_answer_is_explained_and_the_right_one_shown() -> None:
     async def miss(at: Visit) -> None:
-        at.app.push_screen(PuzzleScreen(catalogue.load("draft"), seed=1))
+        at.app.push_screen(PuzzleScreen(PuzzleSource(catalogue.choose("draft"), seed=1)))
         await at.settle()
         assert isinstance(at.screen, PuzzleScreen)
         assert at.screen.posed is not None
@@ -128,6 +129,37 @@ def test_a_wrong_answer_is_explained_and_the_right_one_shown() -> None:
         assert "0 of 1 right" in at.seen
 
     visit(miss)
+
+
+def test_puzzles_end_with_the_score_or_with_what_there_is_instead(tmp_path: Path) -> None:
+    async def solve(at: Visit) -> None:
+        source = PuzzleSource(catalogue.choose("draft", {"target": 12}), seed=1)
+        at.app.push_screen(PuzzleScreen(source, 1, "Ann"))
+        await at.settle()
+        assert isinstance(at.screen, PuzzleScreen)
+        assert at.screen.posed is not None
+        assert at.screen.posed.table.game.rules.target == 12
+        await answer(at, at.screen.posed.question.answer)
+        await at.press("n", "n")
+        assert "That was the last puzzle." in at.seen
+        assert "1 of 1 right." in at.seen
+        await at.press("q")
+        at.app.push_screen(PuzzleScreen(PuzzleSource(catalogue.choose("factor"), grade=5, seed=1)))
+        await at.settle()
+        assert "There is no puzzle of grade 5 in factor" in " ".join(at.seen.split())
+
+    visit(solve, size=(100, 30), file=tmp_path / "games.db")
+
+
+def test_a_lesson_has_the_options_of_its_call() -> None:
+    async def learn(at: Visit) -> None:
+        at.app.push_screen(LessonScreen(catalogue.choose("draft", {"target": 12})))
+        await at.settle()
+        assert isinstance(at.screen, LessonScreen)
+        assert at.screen.posed is not None
+        assert at.screen.posed.table.game.rules.target == 12
+
+    visit(learn)
 
 
 @pytest.mark.parametrize("game", GAMES)

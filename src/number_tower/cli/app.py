@@ -21,6 +21,7 @@ from number_tower.session.game import GameSession
 if TYPE_CHECKING:
     from number_tower.catalogue import GameChoice
     from number_tower.cli.dialogue import Dialogue
+    from number_tower.coach.quiz import PuzzleSource
     from number_tower.session.match import MatchCourse
 
 MIN_COLUMNS, MIN_ROWS = 40, 16
@@ -122,10 +123,9 @@ def play_match_in_app(args: Namespace, course: MatchCourse) -> None:
 
 def learn_in_app(args: Namespace, choice: GameChoice) -> None:
     """Give a first lesson in the app."""
-    open_app(args, _load("start").create_lesson(choice.book))
+    open_app(args, _load("start").create_lesson(choice, args.seed))
 
 
-def ask_puzzles_in_app(args: Namespace, choice: GameChoice | None) -> None:
+def ask_puzzles_in_app(args: Namespace, source: PuzzleSource, name: str | None) -> None:
     """Ask puzzles in the app."""
-    book = None if choice is None else choice.book
-    open_app(args, _load("start").create_puzzles(book, args.grade, args.day, args.seed))
+    open_app(args, _load("start").create_puzzles(source, args.count, name))

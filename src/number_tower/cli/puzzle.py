@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
 from itertools import islice
-from secrets import randbelow
 from typing import TYPE_CHECKING
 
 from number_tower import record
-from number_tower.brief import format_label
 from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.cli.app import ask_puzzles_in_app, opens_app
 from number_tower.cli.config import load_config
@@ -31,7 +27,8 @@ from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
 from number_tower.coach.patterns import find_ending
-from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
+from number_tower.coach.puzzles import Puzzle
+from number_tower.coach.quiz import PuzzleSource
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import (
     find_idea,
@@ -94,11 +91,11 @@ def run(args: Namespace, terminal: Terminal) -> None:
         raise CommandError("--day and --seed both choose the puzzles; use only one of them")
     with report_as("--name: ", TableError):
         name = load_config().name if args.name is None else check_player_name(args.name)
-    source = PuzzleSource(args, choice)
+    source = PuzzleSource(choice, grade=args.grade, day=args.day, seed=args.seed)
     if args.json:
         _print_json(source, args.count or 1)
     elif opens_app(args):
-        ask_puzzles_in_app(args, choice)
+        ask_puzzles_in_app(args, source, name)
     else:
         PuzzleSession(source, terminal, args.count, AttemptLog(choose_store(args), name)).run()
 
@@ -110,57 +107,6 @@ def _choose_game(args: Namespace) -> GameChoice | None:
     for option in read_rule_options(args):
         raise CommandError(f"--{option} needs a game: tower puzzle GAME --{option} ...")
     return None
-
-
-# Sources -------------------------------------------------------------------------------------------------------------
-
-
-class PuzzleSource:
-    """The puzzles of a call, of one game or of the whole catalogue; without a seed the day's, or random ones."""
-
-    def __init__(self, args: Namespace, choice: GameChoice | None) -> None:
-        self.day: str | None = args.day
-        if choice is None and args.seed is None and self.day is None:
-            self.day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
-        self.by_chance = self.day is None and args.seed is None
-        self.seed: int | str = self.day or (randbelow(100_000) if self.by_chance else args.seed)
-        self._grade: int | None = args.grade
-        self._choice = choice
-        self._stream = None if choice is None else find_puzzles(choice.rules, self.seed, grade=args.grade)
-
-    def __iter__(self) -> Iterator[tuple[Rulebook, Puzzle]]:
-        if self._choice and self._stream:
-            for puzzle in self._stream:
-                yield self._choice.book, puzzle
-            return
-        if self.day is not None:
-            yield find_daily_puzzle(self.day, grade=self._grade)
-        yield from find_mixed_puzzles(self.seed, grade=self._grade)
-
-    def format_heading(self, number: int, book: Rulebook, puzzle: Puzzle) -> str:
-        """Return the heading of a puzzle."""
-        which = f"Puzzle {number}"
-        if self.day is not None and number == 1:
-            day = date.fromisoformat(self.day)
-            which = f"Puzzle of {'' if self._choice else 'the day, '}{day.day} {day:%B} {day.year}"
-        return f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
-
-    def explain_end(self, given: int) -> str:
-        """Say why there are no more puzzles, or none at all, and which other grades there are."""
-        if self._choice is None or self._stream is None:
-            return "no more puzzles were found"
-        found, complete = self._stream.found, self._stream.complete
-        game = format_label(self._choice.book, self._choice.rules)
-        of_grade = "" if self._grade is None else f" of grade {self._grade}"
-        if given:
-            more = f"no more puzzles{of_grade}"
-            return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
-        none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
-        if not found:
-            which = "has" if complete else "that was tried has"
-            return f"{none} in {game}: no position {which} several moves of which exactly one wins"
-        others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
-        return f"{none} in {game}, but {'there are' if complete else 'the search found'} {others}"
 
 
 # Questions -----------------------------------------------------------------------------------------------------------
@@ -192,7 +138,7 @@ class PuzzleSession:
                 again = f" The same puzzles again: --seed {self._source.seed}." if self._source.by_chance else ""
                 self._terminal.show(f"{format_commands(PUZZLE_COMMANDS, again)}\n")
             self._terminal.show_heading(f"{self._source.format_heading(number, book, puzzle)}\n")
-            result = PuzzleQuestion(puzzle, book, self._terminal, self._log, self._introduced).ask()
+            result = PuzzleDialogue(puzzle, book, self._terminal, self._log, self._introduced).ask()
             if result is None:
                 return
             self._count_result(result)
@@ -233,7 +179,7 @@ class PuzzleSession:
         return f"{before}Solved {self._right} of {self._asked}, best streak {self._best}{after}"
 
 
-class PuzzleQuestion:
+class PuzzleDialogue:
     """One puzzle: the question, the answers, and the line that follows."""
 
     def __init__(

@@ -5,15 +5,25 @@ All values are exact. What is not found within the limits is said to be unknown;
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import cached_property
+from secrets import randbelow
 from typing import NamedTuple
 
 from number_tower import catalogue, record
-from number_tower.catalogue import Rulebook
-from number_tower.coach import puzzles
+from number_tower.brief import format_label
+from number_tower.catalogue import GameChoice, Rulebook
 from number_tower.coach.analysis import MEMORY
 from number_tower.coach.hints import Hint, HintText, find_exercises, format_hint, hint
-from number_tower.coach.puzzles import Puzzle
+from number_tower.coach.puzzles import (
+    Puzzle,
+    PuzzleStream,
+    find_daily_puzzle,
+    find_mixed_puzzles,
+    find_numbered_puzzle,
+    find_puzzles,
+)
 from number_tower.coach.reasons import explain_move
 from number_tower.coach.sentences import Idea, format_details, format_sentence, get_idea
 from number_tower.players.knowledge import get_knowledge
@@ -56,6 +66,67 @@ def find_values(table: Table, progress: Callable[[Progress], object] | None = No
     return {} if solution is None else {block: worth.value for block, worth in solution.find_values().items()}
 
 
+# Puzzles --------------------------------------------------------------------------------------------------------------
+
+
+class PuzzleSource:
+    """Puzzles of one game or of the whole catalogue; without a seed the day's, or random ones."""
+
+    def __init__(
+        self,
+        choice: GameChoice | None = None,
+        *,
+        grade: int | None = None,
+        day: str | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if choice is None and seed is None and day is None:
+            day = date.today().isoformat()  # noqa: DTZ011 - the day where the player is
+        self.day = day
+        self.by_chance = day is None and seed is None
+        self.seed: int | str = randbelow(100_000) if self.by_chance else day or seed or 0
+        self._grade = grade
+        self._choice = choice
+
+    @cached_property
+    def _stream(self) -> PuzzleStream | None:
+        return None if self._choice is None else find_puzzles(self._choice.rules, self.seed, grade=self._grade)
+
+    def __iter__(self) -> Iterator[tuple[Rulebook, Puzzle]]:
+        if self._choice and self._stream:
+            for puzzle in self._stream:
+                yield self._choice.book, puzzle
+            return
+        if self.day is not None:
+            yield find_daily_puzzle(self.day, grade=self._grade)
+        yield from find_mixed_puzzles(self.seed, grade=self._grade)
+
+    def format_heading(self, number: int, book: Rulebook, puzzle: Puzzle) -> str:
+        """Return the heading of a puzzle."""
+        which = f"Puzzle {number}"
+        if self.day is not None and number == 1:
+            day = date.fromisoformat(self.day)
+            which = f"Puzzle of {'' if self._choice else 'the day, '}{day.day} {day:%B} {day.year}"
+        return f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}"
+
+    def explain_end(self, given: int) -> str:
+        """Say why there are no more puzzles, or none at all, and which other grades there are."""
+        if self._choice is None or self._stream is None:
+            return "no more puzzles were found"
+        found, complete = self._stream.found, self._stream.complete
+        game = format_label(self._choice.book, self._choice.rules)
+        of_grade = "" if self._grade is None else f" of grade {self._grade}"
+        if given:
+            more = f"no more puzzles{of_grade}"
+            return f"there are {more} in {game}" if complete else f"{more} were found in {game}"
+        none = f"there is no puzzle{of_grade}" if complete else f"no puzzle{of_grade} was found"
+        if not found:
+            which = "has" if complete else "that was tried has"
+            return f"{none} in {game}: no position {which} several moves of which exactly one wins"
+        others = ", ".join(f"{found[grade]:,} of grade {grade}" for grade in sorted(found))
+        return f"{none} in {game}, but {'there are' if complete else 'the search found'} {others}"
+
+
 class PuzzleChoice(NamedTuple):
     """A move in a puzzle: whether it is right, and what is said to the player who chooses it."""
 
@@ -87,13 +158,13 @@ class PuzzleQuestion(NamedTuple):
 
 def make_daily_puzzle(day: str) -> PuzzleQuestion:
     """Return the puzzle of a day such as 2027-01-31."""
-    return _make_puzzle(*puzzles.find_daily_puzzle(day))
+    return make_puzzle(*find_daily_puzzle(day))
 
 
 def make_numbered_puzzle(seed: str, number: int, grade: int | None, game: str | None) -> PuzzleQuestion:
     """Return a puzzle of an endless row by its number, of one grade or of all in turn, of one game or of all."""
     book = None if game is None else catalogue.load_named(game)
-    return _make_puzzle(*puzzles.find_numbered_puzzle(seed, number, grade=grade, book=book))
+    return make_puzzle(*find_numbered_puzzle(seed, number, grade=grade, book=book))
 
 
 def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
@@ -102,7 +173,8 @@ def make_lesson(book: Rulebook) -> tuple[PuzzleQuestion, ...]:
     return tuple(make_question(Table(each.game, book=book), each.solution, each.hint) for each in exercises)
 
 
-def _make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
+def make_puzzle(book: Rulebook, puzzle: Puzzle) -> PuzzleQuestion:
+    """Return a puzzle as a question."""
     solution = puzzle.solve(MEMORY)
     question = make_question(Table(puzzle.game, book=book), solution, hint(solution))
     return question._replace(grade=puzzle.grade, plies=puzzle.plies)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from datetime import date
-from secrets import randbelow
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events, work
@@ -16,14 +15,15 @@ from textual.content import Content
 from textual.widgets import Footer, Static
 
 from number_tower import catalogue, record
-from number_tower.brief import describe_rules, format_label
+from number_tower.brief import describe_rules
 from number_tower.catalogue import GameChoice, Rulebook
-from number_tower.coach import puzzles, quiz
-from number_tower.coach.hints import find_exercises, hint
-from number_tower.coach.quiz import PuzzleQuestion
+from number_tower.coach import quiz
+from number_tower.coach.hints import find_exercises
+from number_tower.coach.quiz import PuzzleQuestion, PuzzleSource
 from number_tower.players import LEVELS
 from number_tower.session.database import AttemptLog
 from number_tower.table import Table
+from number_tower.text import make_sentence
 from number_tower.tui.board import BoardScreen
 from number_tower.tui.choice import GAME_CSS, Choice, ChoiceScreen
 from number_tower.tui.pages import RulesScreen
@@ -77,9 +77,9 @@ class QuestionScreen(ChoiceScreen):
         """Note the result of a question; return what to say about it. This runs in a thread."""
         return ""
 
+    @abstractmethod
     def finish(self) -> None:
         """Go on after the last question."""
-        self.action_leave()
 
     def compose(self) -> ComposeResult:
         """Show the towers, the question, and the blocks."""
@@ -102,27 +102,29 @@ class QuestionScreen(ChoiceScreen):
 
     @work(exclusive=True)
     async def _ask(self) -> None:
+        self.posed, self._done = None, False
         self.number += 1
         posed = await asyncio.to_thread(self.pose, self.number)
         if posed is None:
             self.finish()
             return
-        self.posed, self._wrong, self._done = posed, 0, False
+        self.posed, self._wrong = posed, 0
         await self.query_one("#ending").remove_children()
         table = posed.table
         voice = get_voice(table.book, Reader(table.game.to_move))
         names = voice.address(table, 0), voice.address(table, 1)
         self.query_one(TowerView).show_table(table, names)
-        self._set("#heading", posed.heading)
-        self._set("#turn", "You are to move. Which block wins?")
+        self.show_text("#heading", posed.heading)
+        self.show_text("#turn", "You are to move. Which block wins?")
         self.query_one(NumberEntry).clear()
-        self._set("#opponent", format_opponent(table, table.game.to_move, names))
-        self._set("#message", "")
+        self.show_text("#opponent", format_opponent(table, table.game.to_move, names))
+        self.show_text("#message", "")
         await self.query_one(Tray).show_table(table, table.game.to_move, active=True)
         next(block for block in self.query(BlockChoice) if not block.has_class("unplaceable")).focus()
         self.refresh_bindings()
 
-    def _set(self, selector: str, text: str) -> None:
+    def show_text(self, selector: str, text: str) -> None:
+        """Show a text in one of the widgets; without a text, the widget takes no room."""
         widget = self.query_one(selector, Static)
         widget.update(Content(text))
         widget.set_class(not text, "empty")
@@ -154,7 +156,7 @@ class QuestionScreen(ChoiceScreen):
         choice = next((each for each in question.choices if each.block == block), None)
         if choice is None:
             reason = table.refusal(block)
-            self._set("#message", "" if reason is None else self._refuse(table, reason, block))
+            self.show_text("#message", "" if reason is None else self._refuse(table, reason, block))
             return
         self._wrong += not choice.is_right
         idea = "" if choice.idea is None else f"\n\n{choice.idea.introduction}"
@@ -164,7 +166,7 @@ class QuestionScreen(ChoiceScreen):
         elif self._wrong >= self.tries:
             await self._end(f"{text}\n\nThe answer is {question.answer}. {question.solution_text}", "wrong")
         else:
-            self._set("#message", f"{text}\n\nTry again.")
+            self.show_text("#message", f"{text}\n\nTry again.")
 
     @staticmethod
     def _refuse(table: Table, reason: str, block: int) -> str:
@@ -175,7 +177,7 @@ class QuestionScreen(ChoiceScreen):
         """Save the result, then show it."""
         self._done = True
         said = await asyncio.to_thread(self.count_result, result)
-        self._set("#message", "\n\n".join(filter(None, [text, said])))
+        self.show_text("#message", "\n\n".join(filter(None, [text, said])))
         await self.query_one("#ending").mount(Choice("next", self.action_next, key="n"))
         self.query_one("#ending").query(Choice).first().focus()
         self.refresh_bindings()
@@ -183,7 +185,7 @@ class QuestionScreen(ChoiceScreen):
     def action_hint(self) -> None:
         """Say what kind of move to look for."""
         if self.posed is not None and not self._done:
-            self._set("#message", self.posed.question.nudge)
+            self.show_text("#message", self.posed.question.nudge)
 
     async def action_skip(self) -> None:
         """Show the answer."""
@@ -203,41 +205,30 @@ class QuestionScreen(ChoiceScreen):
 
 
 class PuzzleScreen(QuestionScreen):
-    """Puzzles: today's first, or those of one game."""
+    """Puzzles: today's first, unless another source is given; `count` ends them, and `name` is who solves them."""
 
-    def __init__(
-        self,
-        book: Rulebook | None = None,
-        *,
-        grade: int | None = None,
-        day: str | None = None,
-        seed: int | None = None,
-    ) -> None:
+    def __init__(self, source: PuzzleSource | None = None, count: int | None = None, name: str | None = None) -> None:
         super().__init__()
-        self._book = book
-        self._grade = grade
-        self._day = day or (date.today().isoformat() if book is None and seed is None else None)  # noqa: DTZ011 - here
-        self._seed = f"{randbelow(100_000) if seed is None else seed}"
+        self._source = source or PuzzleSource()
+        self._puzzles = islice(self._source, count)
+        self._count = count
+        self._name = name
         self._log: AttemptLog | None = None
         self._right = self._streak = 0
 
-    def pose(self, number: int) -> PosedQuestion:
-        """Return the puzzle of the day, and then others."""
-        if number == 1 and self._day is not None and self._book is None:
-            book, puzzle = puzzles.find_daily_puzzle(self._day, grade=self._grade)
-            day = date.fromisoformat(self._day)
-            which = f"Puzzle of the day, {day.day} {day:%B} {day.year}"
-        else:
-            book, puzzle = puzzles.find_numbered_puzzle(self._seed, number, grade=self._grade, book=self._book)
-            which = f"Puzzle {number}"
-        table, solution = Table(puzzle.game, book=book), puzzle.solve()
-        question = quiz.make_question(table, solution, hint(solution))._replace(grade=puzzle.grade)
-        return PosedQuestion(table, question, f"{which}: {format_label(book, puzzle.game.rules)}, grade {puzzle.grade}")
+    def pose(self, number: int) -> PosedQuestion | None:
+        """Return the next puzzle."""
+        found = next(self._puzzles, None)
+        if found is None:
+            return None
+        book, puzzle = found
+        heading = self._source.format_heading(number, book, puzzle)
+        return PosedQuestion(Table(puzzle.game, book=book), quiz.make_puzzle(book, puzzle), heading)
 
     def count_result(self, result: PuzzleResult, /) -> str:
         """Save the result, and return the score."""
         if self._log is None:
-            self._log = AttemptLog(self.tower.choose_database(), self.tower.settings.name)
+            self._log = AttemptLog(self.tower.choose_database(), self._name or self.tower.settings.name)
         self._right += result == "right"
         self._streak = self._streak + 1 if result == "right" else 0
         news = None
@@ -246,6 +237,15 @@ class PuzzleScreen(QuestionScreen):
             news = self._log.add(self.posed.table.rulebook, line, self.posed.question.grade or 1, result)
         streak = f", {self._streak} in a row" if self._streak > 1 else ""
         return "\n\n".join(filter(None, [f"{self._right} of {self.number} right{streak}.", news]))
+
+    def finish(self) -> None:
+        """Say that there are no more puzzles."""
+        given = self.number - 1
+        self.query_one(Tray).display = False
+        self.show_text("#turn", "That was the last puzzle." if given else "There is no puzzle.")
+        why = "" if given == self._count else make_sentence(self._source.explain_end(given))
+        score = f"{self._right} of {given} right." if given else ""
+        self.show_text("#message", "\n\n".join(filter(None, [score, why])))
 
     def on_unmount(self) -> None:
         """Close the database."""
@@ -258,26 +258,27 @@ class LessonScreen(QuestionScreen):
 
     tries = TRIES
 
-    def __init__(self, book: Rulebook) -> None:
+    def __init__(self, choice: GameChoice, seed: int = 0) -> None:
         super().__init__()
-        self._book = book
+        self._choice = choice
+        self._seed = seed
         self._questions: list[PosedQuestion] | None = None
 
     def pose(self, number: int) -> PosedQuestion | None:
         """Return a position of the lesson."""
         if self._questions is None:
-            exercises = find_exercises(self._book.rules)
+            book, exercises = self._choice.book, find_exercises(self._choice.rules, self._seed)
             self._questions = []
             for place, each in enumerate(exercises, 1):
-                table = Table(each.game, book=self._book)
+                table = Table(each.game, book=book)
                 question = quiz.make_question(table, each.solution, each.hint)
-                heading = f"A first lesson. {self._book.title}\nPosition {place} of {len(exercises)}. {question.nudge}"
+                heading = f"A first lesson. {book.title}\nPosition {place} of {len(exercises)}. {question.nudge}"
                 self._questions.append(PosedQuestion(table, question, heading))
         return self._questions[number - 1] if number <= len(self._questions) else None
 
     def finish(self) -> None:
         """Play a game against the weakest level; the learner begins."""
-        session = self.tower.create_session(GameChoice(self._book, self._book.rules), (None, next(iter(LEVELS))))
+        session = self.tower.create_session(self._choice, (None, next(iter(LEVELS))))
         self.app.switch_screen(BoardScreen(session))
 
 
@@ -302,4 +303,4 @@ class LearnScreen(ChoiceScreen):
     def choose(self, choice: Choice) -> None:
         """Give the lesson of a game."""
         if isinstance(choice.value, Rulebook):
-            self.app.switch_screen(LessonScreen(choice.value))
+            self.app.switch_screen(LessonScreen(GameChoice(choice.value, choice.value.rules)))

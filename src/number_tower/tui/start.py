@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from number_tower import store
-from number_tower.catalogue import Rulebook
+from number_tower.catalogue import GameChoice, Rulebook
+from number_tower.coach.quiz import PuzzleSource
 from number_tower.session.game import GameSession
 from number_tower.session.match import MatchCourse
 from number_tower.tui.app import TowerApp
@@ -40,14 +41,14 @@ def create_match(course: MatchCourse) -> FirstScreen:
     return lambda _: BoardScreen(course.open_session())
 
 
-def create_lesson(book: Rulebook) -> FirstScreen:
+def create_lesson(choice: GameChoice, seed: int | None) -> FirstScreen:
     """Give a first lesson."""
-    return lambda _: LessonScreen(book)
+    return lambda _: LessonScreen(choice, seed or 0)
 
 
-def create_puzzles(book: Rulebook | None, grade: int | None, day: str | None, seed: int | None) -> FirstScreen:
+def create_puzzles(source: PuzzleSource, count: int | None, name: str | None) -> FirstScreen:
     """Ask puzzles."""
-    return lambda _: PuzzleScreen(book, grade=grade, day=day, seed=seed)
+    return lambda _: PuzzleScreen(source, count, name)
 
 
 async def open_saved_game(app: TowerApp, saved: StoredGame) -> None:
