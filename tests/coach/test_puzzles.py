@@ -31,6 +31,7 @@ from number_tower.cli.errors import (
 from number_tower.cli.main import create_parser
 from number_tower.cli.puzzle import LONGEST_LINE, LONGEST_TOLD, PUZZLE_COMMANDS, find_line
 from number_tower.cli.terminal import Terminal
+from number_tower.coach import quiz
 from number_tower.coach.puzzles import (
     GRADES,
     Puzzle,
@@ -482,7 +483,7 @@ def test_todays_puzzle_comes_first_and_others_after_it(monkeypatch: pytest.Monke
         def today(cls) -> Sunday:
             return cls(2026, 11, 15)
 
-    monkeypatch.setattr(puzzling, "date", Sunday)
+    monkeypatch.setattr(quiz, "date", Sunday)
     person, same = Person("skip", "", "quit"), Person("skip", "", "quit")
     assert hold("", person) == hold("--day 2026-11-15", same) == FINISHED
     assert person.shown == same.shown
