@@ -21,6 +21,7 @@ from number_tower.cli.input import GAME_COMMANDS, parse_input
 from number_tower.cli.main import COMMANDS, create_parser
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS
+from number_tower.session.game import GameSession
 from number_tower.voice import Message
 from support import command as sessions
 from support.clocks import SLOW
@@ -373,7 +374,7 @@ def test_a_move_is_kept_before_it_is_announced(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("builtins.print", lambda *_, **__: None)
     table = Table(Game(rules("draft")), "draft")
-    dialogue = Dialogue(table, Watched(), Keeping())  # type: ignore[arg-type]  # it keeps notes
+    dialogue = Dialogue(GameSession(table, recorder=Keeping()), Watched())  # type: ignore[arg-type]  # it keeps notes
     dialogue.play()
     assert happened == ["start", "turn", "kept (9,)", "placed", "turn"]
 
@@ -408,7 +409,7 @@ def test_whatever_is_typed_the_dialogue_goes_on_to_a_proper_end(
 ) -> None:
     book = catalogue.find_rulebook("mine", mechanics)
     screen = Typist(typed)
-    dialogue = Dialogue(Table(Game(mechanics, first), hidden=hidden, book=book), screen)
+    dialogue = Dialogue(GameSession(Table(Game(mechanics, first), hidden=hidden, book=book)), screen)
     try:
         dialogue.play()
     except PlayStoppedError:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from number_tower import catalogue, store
+from number_tower import catalogue, record, store
 from number_tower.catalogue import GameChoice
+from number_tower.cli.savefile import SaveFile
 from number_tower.players.levels import Computer
 from number_tower.solve.limits import Progress
 from number_tower.store.rows import StoredGame
@@ -277,6 +278,21 @@ def test_after_the_end_another_level_plays_the_same_game_and_the_person_keeps_th
         assert table.game.first == 1
 
     visit(play)
+
+
+def test_a_game_that_is_recorded_in_a_file_has_its_key_there(tmp_path: Path) -> None:
+    file, path = tmp_path / "games.db", tmp_path / "game.json"
+
+    async def play(at: Visit) -> None:
+        session = at.app.create_session(catalogue.choose("draft"))
+        session.recorder = SaveFile.create(str(path), session.table)
+        at.app.push_screen(BoardScreen(session))
+        await at.settle()
+        await at.press("9")
+        assert record.read(str(path)) == stored(file).table
+        assert record.read_key(str(path)) == stored(file).key
+
+    visit(play, file=file)
 
 
 def test_a_game_that_was_changed_elsewhere_is_shown_as_it_stands_there(tmp_path: Path) -> None:

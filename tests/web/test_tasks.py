@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import number_tower as nt
 from number_tower import Game, Rules, catalogue, record
-from number_tower.coach import puzzles, quiz
+from number_tower.coach import hints, puzzles, quiz
 from number_tower.coach.analysis import MAX_REASONS, PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText, hint
 from number_tower.coach.review import ReviewText, review
@@ -69,7 +69,7 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
     book = catalogue.load_named(name)
     table = Table(Game(book.rules), name)
     given_ = hint(nt.solve(table.game))
-    one, two, three = (travelled(quiz.give_hint(table, step)) for step in (1, 2, 3))
+    one, two, three = (travelled(hints.give_hint(table, step)) for step in (1, 2, 3))
     assert (len(one.texts), len(two.texts), len(three.texts)) == (1, 2, 3)
     assert three.texts[:2] == two.texts
     assert two.texts[:1] == one.texts
@@ -83,13 +83,13 @@ def test_a_hint_comes_in_three_steps_that_the_coach_gives(name: str) -> None:
 
 def test_a_step_out_of_range_is_the_nearest_one() -> None:
     table = read("draft:9")
-    assert quiz.give_hint(table, 0) == quiz.give_hint(table, 1)
-    assert quiz.give_hint(table, 9) == quiz.give_hint(table, 3)
+    assert hints.give_hint(table, 0) == hints.give_hint(table, 1)
+    assert hints.give_hint(table, 9) == hints.give_hint(table, 3)
 
 
 def test_where_blocks_are_hidden_no_hint_is_given() -> None:
     table = read("summit(hidden=yes):9")
-    told = quiz.give_hint(table, 3)
+    told = hints.give_hint(table, 3)
     assert told.block is None
     assert not told.more
     assert "hidden" in told.texts[0]
@@ -98,7 +98,7 @@ def test_where_blocks_are_hidden_no_hint_is_given() -> None:
 
 def test_once_a_game_is_over_there_is_nothing_to_hint_at() -> None:
     for line in ("draft:9,8,6", "draft(resigned=1):9"):
-        told = quiz.give_hint(read(line), 3)
+        told = hints.give_hint(read(line), 3)
         assert told.block is None
         assert "over" in told.texts[0]
 
@@ -108,8 +108,8 @@ def test_what_cannot_be_worked_out_is_not_guessed(monkeypatch: pytest.MonkeyPatc
         def solve(self, *_: object) -> None:
             return None
 
-    monkeypatch.setattr(quiz, "get_knowledge", lambda _: Nothing())
-    told = quiz.give_hint(read("draft:9"), 3)
+    monkeypatch.setattr(hints, "get_knowledge", lambda _: Nothing())
+    told = hints.give_hint(read("draft:9"), 3)
     assert told == HintText((fill_text("unknown", {}),), more=False)
 
 

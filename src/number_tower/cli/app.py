@@ -15,12 +15,10 @@ from number_tower.cli.database import choose_store
 from number_tower.cli.errors import FAILED, CommandError, require_extra
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal, is_visible
-from number_tower.session.database import WAIT_ADVICE
 from number_tower.session.game import GameSession
 
 if TYPE_CHECKING:
     from number_tower.catalogue import GameChoice
-    from number_tower.cli.dialogue import Dialogue
     from number_tower.coach.quiz import PuzzleSource
     from number_tower.session.match import MatchCourse
 
@@ -108,12 +106,9 @@ def _load(module: str) -> Any:
     return import_module(f"number_tower.tui.{module}")
 
 
-def play_in_app(args: Namespace, dialogue: Dialogue) -> None:
-    """Play the game of a dialogue in the app."""
-    if dialogue.autosave is not None:
-        dialogue.autosave.advice = WAIT_ADVICE
-    session = GameSession(dialogue.table, dialogue.opponents, dialogue.autosave, dialogue.savefile)
-    open_app(args, _load("start").create_board(session, coin_tossed=dialogue.coin_tossed))
+def play_in_app(args: Namespace, session: GameSession, *, coin_tossed: bool = False) -> None:
+    """Play a game in the app."""
+    open_app(args, _load("start").create_board(session, coin_tossed=coin_tossed))
 
 
 def play_match_in_app(args: Namespace, course: MatchCourse) -> None:

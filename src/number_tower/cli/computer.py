@@ -5,18 +5,8 @@ from __future__ import annotations
 from number_tower.cli.errors import rearm_interrupt
 from number_tower.cli.input import PlayerInput, list_idea_questions
 from number_tower.cli.terminal import SearchProgress, Terminal
-from number_tower.coach.hints import hint
-from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import (
-    fill_text,
-    find_idea,
-    format_details,
-    format_introduction,
-    format_sentence,
-    refuse_topic,
-)
-from number_tower.players.knowledge import get_knowledge
-from number_tower.solve.solution import Solution
+from number_tower.coach.hints import give_hint, give_reason
+from number_tower.coach.sentences import fill_text, find_idea, format_new_idea, refuse_topic
 from number_tower.table import Table
 from number_tower.voice import get_voice
 
@@ -52,32 +42,20 @@ class HintGiver:
             questions = [f"why {table.game.legal[0]}", *list_idea_questions(self._introduced)]
             self._terminal.show(f"{refuse_topic(question.topic, questions)}\n")
             return
+        step = self._step + 1 if self._hinted == table.game.moves else 1
         try:
             with SearchProgress("cancels the hint", in_game=True) as progress:
-                solution = get_knowledge(table.game.rules).solve(table.game.position, progress.update)
+                if question.command == "hint":
+                    hint = give_hint(table, step, progress.update)
+                else:
+                    hint = give_reason(table, question.number, progress.update)
         except KeyboardInterrupt:
             rearm_interrupt()
             self._terminal.show("Hint cancelled.\n")
             return
-        text = fill_text("unknown", {}) if solution is None else self._answer(table, solution, question)
-        self._terminal.show(f"{text}\n")
-
-    def _answer(self, table: Table, solution: Solution, question: PlayerInput) -> str:
-        voice = get_voice(table.book)
-        opponent = voice.get_name(table, 1 - table.game.to_move)
-        if question.number is not None:
-            reason = explain_move(solution, question.number)
-            return self._explain(reason, format_sentence(reason, opponent, voice.noun), opponent, voice.noun)
-        found = hint(solution)
         if question.command == "hint":
-            self._step = self._step + 1 if self._hinted == table.game.moves else 1
-            self._hinted = table.game.moves
-        if question.command == "why" or self._step > 2:
-            return self._explain(found.reason, found.why(opponent, voice.noun), opponent, voice.noun)
-        return found.nudge(voice.noun) if self._step == 1 else found.name_move()
-
-    def _explain(self, reason: Reason, text: str, opponent: str, noun: str) -> str:
-        """Return the text of a reason, how to ask for what it leaves out, and the idea behind it if that is new."""
-        self._details = format_details(reason, opponent=opponent, noun=noun)
-        more = f" {fill_text('details_more', {})}" if self._details else ""
-        return f"{text}{more}{format_introduction(reason, noun, self._introduced)}"
+            self._step, self._hinted = step, table.game.moves
+        if not hint.more:
+            self._details = hint.details
+        more = f" {fill_text('details_more', {})}" if hint.details else ""
+        self._terminal.show(f"{hint.texts[-1]}{more}{format_new_idea(hint.idea, self._introduced)}\n")

@@ -7,21 +7,19 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from number_tower.cli.database import announce_wait
 from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_stop
 from number_tower.cli.input import CHANGED, MovePrompt, PlayerInput, format_commands, list_commands
 from number_tower.cli.terminal import Terminal
+from number_tower.session.game import GameSession, format_record
 from number_tower.table import StaleError, Table
 from number_tower.text import format_argument, make_sentence
 from number_tower.voice import Message, Reader, get_voice, narrate
 
 if TYPE_CHECKING:
     from number_tower.cli.savefile import SaveFile
-    from number_tower.players import Player
-    from number_tower.session.database import Autosave
-    from number_tower.session.opponents import Opponents
 
 _QUESTIONS = {"resign": "Resign? Your opponent then wins.", "quit": "Leave this game?"}
 """What is asked on a terminal before a command that ends the dialogue."""
@@ -29,13 +27,10 @@ _QUESTIONS = {"resign": "Resign? Your opponent then wins.", "quit": "Leave this 
 
 @dataclass
 class Dialogue:
-    """A game at this keyboard, who plays it besides people, and where it is saved."""
+    """A game at this keyboard."""
 
-    table: Table
+    session: GameSession
     terminal: Terminal
-    savefile: SaveFile | None = None
-    autosave: Autosave | None = None
-    opponents: Opponents | None = None
     coin_tossed: bool = False
     introduced: bool = False
     """Whether the players know already what can be typed."""
@@ -43,8 +38,18 @@ class Dialogue:
     """Who reads, if not the people who play."""
 
     def __post_init__(self) -> None:
-        self.set_reader(self.reader or Reader.at_keyboard(self.table))
+        self.set_reader(self.reader or self.session.reader)
         self._current = self.table
+
+    @property
+    def table(self) -> Table:
+        """The table as it is saved."""
+        return self.session.table
+
+    @property
+    def savefile(self) -> SaveFile | None:
+        """The file that the game is saved in as well."""
+        return cast("SaveFile | None", self.session.recorder)
 
     def set_reader(self, reader: Reader) -> None:
         """Choose who reads."""
@@ -72,9 +77,7 @@ class Dialogue:
             with report_stop(NOTHING_TO_SAVE, self.format_resume_hint):
                 self._ask_moves()
         finally:
-            for resource in (self.opponents, self.autosave):
-                if resource is not None:
-                    resource.close()
+            self.session.close()
         if self.terminal.interactive and self.table.outcome is not None and tell_review:
             winner = self.table.outcome.winner
             lost = winner is not None and self.voice.reader.see(winner) == "opponent"
@@ -93,8 +96,8 @@ class Dialogue:
     def _ask_moves(self) -> None:
         """Ask for moves until the game is over or left."""
         while self.table.outcome is None:
-            if self.opponents and (player := self.opponents.players[self.table.game.to_move]):
-                self._play_computer_move(self.opponents, player)
+            if self.session.computer is not None:
+                self._play_computer_move()
                 continue
             answer = self._prompt.ask(self.table, self.voice.format_prompt(self.table))
             if answer.command in _QUESTIONS and not self.terminal.confirm(_QUESTIONS[answer.command]):
@@ -107,7 +110,9 @@ class Dialogue:
     def _apply(self, answer: PlayerInput) -> None:
         """Make a move, or run a command that changes the game or where it is saved."""
         if answer.command == CHANGED:
-            self._catch_up(self._current, self.table)
+            before = self.table
+            self.session.table = replace(self._current, automatic=before.automatic)
+            self._catch_up(before, before)
         elif answer.command == "save":
             self._start_savefile(answer.file, force=answer.force)
         elif answer.command == "undo":
@@ -117,13 +122,12 @@ class Dialogue:
         else:
             self._change(self.table.play(answer.number))
 
-    def _play_computer_move(self, opponents: Opponents, player: Player) -> None:
+    def _play_computer_move(self) -> None:
         """Let a computer move, and tell its move."""
-        before = self.table
         self.terminal.flush()
-        table, remark = opponents.move(before, player)
+        table, remark = self.session.let_computer_move()
         if table.declared is not None:
-            name = self.voice.get_name(table, before.game.to_move)
+            name = self.voice.get_name(table, self.table.game.to_move)
             self._change(table, f"\n({name} made no legal move: {remark}.)\n")
             return
         if remark:
@@ -148,42 +152,31 @@ class Dialogue:
 
     def _save(self, table: Table) -> bool:
         """Save a change before it is announced; return False if the game was changed elsewhere instead."""
-        if self.autosave is not None:
-            before = table
-            try:
-                with announce_wait():
-                    table, news = self.autosave.save(before)
-            except StaleError as error:
-                self._catch_up(error.table, before)
-                return False
-            if news:
-                print_error(news)
-        self.table = table
-        if self.savefile is not None:
-            if self.autosave is not None:
-                self.savefile.key = self.autosave.key
-            if news := self.savefile.save(table):
-                print_error(
-                    news if self.savefile.up_to_date else f"{news}; the game so far: {format_record(self.table)}"
-                )
+        before = self.table
+        try:
+            with announce_wait():
+                news = self.session.save(table)
+        except StaleError:
+            self._catch_up(before, table)
+            return False
+        for each in news:
+            print_error(each)
         return True
 
     def _has_changed(self) -> bool:
         """Look whether the game was changed elsewhere."""
-        current = None if self.autosave is None else self.autosave.fetch_change()
+        current = None if self.session.autosave is None else self.session.autosave.fetch_change()
         self._current = current or self.table
         return self._current.log != self.table.log
 
-    def _catch_up(self, current: Table, mine: Table) -> None:
-        """Continue with a game as it was changed elsewhere."""
-        if mine.version - _count_common(mine.log, current.log) > 1:
+    def _catch_up(self, before: Table, mine: Table) -> None:
+        """Tell how the game was continued elsewhere, from a table before that; `mine` is what was to be saved here."""
+        if mine.version - _count_common(mine.log, self.table.log) > 1:
             self.terminal.show(
-                f"\n(Your moves since then were not saved. This was your game: {format_record(self.table)})\n"
+                f"\n(Your moves since then were not saved. This was your game: {format_record(before)})\n"
             )
         self.terminal.show("\n(This game was continued elsewhere. The moves made there:)\n")
-        since = _count_common(self.table.game.moves, current.game.moves)
-        self.table = replace(current, automatic=self.table.automatic)
-        self.narrate(since)
+        self.narrate(_count_common(before.game.moves, self.table.game.moves))
 
     def _start_savefile(self, path: str, *, force: bool) -> None:
         """Write the game to a file, now and after every change; with `force`, in place of a file that exists."""
@@ -193,13 +186,13 @@ class Dialogue:
             self.terminal.show("Type save and a file name, as in: save game.json\n")
             return
         try:
-            key = None if self.autosave is None else self.autosave.key
+            key = None if self.session.autosave is None else self.session.autosave.key
             again = self.savefile is not None and os.path.realpath(path) == str(self.savefile.file)
-            self.savefile = SaveFile.create(path, self.table, key, force=force or again)
+            self.session.recorder = savefile = SaveFile.create(path, self.table, key, force=force or again)
         except CommandError as error:
             self.terminal.show(f"{make_sentence(str(error))}\n")
             return
-        self.terminal.show(f"Game saved to {self.savefile.name}. Every new move is saved there too.\n")
+        self.terminal.show(f"Game saved to {savefile.name}. Every new move is saved there too.\n")
 
     def _undo(self) -> None:
         if not self.table.may_undo:
@@ -217,7 +210,7 @@ class Dialogue:
     @property
     def has_autosaved(self) -> bool:
         """Whether the game is in the database as it stands."""
-        return self.autosave is not None and self.autosave.ref is not None
+        return self.session.autosave is not None and self.session.autosave.ref is not None
 
     @property
     def has_saved_file(self) -> bool:
@@ -226,25 +219,19 @@ class Dialogue:
 
     def _format_seat_options(self) -> str:
         """Return the options for the same players, unless the database has them; it never starts programs."""
-        if self.opponents is None:
+        opponents = self.session.opponents
+        if opponents is None:
             return ""
-        return "" if self.has_autosaved and not self.opponents.has_program else self.opponents.options
+        return "" if self.has_autosaved and not opponents.has_program else opponents.options
 
     def format_command(self, command: str, ref: str | None = None) -> str:
         """Return a call of a command for this game, or for another REF."""
-        if ref is None and self.autosave is not None:
-            ref = self.autosave.ref
+        if ref is None and self.session.autosave is not None:
+            ref = self.session.autosave.ref
         if ref is None:
             file = self.savefile.path if self.savefile and self.has_saved_file else None
             ref = format_argument(file or format_record(self.table))
         return f"{_find_program_name()} {command} {ref}"
-
-
-def format_record(table: Table) -> str:
-    """Return a game as one line."""
-    from number_tower import record  # noqa: PLC0415 - not for the first prompt
-
-    return record.to_line(table, files=True)
 
 
 def _count_common(one: Sequence[object], other: Sequence[object]) -> int:

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from number_tower.catalogue import GameChoice
 from number_tower.cli.app import opens_app, play_match_in_app
 from number_tower.cli.config import load_config
-from number_tower.cli.database import announce_wait, choose_store
-from number_tower.cli.dialogue import Dialogue, format_record
-from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, print_error, report_as, report_stop
+from number_tower.cli.database import choose_store
+from number_tower.cli.dialogue import Dialogue
+from number_tower.cli.errors import NOTHING_TO_SAVE, CommandError, report_as, report_stop
 from number_tower.cli.menu import ask_for_game
 from number_tower.cli.options import CommandParser, parse_count
 from number_tower.cli.play import choose_game, choose_opponent, create_opponents, read_names
 from number_tower.cli.terminal import Terminal
 from number_tower.match import Match, MatchError, Series
 from number_tower.session.match import MatchCourse, is_game_saved
-from number_tower.table import Table
 from number_tower.voice import MatchMoment, Reader, get_plain_players, get_voice
 
 if TYPE_CHECKING:
@@ -124,22 +123,16 @@ def _update_names(saved: StoredMatch, opponents: Opponents | None) -> Series:
 class _MatchDialogue(Dialogue):
     """A game of a match: leaving it leaves the match, and it is saved after the games before it."""
 
-    session: _MatchSession = field(kw_only=True)
-
-    def _save(self, table: Table) -> bool:
-        self.session.save_earlier_games()
-        saved = super()._save(table)
-        self.session.course.update_id(self.autosave)
-        return saved
+    match: _MatchSession = field(kw_only=True)
 
     def format_resume_hint(self, otherwise: str) -> str:
         """Say how to resume the match, or at least its game; `otherwise` is the text for a match without a move."""
-        if is_game_saved(self.table, self.autosave) and (ref := self.session.format_ref(self)) is not None:
+        if is_game_saved(self.table, self.session.autosave) and (ref := self.match.format_ref(self)) is not None:
             return f"Match saved. Resume it with: {self.format_command('resume', ref)}"
         if self.table.version and self.table.outcome is None:
             alone = f"{self.format_command('resume')}{self._format_seat_options()}"
             return f"The match is not saved, so you can resume only this game of it: {alone}"
-        return otherwise if self.session.course.fresh else "The match is not saved, so it cannot be resumed."
+        return otherwise if self.match.course.fresh else "The match is not saved, so it cannot be resumed."
 
 
 class _MatchSession:
@@ -164,7 +157,7 @@ class _MatchSession:
                 game.play()
                 if game.table.outcome is None:
                     return
-                self.course.finish_game(game.table, game.autosave, game.table.outcome.winner)
+                self.course.finish_game(game.table, game.session.autosave, game.table.outcome.winner)
                 self._announce("score", game)
                 if not self.course.series.match.over:
                     game = self._create_game(introduced=True)
@@ -173,29 +166,14 @@ class _MatchSession:
     def _create_game(self, *, coin_tossed: bool = False, introduced: bool = False) -> _MatchDialogue:
         """Return the next game, as it stands if it was started already."""
         session = self.course.open_session()
-        return _MatchDialogue(
-            session.table,
-            self._terminal,
-            autosave=session.autosave,
-            opponents=session.opponents,
-            coin_tossed=coin_tossed,
-            introduced=introduced,
-            session=self,
-        )
-
-    def save_earlier_games(self) -> None:
-        """Try again to save the games that could not be saved when they were played."""
-        with announce_wait():
-            for table in self.course.save_earlier_games():
-                played = format_record(table)
-                print_error(f"an earlier game of this match was continued elsewhere. Played here: {played}")
+        return _MatchDialogue(session, self._terminal, coin_tossed, introduced, match=self)
 
     def format_ref(self, game: _MatchDialogue) -> str | None:
         """Return the REF of the match with the options to resume it; None if it is not saved."""
-        self.course.update_id(game.autosave)
+        self.course.update_id(game.session.autosave)
         if not self.course.is_saved or self.course.database is None:
             return None
-        opponents = game.opponents
+        opponents = game.session.opponents
         named = opponents is not None and opponents.has_program
         seats = opponents._replace(seed=self._args.seed).options if opponents and named else ""
         return f"m{self.course.id}{self.course.database.db_option}{seats}"

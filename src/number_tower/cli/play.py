@@ -18,6 +18,7 @@ from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.rules import Rules, RulesError
 from number_tower.session import seat_players
 from number_tower.session.database import Autosave
+from number_tower.session.game import GameSession
 from number_tower.table import Table, TableError, check_player_name, check_player_names
 from number_tower.text import format_argument, format_list, format_value
 
@@ -53,9 +54,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
     choice, (names, person) = choose_game(args, args.game), read_names(args)
     dialogue = create_dialogue(Table.start(choice, names), terminal, args, person=person)
     dialogue.coin_tossed = args.first == "random"
-    dialogue.savefile = open_savefile(args, dialogue.table)
+    dialogue.session.recorder = open_savefile(args, dialogue.table)
     if opens_app(args):
-        play_in_app(args, dialogue)
+        play_in_app(args, dialogue.session, coin_tossed=dialogue.coin_tossed)
         return
     dialogue.play()
     follow_up(dialogue, args, terminal)
@@ -130,12 +131,9 @@ def create_dialogue(
     """Return a dialogue with the opponents of a call, saved in its database; `saved` is the game there already."""
     opponents = create_opponents(args)
     store = choose_store(args)
-    return Dialogue(
-        seat_players(table, opponents, person or load_config().name),
-        terminal,
-        autosave=None if store is None else Autosave(store, opponents, saved),
-        opponents=opponents,
-    )
+    table = seat_players(table, opponents, person or load_config().name)
+    autosave = None if store is None else Autosave(store, opponents, saved)
+    return Dialogue(GameSession(table, opponents, autosave), terminal)
 
 
 def create_opponents(args: Namespace, number: int = 1) -> Opponents | None:

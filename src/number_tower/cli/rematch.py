@@ -6,12 +6,13 @@ from argparse import Namespace
 
 from number_tower.catalogue import GameChoice
 from number_tower.cli.config import PEOPLE, list_levels
-from number_tower.cli.dialogue import Dialogue, format_record
+from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.errors import InputEndedError
 from number_tower.cli.main import run_command
 from number_tower.cli.play import create_dialogue
 from number_tower.cli.terminal import Terminal
 from number_tower.players import LEVELS
+from number_tower.session.game import format_record
 from number_tower.table import Table
 from number_tower.text import find_nearest, format_value
 
@@ -98,7 +99,8 @@ def _ask_level(terminal: Terminal) -> str | None:
 
 def _find_ref(dialogue: Dialogue) -> str:
     """Return the REF of the game: its id where it is saved, or its line."""
-    saved = dialogue.autosave.saved if dialogue.autosave is not None and dialogue.has_autosaved else None
+    autosave = dialogue.session.autosave
+    saved = autosave.saved if autosave is not None and dialogue.has_autosaved else None
     return format_record(dialogue.table) if saved is None else str(saved.id)
 
 

@@ -8,6 +8,7 @@ from number_tower.cli.database import find_game
 from number_tower.cli.dialogue import Dialogue
 from number_tower.cli.options import CommandParser
 from number_tower.cli.terminal import Terminal
+from number_tower.session.game import GameSession
 from number_tower.voice import BOTH, SPECTATOR
 
 
@@ -23,6 +24,6 @@ def add_arguments(parser: CommandParser) -> None:
 def run(args: Namespace, terminal: Terminal) -> None:
     """Print a game again."""
     table, _ = find_game(args, args.ref)
-    Dialogue(table, terminal, reader=SPECTATOR if any(table.automatic) else BOTH).narrate()
+    Dialogue(GameSession(table), terminal, reader=SPECTATOR if any(table.automatic) else BOTH).narrate()
     if table.outcome is None:
         terminal.show("\nThe record ends here. The game is unfinished.\n")

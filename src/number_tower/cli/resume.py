@@ -57,9 +57,9 @@ def run(args: Namespace, terminal: Terminal) -> None:
         _mention_levels(table.names, terminal)
     source = None if args.ref is None or is_game_id(args.ref) else SaveFile.from_record(args.ref)
     same = args.record and source is not None and os.path.realpath(args.record) == str(source.file)
-    dialogue.savefile = source if same else open_savefile(args, dialogue.table) or source
+    dialogue.session.recorder = source if same else open_savefile(args, dialogue.table) or source
     if table.outcome is None and opens_app(args):
-        play_in_app(args, dialogue)
+        play_in_app(args, dialogue.session)
         return
     dialogue.play()
     if table.outcome is not None:

@@ -79,7 +79,8 @@ class SaveFile:
             self._write(table)
         except OSError as error:
             problem = error.strerror or str(error)
-            return f"the game could not be saved to {self.name}: {problem}. You can continue"
+            line = record.to_line(table, files=True)
+            return f"the game could not be saved to {self.name}: {problem}. You can continue; the game so far: {line}"
         self.up_to_date = True
         return None
 

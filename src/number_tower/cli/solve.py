@@ -15,6 +15,7 @@ from number_tower.cli.options import CommandParser, make_number_parser, parse_se
 from number_tower.cli.play import choose_game, read_rule_options
 from number_tower.cli.terminal import VALUE_COLOURS, SearchProgress, Terminal
 from number_tower.position import MoveError
+from number_tower.session.game import GameSession
 from number_tower.solve import solve
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.worth import VALUE_VERBS, Worth
@@ -121,7 +122,7 @@ def _show_line(line: list[int], table: Table, terminal: Terminal, *, best: bool)
     terminal.show(f"\nOne {what} to the end:\n" + ("" if table.game.moves else "\n"))
     for block in line:
         table = table.play(block)
-    Dialogue(table, terminal, reader=BOTH).narrate(since=len(table.game.moves) - len(line))
+    Dialogue(GameSession(table), terminal, reader=BOTH).narrate(since=len(table.game.moves) - len(line))
 
 
 def _rank_moves(solution: Solution) -> list[tuple[int, Worth]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from number_tower.coach.reasons import Reason, find_best_reason, is_safe
+from number_tower.coach.reasons import Reason, explain_move, find_best_reason, is_safe
 from number_tower.coach.sentences import (
     Idea,
     clause,
@@ -20,9 +20,9 @@ from number_tower.coach.sentences import (
 from number_tower.game import Game, play_randomly
 from number_tower.players.knowledge import get_knowledge
 from number_tower.rules import Rules
-from number_tower.solve.limits import NotSolvedError
+from number_tower.solve.limits import NotSolvedError, Progress
 from number_tower.solve.solution import Solution
-from number_tower.solve.worth import Worth
+from number_tower.solve.worth import Value, Worth
 from number_tower.table import Table
 from number_tower.voice import get_voice
 
@@ -153,6 +153,38 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
     details = format_details(hint.reason, opponent=opponent, noun=voice.noun)
     idea = get_idea(hint.reason, voice.noun)
     return HintText(texts, more=False, block=hint.block, details=details, idea=idea)
+
+
+def give_hint(table: Table, step: int, progress: Callable[[Progress], object] | None = None) -> HintText:
+    """Return a hint for the player to move, from what computers know of the game."""
+    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
+    return format_hint(table, step, None if solution is None else hint(solution))
+
+
+def give_reason(
+    table: Table, block: int | None = None, progress: Callable[[Progress], object] | None = None
+) -> HintText:
+    """Return the reason for or against a block, or for the best move; for a block that cannot be placed, why not."""
+    refusal = None if block is None or table.hidden else table.refusal(block)
+    if block is not None and refusal is not None:
+        return HintText((get_voice(table.book).refuse(table, refusal, f"{block}", block).text.strip(),), more=False)
+    if block is None or not table.legal:
+        hinted = give_hint(table, 3, progress)
+        return hinted._replace(texts=hinted.texts[-1:])
+    solution = get_knowledge(table.game.rules).solve(table.game.position, progress)
+    if solution is None:
+        return format_hint(table, 3, None)
+    voice, reason = get_voice(table.book), explain_move(solution, block)
+    opponent = voice.get_name(table, 1 - table.game.to_move)
+    details = format_details(reason, opponent=opponent, noun=voice.noun)
+    text = format_sentence(reason, opponent, voice.noun)
+    return HintText((text,), more=False, block=block, details=details, idea=get_idea(reason, voice.noun))
+
+
+def find_values(table: Table, progress: Callable[[Progress], object] | None = None) -> dict[int, Value]:
+    """Return the value of every move that is known; none where blocks are hidden, or after the end."""
+    solution = get_knowledge(table.game.rules).solve(table.game.position, progress) if table.legal else None
+    return {} if solution is None else {block: worth.value for block, worth in solution.find_values().items()}
 
 
 # Exercises ------------------------------------------------------------------------------------------------------------

@@ -258,13 +258,21 @@ def refuse_topic(topic: str, questions: Iterable[str]) -> str:
 
 def format_introduction(reason: Reason, noun: str, introduced: set[str]) -> str:
     """Write a line that introduces the idea behind a reason, and how to ask for more; empty if it was introduced."""
-    idea = introduce_idea(reason, noun, introduced)
-    return "" if idea is None else f"\n{idea.introduction} {fill_text('idea_more', {'idea': idea.name})}"
+    return format_new_idea(get_idea(reason, noun), introduced)
+
+
+def format_new_idea(idea: Idea | None, introduced: set[str]) -> str:
+    """Write a line that introduces an idea, and how to ask for more; empty if it was introduced before."""
+    new = _introduce(idea, introduced)
+    return "" if new is None else f"\n{new.introduction} {fill_text('idea_more', {'idea': new.name})}"
 
 
 def introduce_idea(reason: Reason, noun: str, introduced: set[str]) -> Idea | None:
     """Return the idea behind a reason the first time that it appears, and add it to those introduced."""
-    idea = get_idea(reason, noun)
+    return _introduce(get_idea(reason, noun), introduced)
+
+
+def _introduce(idea: Idea | None, introduced: set[str]) -> Idea | None:
     if idea is None or idea.name in introduced:
         return None
     introduced.add(idea.name)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class Recorder(Protocol):
     """A file that the game is saved in as well."""
 
+    key: str | None
+    """The key of the game in the database."""
+
     def save(self, table: Table) -> str | None:
         """Save the table; return a message for the players, if there is one."""
 
@@ -57,7 +60,9 @@ class GameSession:
         """
         news: list[str | None] = []
         if self.course is not None:
-            news += ["an earlier game of this match was continued elsewhere" for _ in self.course.save_earlier_games()]
+            for earlier in self.course.save_earlier_games():
+                played = format_record(earlier)
+                news.append(f"an earlier game of this match was continued elsewhere. Played here: {played}")
         if self.autosave is not None:
             try:
                 table, message = self.autosave.save(table)
@@ -70,6 +75,8 @@ class GameSession:
             news.append(message)
         self.table = table
         if self.recorder is not None:
+            if self.autosave is not None:
+                self.recorder.key = self.autosave.key
             news.append(self.recorder.save(table))
         return [each for each in news if each]
 
@@ -101,3 +108,10 @@ class GameSession:
         for resource in (self.opponents, self.autosave):
             if resource is not None:
                 resource.close()
+
+
+def format_record(table: Table) -> str:
+    """Return a game as one line."""
+    from number_tower import record  # noqa: PLC0415 - not for the first prompt
+
+    return record.to_line(table, files=True)

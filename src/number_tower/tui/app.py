@@ -22,7 +22,7 @@ from number_tower.catalogue import GameChoice
 from number_tower.match import Series
 from number_tower.players import LEVELS, RANDOM
 from number_tower.session import seat_players
-from number_tower.session.database import WAIT_ADVICE, Autosave, GameDatabase
+from number_tower.session.database import Autosave, GameDatabase
 from number_tower.session.game import GameSession
 from number_tower.session.match import MatchCourse
 from number_tower.session.opponents import Opponents, Specs
@@ -148,7 +148,7 @@ class TowerApp(App[str]):
         opponents = self.create_opponents(specs)
         table = seat_players(Table.start(choice, names), opponents, person or self.settings.name)
         database = self.choose_database()
-        autosave = None if database is None else Autosave(database, opponents, advice=WAIT_ADVICE)
+        autosave = None if database is None else Autosave(database, opponents)
         return GameSession(table, opponents, autosave)
 
     def restore_session(self, saved: StoredGame) -> GameSession:
@@ -156,7 +156,7 @@ class TowerApp(App[str]):
         known = all(spec is None or spec in {*LEVELS, RANDOM.name} for spec in saved.seats.players)
         opponents = self.create_opponents(saved.seats.players, saved.seats.seed) if known else None
         database = self.choose_database()
-        autosave = None if database is None else Autosave(database, opponents, saved, advice=WAIT_ADVICE)
+        autosave = None if database is None else Autosave(database, opponents, saved)
         return GameSession(seat_players(saved.table, opponents), opponents, autosave)
 
     def create_course(self, series: Series, specs: Specs, saved: StoredMatch | None = None) -> MatchCourse:

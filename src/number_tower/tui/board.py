@@ -13,6 +13,7 @@ from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.widgets import Footer, Static
 
+from number_tower.session.database import WAIT_ADVICE
 from number_tower.session.game import GameSession
 from number_tower.session.search import SearchStoppedError, StoppableSearch
 from number_tower.solve.worth import Value
@@ -66,6 +67,8 @@ class BoardScreen(ChoiceScreen):
     def __init__(self, session: GameSession, *, coin_tossed: bool = False) -> None:
         super().__init__()
         self.session = session
+        if session.autosave is not None:
+            session.autosave.advice = WAIT_ADVICE
         self._coin_tossed = coin_tossed
         self._busy = False
         """Whether a change is being saved, or a computer thinks."""

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from number_tower.brief import describe_height, has_height
-from number_tower.coach import quiz
+from number_tower.coach import hints
 from number_tower.coach.hints import HintText
 from number_tower.session.game import GameSession
 from number_tower.session.search import SearchStoppedError, StoppableSearch
@@ -119,11 +119,11 @@ class CoachPanel(VerticalScroll, can_focus=False):
         """Give the next step of a hint."""
         self._step = step = self._step + 1 if self._version == table.version else 1
         self._version = table.version
-        self._ask(lambda search: quiz.give_hint(table, step, search.update), details=step > 3)
+        self._ask(lambda search: hints.give_hint(table, step, search.update), details=step > 3)
 
     def give_reason(self, table: Table, block: int | None) -> None:
         """Give the reason for or against a block, or for the best move."""
-        self._ask(lambda search: quiz.give_reason(table, block, search.update), details=True)
+        self._ask(lambda search: hints.give_reason(table, block, search.update), details=True)
 
     @work(exclusive=True, group="hint")
     async def _ask(self, find: Callable[[StoppableSearch], HintText], *, details: bool) -> None:
@@ -138,7 +138,7 @@ class CoachPanel(VerticalScroll, can_focus=False):
     async def find_values(self, table: Table) -> None:
         """Find the values of all moves, and post them."""
         try:
-            values = await self._search("values", lambda search: quiz.find_values(table, search.update))
+            values = await self._search("values", lambda search: hints.find_values(table, search.update))
         except SearchStoppedError:
             self.show_message("The search for values was stopped.")
         else:

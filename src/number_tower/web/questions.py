@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from number_tower import record
-from number_tower.coach import quiz
+from number_tower.coach import hints, quiz
 from number_tower.coach.analysis import PositionAnalysis, analyse_table
 from number_tower.coach.hints import HintText
 from number_tower.coach.review import GameReview
@@ -75,7 +75,7 @@ async def read_record(request: Request, line: str) -> Table:
 
 async def ask_for_hint(request: Request, room: CachedRoom, held: Collection[int], step: int) -> HintText:
     """Ask for a hint in a room, for the holder of these seats."""
-    return await _ask(request, quiz.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
+    return await _ask(request, hints.give_hint, room.room.table, step, seat=(room.id, *sorted(held)))
 
 
 async def ask_analysis(request: Request, table: Table) -> PositionAnalysis:
