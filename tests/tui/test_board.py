@@ -132,7 +132,7 @@ def test_hidden_blocks_are_neither_dimmed_nor_listed_nor_valued() -> None:
     async def play(at: Visit) -> None:
         await at.press(str(1 + GAMES.index("summit")), "h", "1")
         assert at.board.table.hidden
-        assert "Remember which" in at.seen
+        assert "() Player B" in at.seen
         await at.press("5", "4")
         assert not any(block.has_class("unplaceable") for block in at.board.query("BlockChoice"))
         assert "has left" not in at.seen
@@ -268,6 +268,7 @@ def test_after_the_end_another_level_plays_the_same_game_and_the_person_keeps_th
         choice = catalogue.choose("summit", {"target": 30}, hidden=True)
         at.app.push_screen(BoardScreen(at.app.create_session(choice, (None, "gentle"), person="Ann")))
         await at.settle()
+        assert "Remember which" in at.seen
         await at.press("g", "y")
         assert "give up" not in at.seen.splitlines()[-1], "keys that do nothing now are not offered"
         await at.press("o")

@@ -100,11 +100,12 @@ def _format_block(number: int, mover: int, fill: str = "") -> Content:
     return Content.styled(f"{left}{fill}{number}{fill}{right}", SEAT_STYLES[mover])
 
 
-def _list_towers(game: Game, names: tuple[str, str]) -> list[tuple[list[_Block], tuple[str, ...]]]:
-    """Return each tower with its captions."""
+def _list_towers(game: Game, names: tuple[str, str], width: int) -> list[tuple[list[_Block], tuple[str, ...]]]:
+    """Return each tower with its captions; whose blocks are which is more important than the height, which is seen."""
     if game.rules.towers == "shared":
         owners = "  ".join(f"{left}{right} {name}" for (left, right), name in zip(EDGES, names, strict=True))
-        return [(_list_blocks(game, None), (f"{describe_tower(game, 0)}   {owners}",))]
+        full = f"{describe_tower(game, 0)}   {owners}"
+        return [(_list_blocks(game, None), (full if len(full) <= width else owners,))]
     return [(_list_blocks(game, seat), (names[seat], describe_tower(game, seat))) for seat in (0, 1)]
 
 
@@ -113,7 +114,7 @@ def _list_towers(game: Game, names: tuple[str, str]) -> list[tuple[list[_Block],
 
 def _draw_upright(game: Game, names: tuple[str, str], width: int, units: int, rows: int) -> Iterator[Content]:
     """Draw towers side by side; `rows` is the height of a unit."""
-    towers, scale = _list_towers(game, names), min(rows, _MOST_UNIT_ROWS)
+    towers, scale = _list_towers(game, names, width - _RULER - 2), min(rows, _MOST_UNIT_ROWS)
     longest = max(len(caption) for _, captions in towers for caption in captions) + 2
     room = max((width - _RULER) // len(towers) - 2, 5)
     wide = min(room, max(_WIDEST, longest))
@@ -155,7 +156,7 @@ def _stack_rows(blocks: Sequence[_Block], wide: int, column: int, total: int, sc
 
 def _draw_lying(game: Game, names: tuple[str, str], width: int, units: int) -> Iterator[Content]:
     """Draw towers that lie on their side, one below the other, above a common ruler."""
-    for blocks, captions in _list_towers(game, names):
+    for blocks, captions in _list_towers(game, names, width):
         yield Content(", ".join(captions)[:width])
         yield _draw_bar(blocks, units, width)
     yield _draw_ruler(units, width, game.rules.target)
