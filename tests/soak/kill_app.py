@@ -21,7 +21,8 @@ from number_tower.table import Table
 from number_tower.voice import get_voice
 from support.terminal import Window
 
-SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close")
+SIGNALS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "close", "vanish")
+"""What ends a session; "close" and "vanish" are a terminal that is closed, and the command is told so or not."""
 SIZES = ((40, 16), (80, 24), (132, 43))
 _ESCAPES = re.compile(r"\x1b(\[[0-9;:?<>=$]*[a-zA-Z]|[()][A-Z0-9]|[=>])")
 
@@ -59,8 +60,8 @@ class AppKiller:
             table = table.play(block)
             terminal.type(f"{block}\r" if table.game.rules.blocks[-1] > 9 else f"{block}")
             time.sleep(self._rng.random() * 0.6)
-        if name == "close":
-            terminal.close()
+        if name in {"close", "vanish"}:
+            terminal.close(told=name == "close")
             terminal.wait()
         else:
             terminal.send_signal(getattr(signal, name))
