@@ -22,7 +22,7 @@ from support.claims import ME, YOU, Told, check_details, check_sentence
 from support.command import tower
 from support.game_tree import Key, Tree, key
 from support.sizes import THOROUGH, examples, size
-from support.strategies import any_game
+from support.strategies import any_game, any_rules
 
 pytestmark = pytest.mark.slow
 
@@ -160,11 +160,64 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     check_hint(tree, solution)
 
 
+@settings(max_examples=examples(200))
+@given(any_game(rules=any_rules(most_blocks=5, beyond=True)))
+def test_every_reason_is_true_where_the_target_is_beyond_reach(game: Game) -> None:
+    if game.outcome is not None:
+        return
+    tree, solution = Tree(game.rules), nt.solve(game)
+    for block in game.legal:
+        reason = explain_move(solution, block)
+        check_reason(tree, solution, reason)
+        assert "at once if possible" not in format_reason(reason, opponent=YOU) or "skips" in game.rules.stuck
+    check_hint(tree, solution)
+
+
+@pytest.mark.parametrize(("target", "blocks"), [(50, "1-4"), (100, "1-4"), (21, "1-4"), (30, "2-5"), (60, "1-5")])
+def test_sums_over_several_rounds_are_given_only_while_the_blocks_last(target: int, blocks: str) -> None:
+    rules = nt.rules("summit", target=target, blocks=blocks)
+    tree, whole = Tree(rules), nt.solve(Game(rules))
+    kinds = Counter(kind for position in sampled(rules, size(8, 40)) for kind in checked(tree, whole.of(position)))
+    assert "outlasts" in kinds
+    assert "made_up_again" not in kinds
+
+
+def test_a_target_beyond_reach_is_not_made_up_to() -> None:
+    solution = nt.solve(Game(nt.rules("summit", target=100), 0, (1,)))
+    assert format_sentence(explain_move(solution, 9), "Ann", "block") == (
+        "9 wins. Nobody can reach 100. You and Ann can each place up to 8 more blocks. "
+        "Ann goes next, so Ann will be stuck first."
+    )
+
+
+def test_a_sum_that_cannot_be_made_up_to_the_end_is_refused_by_the_check() -> None:
+    rules = nt.rules("summit", target=100, blocks="1-4")
+    game = Game(rules, 0, (1,))
+    told = f"Whatever {YOU} adds, {ME} can make it 5 each time: 2 with 3, 3 with 2, 4 with 1."
+    with pytest.raises(AssertionError):
+        check_sentence(Tree(rules), game.position, 4, f"4 wins. Then the gap to 100 is 95: 19 rounds of 5. {told}")
+
+
+def test_an_answer_that_reaches_the_target_is_told_before_one_that_leaves_nothing_to_place() -> None:
+    for game in (Game(nt.rules("race")), Game(nt.rules("summit"))):
+        solution = nt.solve(game)
+        for position in sampled(game.rules, size(10, 100)):
+            at = solution.of(position)
+            refuted = [reason for block in position.legal if (reason := explain_move(at, block)).kind == "refuted"]
+            for reason in refuted:
+                after = position.place(reason.block)
+                exact = [
+                    block for block in after.legal if after.place(block).outcome == nt.Outcome(after.to_move, "exact")
+                ]
+                assert not exact or (reason.because is not None and reason.because.kind == "exact")
+
+
 def test_every_text_names_only_facts_that_there_are() -> None:
     facts = (
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
         " why because such target mine theirs left modulus last steps rounds to_go reach gap whole need most room"
         " answer answers reply clause rule plan line plies idea topic questions short matching placer placer_s moves"
+        " both up_to first end opponent_es"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 
@@ -174,7 +227,7 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     kinds = {key.removeprefix("why_") for key in keys if key.startswith("why_")}
     nudges = {key.removeprefix("nudge_") for key in keys if key.startswith("nudge_")}
     variants = {kind for kind in kinds if kind.endswith(("_stuck", "_end", "_reach")) and kind != "out_of_reach"}
-    variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all"}
+    variants |= {"forced_plan", "threat_or_plan", "threat_unfit", "pairs_all", "outlasts_level"}
     never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
@@ -216,8 +269,7 @@ def test_level_counts_say_why_they_win() -> None:
     solution = nt.solve(Game(rules, 0, (1,)))
     told = format_sentence(explain_move(solution.after(2), 2), "Ben", "block")
     assert told == (
-        "2 loses: Ben can answer 1. Ben can still place up to 1 block, and you up to 1. "
-        "You move next, so you will be stuck first."
+        "2 loses: Ben can answer 1. You and Ben can each place 1 more block. You go next, so you will be stuck first."
     )
 
 

@@ -18,6 +18,7 @@ from number_tower.coach.patterns import (
     Reason,
     can_win_at_once,
     compare_towers,
+    count_blocks,
     find_blocked_opponent,
     find_ending,
     find_hopeless_height,
@@ -127,6 +128,7 @@ class _Explainer:
             self._find_plan_ahead,
             self._find_answers_ahead,
         )
+        blocks = _sort_endings(solution.position, blocks)
         try:
             for find in finders:
                 if (found := _choose_best(find(solution, block) for block in blocks)) is not None:
@@ -176,7 +178,12 @@ class _Explainer:
     def _find_simple(self, solution: Solution, block: int) -> Reason | None:
         """Return a reason that the position after the move shows."""
         mover, after = solution.position.to_move, solution.after(block)
-        return _apply_theory(after, mover, block) or find_pattern(after.position, mover, block)
+        return (
+            _apply_theory(after, mover, block)
+            or find_ending(after.position, mover, block)
+            or count_blocks(after.position, mover, block)
+            or find_pattern(after.position, mover, block)
+        )
 
     def _find_two_step(self, solution: Solution, block: int) -> Reason | None:
         """Return a threat that can only be stopped in vain, or a winning answer to each reply."""
@@ -264,9 +271,18 @@ def _find_answer(solution: Solution, mover: int, find: _FindReason) -> Reason | 
     """Return the reason of the first winning move that has one; those that end the game come first."""
     position = solution.position
     blocks = position.legal if position.legal_mask.bit_count() <= _MAX_TRIED else solution.best[:_MAX_COMPARED]
-    winning = [block for block in blocks if solution.moves[block].value == "win"]
-    winning.sort(key=lambda block: position.place(block).outcome is None)
+    winning = _sort_endings(position, [block for block in blocks if solution.moves[block].value == "win"])
     return next((reason for block in winning if (reason := find(position.place(block), mover, block))), None)
+
+
+def _sort_endings(position: Position, blocks: Sequence[int]) -> list[int]:
+    """Return blocks with those first that reach the target, and then those that end the game otherwise."""
+
+    def rank(block: int) -> int:
+        outcome = position.place(block).outcome
+        return 2 if outcome is None else outcome.reason != "exact"
+
+    return sorted(blocks, key=rank)
 
 
 def _find_answers(after: Solution, mover: int, block: int, find: _FindReason) -> Reason | None:

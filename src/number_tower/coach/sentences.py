@@ -108,6 +108,8 @@ def _choose_key(reason: Reason) -> str:
         variant = "_all"
     elif reason.kind == "threat" and reason.facts["unfit"]:
         variant = "_unfit"
+    elif reason.kind == "outlasts" and reason.facts["mine"] == reason.facts["theirs"]:
+        variant = "_level"
     elif len(_get_numbers(reason, "movers")) == 1:
         return "why_line_end"
     elif reason.kind in {"forced", "threat_or"}:
@@ -123,6 +125,8 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
     """Return the fields of a reason's text, but `because`."""
     facts: dict[str, Fact] = {**reason.facts, **_name_players(player, opponent), "noun": noun, "reach": ""}
     facts["such"] = _format_way(_get_numbers(reason, "way"), " with {}" if "blocked" in reason.kind else " ({})")
+    facts["both"] = f"{opponent} and {player}" if opponent == "you" else f"{player} and {opponent}"
+    facts["up_to"] = "" if reason.facts.get("mine") == 1 else "up to "
     facts["tower"] = "the tower" if reason.facts.get("towers") == "shared" else f"{facts['own']} tower"
     facts["answers"] = _format_answers(reason)
     facts["matching"] = _format_pairs(_get_numbers(reason, "matched"))
@@ -134,18 +138,27 @@ def _collect_facts(reason: Reason, player: str, opponent: str, noun: str) -> dic
     placer = "player" if [*movers] == [reason.mover] else "opponent"
     facts["placer"], facts["placer_s"] = facts[placer], facts[f"{placer}_s"]
     if reason.kind == "outlasts" and facts["target"]:
-        facts["reach"] = fill_text("why_outlasts_reach", facts)
+        facts["reach"] = fill_text("reach_no_more" if facts["once"] else "reach_never", facts)
+    if reason.kind in _PLANS:
+        facts["first"] = fill_text("plan_first", {}) if facts["first"] else ""
+        facts["end"] = fill_text(f"plan_end_{facts['end']}", facts) if facts["end"] else ""
     if reason.kind in {"forced", "threat_or"} and reason.because is not None:
         if _starts_plan(reason):
-            facts["plan"] = format_reason(reason.because, player=player, opponent=opponent, noun=noun)
+            facts["plan"] = _format_plan([reason.because], player, opponent, noun)
         else:
             facts["clause"] = _format_clause(reason.because, player, opponent, noun)
     if reason.kind == "answers_plan":
-        plan = next(answer.reason for answer in reason.answers if answer.reason.kind in _PLANS)
-        facts["plan"] = format_reason(plan, player=player, opponent=opponent, noun=noun)
+        plans = [answer.reason for answer in reason.answers if answer.reason.kind in _PLANS]
+        facts["plan"] = _format_plan(plans, player, opponent, noun)
     if reason.kind == "answers_rule":
         facts["rule"] = _format_rule(reason, facts)
     return facts
+
+
+def _format_plan(plans: Sequence[Reason], player: str, opponent: str, noun: str) -> str:
+    """Write the rule that is a plan in some positions alike, but not how it ends."""
+    plan = next((plan for plan in plans if plan.facts["first"]), plans[0])
+    return format_reason(plan._replace(facts={**plan.facts, "end": ""}), player=player, opponent=opponent, noun=noun)
 
 
 def _get_numbers(reason: Reason, fact: str) -> Sequence[int]:
@@ -188,6 +201,7 @@ def _name_players(player: str, opponent: str) -> dict[str, Fact]:
         is_reader = name == "you"
         facts[role] = name
         facts[f"{role}_s"] = "" if is_reader else "s"
+        facts[f"{role}_es"] = "" if is_reader else "es"
         facts[f"{role}_is"] = "are" if is_reader else "is"
         facts[f"{role}_has"] = "have" if is_reader else "has"
         facts["own" if role == "player" else "their"] = "your" if is_reader else f"{name}'s"
