@@ -217,7 +217,7 @@ def test_every_text_names_only_facts_that_there_are() -> None:
         "block tower player player_s player_is player_has own opponent opponent_s opponent_is opponent_has their noun"
         " why because such target mine theirs left modulus last steps rounds to_go reach gap whole need most room"
         " answer answers reply clause rule plan line plies idea topic questions short matching placer placer_s moves"
-        " both up_to first end opponent_es"
+        " both up_to first end opponent_es best"
     )
     assert set().union(*(text.fields for text in load_texts().values())) == set(facts.split())
 

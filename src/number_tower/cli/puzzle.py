@@ -27,7 +27,7 @@ from number_tower.cli.options import CommandParser, parse_count, parse_day, pars
 from number_tower.cli.play import choose_game, format_label, read_rule_options
 from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
-from number_tower.coach.patterns import find_ending
+from number_tower.coach.patterns import LargestBlockPlan, find_ending
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
 from number_tower.coach.reasons import Reason, explain_move
 from number_tower.coach.sentences import (
@@ -58,6 +58,9 @@ PUZZLE_COMMANDS = {
 
 LONGEST_TOLD = 20
 """Plies of a line that is told to its end; of a longer one only the beginning is."""
+
+_KINDS_WITH_LINE = {"win", "draw", "loss", "multiple", "plan", "plan_careful"}
+"""Kinds of reason after which a line is told, which cannot contradict them."""
 
 LONGEST_LINE = 100
 """Plies of a line that are printed as JSON."""
@@ -258,7 +261,7 @@ class PuzzleQuestion:
             if answer.command == "skip":
                 self._log.add(self._table, self._puzzle.grade, "skipped")
                 reason = _shorten_reason(explain_move(self._solution, self._puzzle.answer))
-                self._show_move(self._puzzle.answer, self._format_solution(reason))
+                self._show_move(reason, self._format_solution(reason))
                 return "skipped"
             self._terminal.show(f"{self._give_hint(answer)}\n")
 
@@ -283,7 +286,7 @@ class PuzzleQuestion:
         sentence = format_sentence(reason, self._opponent, self._voice.noun)
         introduction = format_introduction(reason, self._voice.noun, self._introduced)
         verdict = "Right!" if is_right else "Not this one."
-        self._show_move(block, f"{verdict} {sentence}{introduction}")
+        self._show_move(reason, f"{verdict} {sentence}{introduction}")
         if is_right:
             return "right"
         self._terminal.show(f"\n{self._format_solution(explain_move(self._solution, self._puzzle.answer))}\n")
@@ -294,9 +297,9 @@ class PuzzleQuestion:
         introduction = format_introduction(reason, self._voice.noun, self._introduced)
         return f"The only winning move is {reason.block}. {why}{introduction}"
 
-    def _show_move(self, block: int, text: str) -> None:
-        """Show a text about a move, and then how the game could go on, best against best, unless that was said."""
-        line = find_line(self._solution, block, LONGEST_TOLD + 1)
+    def _show_move(self, reason: Reason, text: str) -> None:
+        """Show a text about a move, and then how the game could go on, unless that was said or may contradict it."""
+        line = find_line(self._solution, reason.block, LONGEST_TOLD + 1, follow=True)
         table, played = self._table, len(self._table.game.moves)
         for move in line if len(line) <= LONGEST_TOLD else line[:8]:
             table = table.play(move)
@@ -308,7 +311,7 @@ class PuzzleQuestion:
         else:
             mover, noun = movers[-1], self._voice.noun
             end = f". {format_reason(ending, player=names[mover], opponent=names[1 - mover], noun=noun)}"
-        known = ending is not None and end[2:] in text
+        known = not _allows_line(reason) or (ending is not None and end[2:] in text)
         more = "" if known else f"It could go on: {format_moves(moves, movers, names)}{end}\n"
         self._terminal.show(f"{text}\n{more}")
 
@@ -333,13 +336,27 @@ def _shorten_reason(reason: Reason) -> Reason:
     return reason._replace(because=because)
 
 
-def find_line(solution: Solution, block: int, most: int) -> list[int]:
-    """Return a line of best moves after a first one, as far as it is known; the reply is the one of the reason."""
-    line, named = [block], explain_move(solution, block).facts.get("reply")
+def _allows_line(reason: Reason) -> bool:
+    """Say whether no line that `find_line` gives can contradict a reason, which may name other answers."""
+    reason = reason.because if reason.kind == "refuted" and reason.because is not None else reason
+    return reason.kind.removesuffix("_line").removesuffix("_long") in _KINDS_WITH_LINE
+
+
+def find_line(solution: Solution, block: int, most: int, *, follow: bool = False) -> list[int]:
+    """Return a line of best moves after a first one, as far as it is known; the reply is the one of the reason.
+
+    To `follow` a reason that is a plan, the winner makes the moves of the plan.
+    """
+    reason = explain_move(solution, block)
+    line, named = [block], reason.facts.get("reply")
+    plan = LargestBlockPlan.of(reason.because or reason) if follow else None
     try:
         solution = solution.after(block)
         while solution.moves and len(line) < most:
-            line.append(named if isinstance(named, int) and len(line) == 1 else find_hardest_moves(solution)[0])
+            planned = None if plan is None else plan.choose(solution.position)
+            if isinstance(named, int) and len(line) == 1:
+                planned = named
+            line.append(find_hardest_moves(solution)[0] if planned is None else planned)
             solution = solution.after(line[-1])
     except NotSolvedError:
         pass

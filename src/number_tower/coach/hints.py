@@ -101,6 +101,10 @@ class Hint(NamedTuple):
             key = "move_loss_alike"
         return fill_text(key, {"block": self.block})
 
+    def find_quicker(self, worth: Worth) -> Reason | None:
+        """Return the reason of the move, if it wins at once and another of this worth wins only later."""
+        return self.reason if self.worth == ("win", 1) and worth.plies != 1 else None
+
     def why(self, opponent: str, noun: str) -> str:
         """Write the reason for the move."""
         if self.worth.value == "win":

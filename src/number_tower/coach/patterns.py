@@ -5,7 +5,7 @@ Every function describes the position after a move that is known to win for `mov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -337,6 +337,22 @@ class LargestBlockPlan:
         if at_once and kind != "plan_ahead":
             self._simpler = LargestBlockPlan(kind, mover, budget, at_once=False)
 
+    @classmethod
+    def of(cls, reason: Reason) -> LargestBlockPlan | None:
+        """Return the plan that a reason tells; None if it is no such reason, or looks ahead."""
+        if reason.kind == "plan":
+            return cls("plan", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
+        if reason.kind == "plan_careful":
+            return cls("plan_careful", reason.mover, PlanBudget(0), at_once=bool(reason.facts["first"]))
+        return None
+
+    def choose(self, position: Position) -> int | None:
+        """Return the block that the plan places; None if it is the opponent's turn."""
+        if position.to_move != self._mover:
+            return None
+        following = self._list_next(position)
+        return next(block for block in position.legal if position.place(block) in following)
+
     def explain(self, after: Position, block: int) -> Reason | None:
         """Return the plan as a reason, if it wins against every reply."""
         if after.legal_mask.bit_count() > _MAX_PLAN_BLOCKS or after.rules.most_plies > _MAX_PLAN_PLIES:
@@ -367,7 +383,7 @@ class LargestBlockPlan:
             self._known[position] = frozenset(found)
         return self._known[position]
 
-    def _list_next(self, position: Position) -> Iterable[Position]:
+    def _list_next(self, position: Position) -> Sequence[Position]:
         """Return what can follow: all replies, the one move of the plan, or all that win at once; () for a trap."""
         following = [position.place(block) for block in reversed(position.legal)]
         if position.to_move != self._mover:

@@ -66,6 +66,14 @@ def format_sentence(reason: Reason, opponent: str, noun: str, *, player: str = "
     return verdict if key == "verdict_refuted" else f"{verdict} {why}"
 
 
+def format_right_answer(reason: Reason, opponent: str, noun: str, quickest: Reason | None) -> str:
+    """Write that a move is right, and why; or that it wins too, where another wins at once."""
+    if quickest is None:
+        return fill_text("right", {"why": format_sentence(reason, opponent, noun)})
+    clause = _format_clause(quickest, "you", opponent, noun)
+    return fill_text("right_slower", {"block": reason.block, "best": quickest.block, "clause": clause})
+
+
 def format_advice(reason: Reason, opponent: str, noun: str, *, key: str = "advice") -> str:
     """Write which block to place, and why."""
     return f"{fill_text(key, {'block': reason.block})} {format_reason(reason, opponent=opponent, noun=noun)}"
