@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 
 import number_tower as nt
-from number_tower import Game, Position, Rules
+from number_tower import Game, Position, Rules, catalogue
 from number_tower.coach.hints import hint
 from number_tower.coach.patterns import can_win_at_once
-from number_tower.coach.reasons import Reason, explain_move
-from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts
+from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
+from number_tower.coach.sentences import IDEAS, format_details, format_reason, format_sentence, load_texts, name_idea
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
-from support.claims import ME, YOU, Told, check_details, check_sentence
+from number_tower.voice import get_voice
+from support.claims import ME, YOU, Told, check_details, check_sentence, require_idea
 from support.command import tower
 from support.game_tree import Key, Tree, key
 from support.sizes import THOROUGH, examples, size
@@ -156,8 +157,29 @@ def test_every_reason_is_true_by_any_rules(game: Game) -> None:
     tree = Tree(game.rules)
     solution = nt.solve(game)
     for block in game.legal:
-        check_reason(tree, solution, explain_move(solution, block))
+        reason = explain_move(solution, block)
+        check_reason(tree, solution, reason)
+        assert name_idea(reason) in {None, *list_helpful_ideas(game.rules)}
     check_hint(tree, solution)
+
+
+HELPFUL = {
+    "climb": ["rounds"],
+    "draft": ["threats", "reach", "answers", "plans"],
+    "factor": ["pairs", "answers"],
+    "race": ["counting"],
+    "summit": ["rounds", "sums", "answers", "plans"],
+}
+
+
+@pytest.mark.parametrize("name", HELPFUL)
+def test_only_ideas_that_help_in_a_game_are_explained(name: str) -> None:
+    assert list_helpful_ideas(nt.rules(name)) == HELPFUL[name]
+    asked = "".join(f"why {idea}\n" for idea in IDEAS)
+    shown = tower("play", name, typed=f"{asked}quit\n").stdout
+    for idea in IDEAS:
+        assert (require_idea(idea, get_voice(catalogue.load(name)).noun).text in shown) == (idea in HELPFUL[name])
+    assert shown.count(" does not help in this game. Ask instead: why ") == len(IDEAS) - len(HELPFUL[name])
 
 
 @settings(max_examples=examples(200))
@@ -231,9 +253,12 @@ def test_the_coach_has_words_for_everything_and_no_others() -> None:
     never_best = {"lower", "refuted", "too_low", "loss", "loss_line", "loss_long"}
     lost = {"lost", "lost_alike", "lost_unknown", "lost_at_once"}
     assert nudges == (kinds - variants - never_best) | lost
-    assert {key for key in keys if key.startswith("idea_")} - {"idea_more", "idea_unknown"} == {
-        f"idea_{idea}_{part}" for idea in IDEAS for part in ("intro", "text")
-    }
+    assert {key for key in keys if key.startswith("idea_")} - {
+        "idea_more",
+        "idea_unknown",
+        "idea_unhelpful",
+        "idea_helpful",
+    } == {f"idea_{idea}_{part}" for idea in IDEAS for part in ("name", "intro", "text")}
 
 
 def test_reasons_are_told_so_that_they_can_be_followed() -> None:

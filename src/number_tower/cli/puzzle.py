@@ -29,9 +29,9 @@ from number_tower.cli.terminal import Terminal
 from number_tower.coach.hints import hint
 from number_tower.coach.patterns import LargestBlockPlan, find_ending
 from number_tower.coach.puzzles import Puzzle, find_daily_puzzle, find_mixed_puzzles, find_puzzles
-from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
 from number_tower.coach.sentences import (
-    find_idea,
+    explain_idea,
     format_introduction,
     format_moves,
     format_reason,
@@ -39,6 +39,7 @@ from number_tower.coach.sentences import (
     refuse_topic,
 )
 from number_tower.players.knowledge import find_hardest_moves
+from number_tower.rules import Rules
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.solution import Solution
 from number_tower.table import Table, TableError, check_player_name
@@ -188,7 +189,7 @@ class PuzzleSession:
             if result is None:
                 return
             self._count_result(result)
-            if self._count is None and not self._ask_for_another(get_voice(book).noun):
+            if self._count is None and not self._ask_for_another(book, puzzle.game.rules):
                 return
             self._terminal.show("\n" if self._count != number else "")
         if number == 0:
@@ -204,7 +205,7 @@ class PuzzleSession:
         if self._streak > 1:
             self._terminal.show(f"\n{self._streak} in a row.\n")
 
-    def _ask_for_another(self, noun: str) -> bool:
+    def _ask_for_another(self, book: Rulebook, rules: Rules) -> bool:
         """Ask whether to go on, and explain ideas meanwhile; the end of the input means no."""
         while True:
             try:
@@ -214,10 +215,10 @@ class PuzzleSession:
             answer = parse_input(typed)
             if typed in {"n", "no", "stop"} or answer.command == "quit":
                 return False
-            if (idea := find_idea(answer.topic, noun)) is not None:
-                self._terminal.show(f"{idea.text}\n")
             if typed in {"", "y", "yes"}:
                 return True
+            idea = explain_idea(answer.topic, get_voice(book).noun, list_helpful_ideas(rules))
+            self._terminal.show(f"{idea or 'Press Enter for another puzzle, or type quit.'}\n")
 
     def _format_score(self, before: str, after: str = "") -> str:
         if not self._asked:
@@ -270,9 +271,9 @@ class PuzzleQuestion:
         if question.number is not None:
             return "Reasons come after the answer. To answer, type the number alone."
         if question.topic not in {"", "more"}:
-            idea = find_idea(question.topic, self._voice.noun)
+            idea = explain_idea(question.topic, self._voice.noun, list_helpful_ideas(self._puzzle.game.rules))
             questions = ["hint", *list_idea_questions(self._introduced)]
-            return refuse_topic(question.topic, questions) if idea is None else idea.text
+            return idea or refuse_topic(question.topic, questions)
         if self._hinted:
             return "That is the only hint. Type skip for the answer."
         self._hinted = True

@@ -29,6 +29,7 @@ from number_tower.coach.patterns import (
     find_pattern,
 )
 from number_tower.position import Position
+from number_tower.rules import Rules
 from number_tower.solve.limits import NotSolvedError
 from number_tower.solve.matching import MatchingSolver
 from number_tower.solve.separate_towers import SeparateTowersSolver
@@ -37,7 +38,9 @@ from number_tower.solve.top import TopSolver
 from number_tower.solve.worth import Value
 from number_tower.text import Value as Fact
 
-__all__ = ["MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "why"]
+__all__ = [
+    "MAX_LINE", "Reason", "explain_move", "find_best_reason", "find_reason", "is_safe", "list_helpful_ideas", "why",
+]  # fmt: skip
 
 MAX_LINE = 40
 """Plies of a line that is given as a reason."""
@@ -317,6 +320,32 @@ def _join_answers(answers: Sequence[Answer], mover: int, block: int) -> Reason |
     else:
         kind = "answers_rule"
     return Reason(kind, mover, block, {}, answers=tuple(answers))
+
+
+# Ideas of a game ------------------------------------------------------------------------------------------------------
+
+
+def list_helpful_ideas(rules: Rules) -> list[str]:
+    """Return the names of the ideas behind the reasons that can be given in games by these rules."""
+    start = Position.start(rules)
+    if MatchingSolver.covers(start):
+        return ["pairs", "answers"]
+    if SeparateTowersSolver.covers(start):
+        return ["counting"]
+    is_climb = TopSolver.covers(start) and rules.step is not None
+    if is_climb and isinstance(rules.blocks, range) and rules.blocks.step == 1:
+        return ["rounds"]
+    adds_up = rules.towers == "shared" and rules.fit == "any" and rules.stuck == "loses"
+    total = sum(rules.blocks) * (2 if rules.supply == "own" else 1)
+    is_too_high = rules.target is None or (rules.supply != "endless" and total < rules.target)
+    helps = {
+        "rounds": is_climb or (adds_up and not is_too_high),
+        "sums": adds_up and not is_too_high,
+        "counting": adds_up and is_too_high and rules.supply != "endless",
+        "threats": rules.towers == "own" and rules.target is not None,
+        "reach": rules.towers == "own" and rules.stuck == "skips" and rules.fit in {"any", "descending"},
+    }
+    return [*(idea for idea, is_helpful in helps.items() if is_helpful), "answers", "plans"]
 
 
 # Why a move draws, and lines ------------------------------------------------------------------------------------------

@@ -273,6 +273,16 @@ def find_idea(name: str, noun: str = "block") -> Idea | None:
     return Idea(name, intro, text)
 
 
+def explain_idea(topic: str, noun: str, helpful: Sequence[str]) -> str:
+    """Write what an idea is, or that it does not help in a game and what does; empty if no idea has this name."""
+    idea = find_idea(topic, noun)
+    if idea is None or idea.name in helpful:
+        return "" if idea is None else idea.text
+    unhelpful = fill_text("idea_unhelpful", {"idea": fill_text(f"idea_{idea.name}_name", {})})
+    questions = ", ".join(f"why {name}" for name in helpful)
+    return f"{unhelpful} {fill_text('idea_helpful', {'questions': questions})}" if questions else unhelpful
+
+
 def refuse_topic(topic: str, questions: Iterable[str]) -> str:
     """Write that no idea has this name, and what can be asked."""
     return fill_text("idea_unknown", {"topic": format_text(topic, 40), "questions": ", ".join(questions)})
