@@ -522,7 +522,7 @@ def _plan_holds(told: Told, said: Match[str], kind: str) -> bool:
     if said[2] is None:
         return endings is not None
     reason = "exact" if said[3] else "stuck" if "stuck" in said[2] else "higher"
-    return endings == {reason} and (said[3] is None or int(said[3]) == rules.target)
+    return endings == frozenset({reason}) and (said[3] is None or int(said[3]) == rules.target)
 
 
 @cache

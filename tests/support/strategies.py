@@ -35,11 +35,11 @@ def any_rules(
     With `beyond`, the target is higher than any tower can get, and blocks run out.
     """
     blocks = draw(some_blocks(most_blocks, largest))
+    target: st.SearchStrategy[int | None] = st.none() | st.integers(1, highest)
+    supplies: list[Supply] = [*get_args(Supply)]
     if beyond:
         least = 2 * sum(blocks) + 1
         target, supplies = st.integers(least, least + highest), ["own", "shared"]
-    else:
-        target, supplies = st.none() | st.integers(1, highest), [*get_args(Supply)]
     fit = draw(st.sampled_from(get_args(Fit)))
     made = _rules_or_none(
         blocks=blocks,
