@@ -395,7 +395,7 @@ def test_an_answer_that_cannot_be_placed_is_explained_and_costs_nothing() -> Non
     assert "'undo' is not a number" in person.shown
     assert "Reasons come after the answer." in person.shown
     assert "'x' is neither a number nor an idea. Try: hint." in person.shown
-    assert "Type hint alone." in person.shown
+    assert "Type just hint." in person.shown
     assert person.shown.count("One move wins. Which? ") == 10
     assert "1 of 1, best streak 1." in person.shown
 
@@ -519,6 +519,14 @@ def test_puzzles_that_are_not_there_are_not_replaced_by_others(call: str, messag
             hold(f"{call} --seed 1{form}", Person())
         assert failed.value.code == WRONG_CALL
         assert message in str(failed.value)
+
+
+def test_what_is_typed_between_puzzles_is_answered() -> None:
+    person = Person("skip", "7", "why sums", "why pairs", "quit")
+    assert hold("factor --seed 1", person) == FINISHED
+    assert person.shown.count("Press Enter for another puzzle, or type quit.\n") == 1
+    assert "Making up the sum does not help in this game. Ask instead: why pairs, why answers." in person.shown
+    assert person.shown.count("Enter for another, quit to stop: ") == 4
 
 
 def test_a_set_that_is_exhausted_says_so() -> None:

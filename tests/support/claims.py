@@ -153,8 +153,14 @@ def level(told: Told, said: Match[str]) -> bool:
 
 
 def multiple(told: Told, said: Match[str]) -> bool:
-    left, last, step, modulus, same, rounds = map(int, said.groups())
+    named = {key: int(number) for key, number in said.groupdict().items() if number is not None}
+    left, last, step, modulus, rounds = (named[key] for key in ("left", "last", "step", "modulus", "rounds"))
+    same = named["same"]
     rules, top = told.after.rules, told.after.tops[0]
+    if (named.get("whole", left), named.get("times", rounds), named.get("each", modulus)) != (left, rounds, modulus):
+        return False
+    if ("times" in named) != (rounds > 1) or named.get("rest", 0) != step - 1:
+        return False
     return (
         told.value == WIN
         and rules.fit == "ascending"
@@ -187,6 +193,26 @@ def pairs_all(told: Told, said: Match[str]) -> bool:
         seen |= following
         waiting += following
     return True
+
+
+def spare(told: Told, said: Match[str]) -> bool:
+    """No pairs of the blocks that are left and the one placed are more than those without the spare ones."""
+    unpaired = _read_runs(said[1])
+    rules, left = told.after.rules, told.after.rules.numbers(told.after.left[0])
+    paired = frozenset(left) - frozenset(unpaired)
+    assert set(unpaired) <= set(left)
+    pairs = _count_pairs(rules, paired)
+    return 2 * pairs == len(paired) and pairs == _count_pairs(rules, frozenset({*left, told.after.tops[0]}))
+
+
+@cache
+def _count_pairs(rules: Rules, blocks: frozenset[int]) -> int:
+    """The most pairs that some blocks can make, found by trying all."""
+    if not blocks:
+        return 0
+    one, rest = min(blocks), blocks - {min(blocks)}
+    partners = [other for other in rest if rules.fits(one) & rules.bit(other)]
+    return max([_count_pairs(rules, rest), *(1 + _count_pairs(rules, rest - {other}) for other in partners)])
 
 
 def _read_answers(listed: str) -> dict[int, int | None]:
@@ -574,8 +600,11 @@ def line(told: Told, said: Match[str]) -> bool:
     return _is_best_line(told, moves, placed_by, said[2])
 
 
-def line_end(told: Told, said: Match[str]) -> bool:
-    return _is_best_line(told, [int(said[2])], [said[1]], said[3])
+def told_line(told: Told, said: Match[str]) -> bool:
+    moves = [re.fullmatch(r"(.+) places? (\d+)", move) for move in said[1].split(", ")]
+    found = [move for move in moves if move is not None]
+    assert len(found) == len(moves), said[1]
+    return _is_best_line(told, [int(move[2]) for move in found], [move[1] for move in found], said[2])
 
 
 def _is_best_line(told: Told, moves: list[int], placed_by: list[str], ending: str) -> bool:
@@ -609,9 +638,13 @@ def check_details(told: Told, text: str) -> None:
     """Check what is said of each branch of a reason with several answers."""
     if not text:
         return
+    text, has_spare, spare_text = text.partition("It does not matter that ")
+    if has_spare:
+        assert _match(told, f"{has_spare}{spare_text}", DETAILS) == "spare"
     if text.startswith("These "):
-        assert check(told, text) == "pairs_all"
+        assert check(told, text.strip()) == "pairs_all"
         return
+    assert text.startswith("After ") or (has_spare and not text), text
     for sentence in re.findall(r"After .+?\.(?= After |$)", text):
         found = re.fullmatch(r"After (\d+)(?: and (\d+))?: (.+)\.", sentence)
         assert found is not None, sentence
@@ -637,8 +670,10 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     (rf"That ends the game level: {N} to {N}\.", level),
     (
         (
-            rf"That leaves {N} steps? to {N}\. Whatever YOU climbs? \((?:1 to )?{N}\), ME can climb the rest of {N}, "
-            rf"and reach {N} after {N} rounds?\."
+            r"That leaves (?P<left>\d+) steps? to (?P<last>\d+)"
+            r"(?:, and (?P<whole>\d+) is (?P<times>\d+) times (?P<each>\d+))?\. "
+            r"If YOU climbs? 1, ME climbs? (?P<step>\d+)(?:; if 2, (?P<rest>\d+))?: always (?P<modulus>\d+) together, "
+            r"so ME will reach (?P<same>\d+) after (?P<rounds>\d+) rounds?\."
         ),
         multiple,
     ),
@@ -666,15 +701,15 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
     ),
     (
         (
-            rf"{NOBODY}ME can place up to (?P<can>\d+) more blocks?, but YOU only (?P<cannot>\d+)\. "
-            r"So YOU will be stuck first\."
+            rf"{NOBODY}ME can place up to (?P<can>\d+) more blocks?, but YOU only (?P<cannot>\d+), "
+            r"so YOU will be stuck first\."
         ),
         outlasts,
     ),
     (
         (
-            rf"{NOBODY}(?:ME and YOU|YOU and ME) can each place (?:up to )?(?P<can>\d+) more blocks?\. "
-            r"YOU go(?:es)? next, so YOU will be stuck first\."
+            rf"{NOBODY}(?:you can each|Both can) place (?:up to )?(?P<can>\d+) more blocks?, "
+            r"and YOU go(?:es)? next, so YOU will be stuck first\."
         ),
         outlasts,
     ),
@@ -722,8 +757,8 @@ CLAIMS: tuple[tuple[str, Check], ...] = (
         ),
         plan_ahead,
     ),
-    (rf"With best play these blocks follow: ({PLACED}(?:, {PLACED})+)\. (.+)", line),
-    (rf"With best play (ME|YOU) then places? {N}\. (.+)", line_end),
+    (rf"For example these blocks follow: ({PLACED}(?:, {PLACED}){{5,}})\. (.+)", line),
+    (r"For example ((?:ME|YOU) places? \d+(?:, (?:ME|YOU) places? \d+){0,4})\. (.+)", told_line),
     (rf"With best play {N} more blocks follow, and then (.+) ha(?:s|ve) won\.", long),
     (r"(?:With best play nobody can win|(ME|YOU) can force a win, whatever follows)\.", bare),
     (rf"YOU can answer {N}\. (.+)", refuted),
@@ -740,4 +775,14 @@ CLAUSES: tuple[tuple[str, Check], ...] = (
     (rf"YOUR tower is stuck at {N}, and ME can go on to {N}", blocked),
     (rf"the gap is {N}, and ME can fill it exactly after anything", fills),
     (rf"the gap is {N}, and ME can make it {N} each time", fills),
+)
+
+DETAILS: tuple[tuple[str, Check], ...] = (
+    (
+        (
+            rf"It does not matter that {NUMBERS} (?:is|are) left over\. "
+            r"If YOU could place (?:it|one of them), ME could have made one more pair\."
+        ),
+        spare,
+    ),
 )

@@ -90,7 +90,7 @@ def find_multiple(after: Position, mover: int, block: int) -> Reason | None:
         return None
     modulus = rules.step + 1
     facts: dict[str, Fact] = {"left": left, "modulus": modulus, "rounds": left // modulus, "last": rules.blocks[-1]}
-    facts["steps"] = "1" if rules.step == 1 else f"1 to {rules.step}"
+    facts["step"] = rules.step
     return Reason("multiple", mover, block, facts)
 
 
@@ -101,7 +101,10 @@ def find_pairs(after: Position, mover: int, block: int, matching: MatchingSolver
         matched = tuple(chain.from_iterable(matching.list_pairs(after)))
     replies = () if 0 < len(matched) <= 2 * _FEW_PAIRS else after.legal[: MAX_ANSWERS + 1]
     partners = tuple(matching.find_partner(after, reply) or 0 for reply in replies)
-    return Reason("pairs", mover, block, {"replies": replies, "partners": partners, "matched": matched})
+    unmatched = after.left[mover] & ~after.rules.mask(matched) if matched else 0
+    spare = after.rules.numbers(unmatched) if unmatched.bit_count() <= MAX_ANSWERS else ()
+    facts: dict[str, Fact] = {"replies": replies, "partners": partners, "matched": matched, "spare": spare}
+    return Reason("pairs", mover, block, facts)
 
 
 def compare_towers(after: Position, mover: int, block: int, towers: SeparateTowersSolver) -> Reason | None:
