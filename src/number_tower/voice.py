@@ -230,7 +230,11 @@ _TARGET_FIELDS: dict[str, Callable[[_Scene], Value]] = {
 _MOMENT_FIELDS: dict[str, dict[str, Callable[[_Scene], Value]]] = {
     "placed": {"block": lambda scene: scene.block},
     "undone": {"block": lambda scene: scene.block},
-    "refused": {"answer": lambda scene: scene.answer, "raised": lambda scene: scene.height + scene.block},
+    "refused": {
+        "example": lambda scene: scene.game.rules.blocks[len(scene.game.rules.blocks) // 2],
+        "answer": lambda scene: scene.answer,
+        "raised": lambda scene: scene.height + scene.block,
+    },
     "moves": {"group": lambda scene: scene.group},
     "end": {
         "winner": lambda scene: scene.get_name(scene.winner),

@@ -12,10 +12,10 @@ from number_tower.cli.errors import CommandError, rearm_interrupt, report_as
 from number_tower.cli.input import PlayerInput, list_idea_questions
 from number_tower.cli.terminal import SearchProgress, Terminal
 from number_tower.coach.hints import hint
-from number_tower.coach.reasons import Reason, explain_move
+from number_tower.coach.reasons import Reason, explain_move, list_helpful_ideas
 from number_tower.coach.sentences import (
+    explain_idea,
     fill_text,
-    find_idea,
     format_details,
     format_introduction,
     format_sentence,
@@ -136,8 +136,8 @@ class HintGiver:
     def give_hint(self, table: Table, question: PlayerInput) -> None:
         """Answer `hint`, `why`, or `why` about a block or an idea."""
         voice = get_voice(table.book)
-        if (idea := find_idea(question.topic, voice.noun)) is not None:
-            self._terminal.show(f"{idea.text}\n")
+        if idea := explain_idea(question.topic, voice.noun, list_helpful_ideas(table.game.rules)):
+            self._terminal.show(f"{idea}\n")
             return
         if table.hidden:
             self._terminal.show_event(voice.refuse(table, "hint", question.text))

@@ -88,7 +88,8 @@ def parse_input(typed: str, commands: Container[str] = GAME_COMMANDS) -> PlayerI
     number = parse_number(text)
     if number is not None:
         return PlayerInput(format_text(text.lstrip("0") or "0", 40), number=number)
-    return PlayerInput(printable, problem=classify_misread(text))
+    asks = first == "why" and "why" in commands
+    return PlayerInput(printable, problem="question" if asks else classify_misread(text))
 
 
 @dataclass(eq=False)

@@ -101,6 +101,10 @@ class Hint(NamedTuple):
             key = "move_loss_alike"
         return fill_text(key, {"block": self.block})
 
+    def find_quicker(self, worth: Worth) -> Reason | None:
+        """Return the reason of the move, if it wins at once and another of this worth wins only later."""
+        return self.reason if self.worth == ("win", 1) and worth.plies != 1 else None
+
     def why(self, opponent: str, noun: str) -> str:
         """Write the reason for the move."""
         if self.worth.value == "win":
@@ -147,7 +151,8 @@ def format_hint(table: Table, step: int, hint: Hint | None) -> HintText:
         return HintText((fill_text("unknown", {}),), more=False)
     step = min(max(step, 1), 3)
     opponent = voice.get_name(table, 1 - table.game.to_move)
-    texts = hint.nudge(voice.noun), hint.name_move(), hint.why(opponent, voice.noun)
+    why = format_reason(hint.reason, opponent=opponent, noun=voice.noun)  # the move is named in the second text
+    texts = hint.nudge(voice.noun), hint.name_move(), why
     if step < len(texts):
         return HintText(texts[:step], more=True, block=hint.block if step > 1 else None)
     details = format_details(hint.reason, opponent=opponent, noun=voice.noun)
