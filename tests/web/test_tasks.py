@@ -184,7 +184,7 @@ def test_a_result_by_word_and_names_are_told() -> None:
     table = read("draft(names=Ann,Ben,resigned=1):9,8")
     found, words = tasks.review_table(table), ReviewText.for_table(table)
     assert words.format_headline(found) == "Ben won: Ann resigned."
-    assert "Ann resigned a position that was won" in (words.format_turning_point(found) or "")
+    assert "Ann was winning when Ann resigned" in (words.format_turning_point(found) or "")
 
 
 def test_when_all_time_is_used_up_the_rest_of_a_game_is_unknown() -> None:

@@ -13,7 +13,7 @@ from number_tower.cli.database import LazyStore
 from number_tower.cli.errors import CommandError
 from number_tower.cli.options import CommandParser, parse_count, parse_day
 from number_tower.cli.play import format_label
-from number_tower.cli.terminal import Terminal
+from number_tower.cli.terminal import Terminal, count_cells
 from number_tower.record import json
 from number_tower.store import matches
 from number_tower.store.database import Store
@@ -23,6 +23,7 @@ from number_tower.store.rows import StoredGame, format_time, is_timestamp
 from number_tower.text import pluralize
 from number_tower.voice import format_points, get_voice
 
+_MAX_WIDTH = 80
 _MAX_WIDTHS = {"game": 28, "players": 31}
 
 
@@ -67,12 +68,27 @@ def run(args: Namespace, terminal: Terminal) -> None:
         raise CommandError(f"--page {args.page}: there {'is only 1 page' if pages == 1 else f'are only {pages} pages'}")
     else:
         heads = ("id", "last move", "game", "players", *["score"] * args.matches, "result")
-        rows = [_format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each) for each in found]
-        alignment = ">" + "<" * (len(heads) - 1)
-        terminal.write(format_table(heads, alignment, rows, colour=terminal.colour, max_widths=_MAX_WIDTHS))
+        terminal.write(_format_entries(heads, found, terminal))
         if pages > 1:
             after = f"; next page: --page {args.page + 1}" if args.page < pages else ""
             terminal.show(f"\nPage {args.page} of {pages}, {total:,} {what} in all{after}.\n")
+
+
+def _format_entries(
+    heads: tuple[str, ...], found: Sequence[ListedMatch | StoredGame | DamagedEntry], terminal: Terminal
+) -> str:
+    """Return the table of games or matches; where it would be too wide, results name only the winner."""
+
+    def format_entries(*, short: bool, colour: bool) -> str:
+        rows = [
+            _format_match_row(each) if isinstance(each, ListedMatch) else _format_row(each, short=short)
+            for each in found
+        ]
+        alignment = ">" + "<" * (len(heads) - 1)
+        return format_table(heads, alignment, rows, colour=colour, max_widths=_MAX_WIDTHS)
+
+    width = max(map(count_cells, format_entries(short=False, colour=False).splitlines()))
+    return format_entries(short=width > min(_MAX_WIDTH, terminal.columns), colour=terminal.colour)
 
 
 def _load_page(store: Store, args: Namespace) -> tuple[Sequence[ListedMatch | StoredGame | DamagedEntry], int]:
@@ -140,12 +156,18 @@ def _format_day(text: str | None, later: int = 0) -> str | None:
     return format_time(start)
 
 
-def _format_row(game: StoredGame | DamagedEntry) -> tuple[str, ...]:
+def _format_row(game: StoredGame | DamagedEntry, *, short: bool) -> tuple[str, ...]:
     if isinstance(game, DamagedEntry):
         return str(game.id), "", "(damaged)", "", game.problem
     table = game.table
     label = format_label(table.book, table.game.rules, hidden=table.hidden) + (f", {game.slot}" if game.slot else "")
-    return str(game.id), _format_time(game.changed), label, " - ".join(_get_player_names(game)), _format_result(game)
+    return (
+        str(game.id),
+        _format_time(game.changed),
+        label,
+        " - ".join(_get_player_names(game)),
+        _format_result(game, short=short),
+    )
 
 
 def _format_time(time: str) -> str:
@@ -157,13 +179,22 @@ def _get_player_names(game: StoredGame) -> tuple[str, str]:
     return voice.get_name(game.table, 0), voice.get_name(game.table, 1)
 
 
-def _format_result(game: StoredGame) -> str:
+def _format_result(game: StoredGame, *, short: bool) -> str:
     outcome, plies = game.table.outcome, len(game.table.game.moves)
     if outcome is None:
         return f"unfinished, {plies} {pluralize('move', plies)}"
     if outcome.winner is None:
         return "abandoned" if outcome.reason == "abandoned" else f"drawn ({outcome.reason})"
-    return f"{_get_player_names(game)[outcome.winner]} won ({outcome.reason})"
+    names, position = _get_player_names(game), game.table.game.position
+    winner, loser = names[outcome.winner], names[1 - outcome.winner]
+    how = {
+        "exact": f"exactly {position.rules.target}",
+        "stuck": "placed last" if short else f"{loser} was stuck",
+        "higher": f"{position.heights[outcome.winner]} to {position.heights[1 - outcome.winner]}",
+        "resigned": "by resignation" if short else f"{loser} resigned",
+        "forfeit": "by forfeit" if short else f"{loser} forfeited",
+    }
+    return f"{winner} won ({how[outcome.reason]})"
 
 
 def _game_to_json(game: StoredGame | DamagedEntry) -> dict[str, object]:
