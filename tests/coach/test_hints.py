@@ -83,7 +83,7 @@ def check_hint(tree: Tree, solution: Solution) -> None:
     assert given_hint.block in best
     check_nudge(tree, position, given_hint.nudge("block"))
     value, plies = tree.solve(position)
-    lost = "no move is better" if len(best) == len(position.legal) else "it keeps the game going longest"
+    lost = "no move is better" if len(best) == len(position.legal) else "it holds out longest"
     named = {1: "it wins", 0: "it keeps the draw", -1: lost}[value]
     named = "it is your only move" if len(position.legal) == 1 else named
     assert given_hint.name_move() == f"Play {given_hint.block}: {named}."
